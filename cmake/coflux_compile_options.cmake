@@ -1,0 +1,44 @@
+# What the project adds to its own compilations. Nothing here reaches a consumer, except a sanitizer that was asked for.
+
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    find_program(COFLUX_CCACHE ccache)
+    mark_as_advanced(COFLUX_CCACHE)
+    if(COFLUX_CCACHE)
+        set(CMAKE_CXX_COMPILER_LAUNCHER "${COFLUX_CCACHE}")
+    endif()
+endif()
+
+set(sanitizers "" "address,undefined" "thread")
+if(NOT COFLUX_SANITIZE IN_LIST sanitizers)
+    message(FATAL_ERROR "COFLUX_SANITIZE is \"${COFLUX_SANITIZE}\"; allowed: empty, \"address,undefined\", \"thread\"")
+endif()
+unset(sanitizers)
+
+# Warnings for one target of this project. As a subproject it stays silent: the warnings are not its user's to mend.
+function(coflux_warnings target)
+    if(NOT PROJECT_IS_TOP_LEVEL)
+        return()
+    endif()
+    # The promise reads a coroutine's environment; the compilers call it unused where the body does not name it.
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-unused-parameter)
+    if(COFLUX_WARNINGS_AS_ERRORS)
+        target_compile_options(${target} PRIVATE -Werror)
+        if(COFLUX_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+            # g++ warns at each atomic_thread_fence that its ThreadSanitizer does not model fences.
+            target_compile_options(${target} PRIVATE -Wno-error=tsan)
+        endif()
+    endif()
+endfunction()
+
+# A sanitizer must see every translation unit that shares the library's inline code, so users of the target inherit it.
+function(coflux_sanitize target)
+    if(COFLUX_SANITIZE STREQUAL "")
+        return()
+    endif()
+    set(flags -fsanitize=${COFLUX_SANITIZE} -fno-omit-frame-pointer)
+    if(COFLUX_SANITIZE MATCHES "undefined")
+        list(APPEND flags -fno-sanitize-recover=all)
+    endif()
+    target_compile_options(${target} PUBLIC "$<BUILD_INTERFACE:${flags}>")
+    target_link_options(${target} PUBLIC "$<BUILD_INTERFACE:-fsanitize=${COFLUX_SANITIZE}>")
+endfunction()

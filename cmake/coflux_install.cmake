@@ -1,0 +1,48 @@
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/coflux")
+
+set_target_properties(coflux PROPERTIES EXPORT_NAME coflux)
+install(
+    TARGETS coflux_core coflux_runtime coflux
+    EXPORT coflux-targets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(
+    EXPORT coflux-targets
+    NAMESPACE coflux::
+    DESTINATION "${package_dir}")
+
+configure_package_config_file(
+    "${PROJECT_SOURCE_DIR}/cmake/coflux-config.cmake.in" "${PROJECT_BINARY_DIR}/coflux-config.cmake"
+    INSTALL_DESTINATION "${package_dir}")
+# Before 1.0 a minor version may break source compatibility.
+write_basic_package_version_file(
+    "${PROJECT_BINARY_DIR}/coflux-config-version.cmake"
+    VERSION ${PROJECT_VERSION}
+    COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/coflux-config.cmake" "${PROJECT_BINARY_DIR}/coflux-config-version.cmake"
+        DESTINATION "${package_dir}")
+
+# coflux.pc names its folders relative to itself, so that `cmake --install --prefix` and a moved tree keep working.
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}")
+    set(COFLUX_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(COFLUX_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
+else()
+    file(RELATIVE_PATH up "/${pkgconfig_dir}" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(COFLUX_PC_PREFIX "\${pcfiledir}/${up}")
+    set(COFLUX_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+endif()
+if(IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(COFLUX_PC_INCLUDEDIR "${CMAKE_INSTALL_INCLUDEDIR}")
+else()
+    set(COFLUX_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+endif()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux.pc.in" "${PROJECT_BINARY_DIR}/coflux.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/coflux.pc" DESTINATION "${pkgconfig_dir}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/coflux")

@@ -1,0 +1,41 @@
+include(GNUInstallDirs)
+
+# coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>...)
+#
+# Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of include/coflux/<folder>/
+# and the named headers of include/coflux/ in its HEADERS file set: they are installed with it, and with
+# CMAKE_VERIFY_INTERFACE_HEADER_SETS each of them is compiled alone.
+function(coflux_add_library name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;TOP_HEADERS")
+    set(include_dir "${PROJECT_SOURCE_DIR}/include")
+    set(source_dir "${PROJECT_SOURCE_DIR}/src")
+
+    list(TRANSFORM arg_TOP_HEADERS PREPEND "${include_dir}/coflux/" OUTPUT_VARIABLE headers)
+    set(sources "")
+    foreach(folder IN LISTS arg_FOLDERS)
+        file(GLOB_RECURSE folder_sources CONFIGURE_DEPENDS "${source_dir}/${folder}/*.cpp")
+        file(GLOB_RECURSE folder_headers CONFIGURE_DEPENDS "${include_dir}/coflux/${folder}/*.hpp")
+        list(APPEND sources ${folder_sources})
+        list(APPEND headers ${folder_headers})
+    endforeach()
+
+    set(target coflux_${name})
+    add_library(${target} ${sources})
+    add_library(coflux::${name} ALIAS ${target})
+    set_target_properties(
+        ${target}
+        PROPERTIES EXPORT_NAME ${name}
+                   LINKER_LANGUAGE CXX
+                   # Shared libraries of one package find each other next to themselves.
+                   INSTALL_RPATH "$ORIGIN"
+                   VERSION ${PROJECT_VERSION}
+                   SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    target_compile_features(${target} PUBLIC cxx_std_20)
+    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${include_dir}" FILES ${headers})
+    target_include_directories(
+        ${target}
+        PUBLIC "$<BUILD_INTERFACE:${include_dir}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
+        PRIVATE "${source_dir}")
+    coflux_warnings(${target})
+    coflux_sanitize(${target})
+endfunction()

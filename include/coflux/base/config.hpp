@@ -1,0 +1,46 @@
+// Facts about compiler and build; the only place that tests predefined macros.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__clang__)
+#    define COFLUX_CLANG 1
+#else
+#    define COFLUX_CLANG 0
+#endif
+
+// clang compiles a symmetric transfer to a tail call at every level of optimisation. g++ does so only from -O2 on and
+// never under a sanitizer, and no macro tells -O1 from -O2: there, transfers are bounded (core/transfer.hpp).
+#define COFLUX_TAIL_CALLS COFLUX_CLANG
+
+#if defined(__SANITIZE_ADDRESS__)
+#    define COFLUX_ASAN 1
+#elif defined(__has_feature)
+#    if __has_feature(address_sanitizer)
+#        define COFLUX_ASAN 1
+#    endif
+#endif
+#if !defined(COFLUX_ASAN)
+#    define COFLUX_ASAN 0
+#endif
+
+#define COFLUX_INLINE inline __attribute__((always_inline))
+#define COFLUX_NOINLINE __attribute__((noinline))
+#define COFLUX_COLD __attribute__((noinline, cold))
+
+namespace coflux::detail {
+
+/// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is part of
+/// no ABI and may differ between translation units.
+inline constexpr std::size_t cache_line = 64;
+
+/// Tells the core that it waits for another: cheaper on the sibling thread, and about 25 ns here.
+inline void cpu_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,54 @@
+// Bounded FIFO of pointers: one owner pushes at the tail, any thread takes at the head.
+//
+// Source: the local run queue of Go's and Tokio's schedulers. Deviations: 64-bit indices, so that a stalled taker cannot
+// be fooled by a wrap-around; takers take one element.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+
+namespace coflux::detail {
+
+class ready_ring {
+public:
+    static constexpr std::size_t capacity = 256;
+
+    /// Owner: adds `item` as the last; false when full.
+    COFLUX_INLINE bool push(void* item) noexcept {
+        const std::uint64_t t = tail_.load(memory_order_relaxed);
+        // acquire pairs with the CAS in take(): whoever emptied the cell has read it before we write it again.
+        if (t - head_.load(memory_order_acquire) >= capacity) [[unlikely]] return false;
+        cells_[t % capacity].store(item, memory_order_relaxed);
+        tail_.store(t + 1, memory_order_release);  // pairs with the load of tail_ in take(): the cell is visible
+        return true;
+    }
+
+    /// Any thread: takes the first; nullptr when empty.
+    COFLUX_INLINE void* take() noexcept {
+        std::uint64_t h = head_.load(memory_order_acquire);  // pairs with the CAS below
+        for (;;) {
+            if (h == tail_.load(memory_order_acquire)) return nullptr;  // pairs with the release in push()
+            void* const item = cells_[h % capacity].load(memory_order_relaxed);
+            // The cell cannot have been overwritten if head_ still is h. release pairs with the acquire in push().
+            if (head_.compare_exchange_weak(h, h + 1, memory_order_acq_rel, memory_order_acquire)) return item;
+        }
+    }
+
+    /// Number of elements: a hint for all but the owner.
+    std::size_t size() const noexcept {
+        const std::uint64_t h = head_.load(memory_order_relaxed);
+        const std::uint64_t t = tail_.load(memory_order_relaxed);
+        return t > h ? static_cast<std::size_t>(t - h) : 0;
+    }
+
+private:
+    // Elements are [head_, tail_). tail_: written by the owner only. head_: only grows, by CAS.
+    alignas(cache_line) atomic<std::uint64_t> tail_{0};
+    alignas(cache_line) atomic<std::uint64_t> head_{0};
+    alignas(cache_line) atomic<void*> cells_[capacity]{};
+};
+
+}  // namespace coflux::detail

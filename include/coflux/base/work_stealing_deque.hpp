@@ -1,0 +1,139 @@
+// Work-stealing deque of pointers: one owner pushes and pops at the bottom, any thread steals at the top.
+//
+// Source: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the C11 orders of N. M. Lê et al.,
+// "Correct and efficient work-stealing for weak memory models", PPoPP 2013. Deviations:
+//   * the owner's pop orders its write of `bottom` before its read of `top` by a seq_cst exchange instead of a fence
+//     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns);
+//   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked instructions;
+//   * `pop_if` pops the youngest element only if it is the expected one;
+//   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads freed memory.
+// The page docs/design/thread_pool.md has the state table and the argument.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+
+namespace coflux::detail {
+
+class work_stealing_deque {
+public:
+    explicit work_stealing_deque(std::size_t capacity = 1024) : owned_(make(capacity, nullptr)), cells_(owned_->cells), mask_(capacity - 1) {
+        buffer_.store(owned_, memory_order_relaxed);  // pairs with nothing: published with the deque itself
+    }
+    ~work_stealing_deque() {
+        for (buffer* b = owned_; b != nullptr;) {
+            buffer* const older = b->older;
+            ::operator delete(b);
+            b = older;
+        }
+    }
+    work_stealing_deque(const work_stealing_deque&) = delete;
+    work_stealing_deque& operator=(const work_stealing_deque&) = delete;
+
+    /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is fatal.
+    COFLUX_INLINE void push(void* item) noexcept {
+        const std::int64_t b = bottom_.load(memory_order_relaxed);
+        if (b - top_seen_ > mask_) [[unlikely]] make_room(b);
+        cells_[b & mask_].store(item, memory_order_relaxed);
+        bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
+    }
+
+    /// Owner: takes the youngest, or returns nullptr.
+    COFLUX_INLINE void* pop() noexcept {
+        const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
+        return take(b);
+    }
+
+    /// Owner: takes the youngest if it is `item`, and says whether it did.
+    COFLUX_INLINE bool pop_if(const void* item) noexcept {
+        const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
+        if (cells_[b & mask_].load(memory_order_relaxed) != item) return false;
+        return take(b) != nullptr;
+    }
+
+    /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
+    void* steal() noexcept {
+        // The two seq_cst loads and the CAS stand in one total order with take()'s exchange and load: either the owner sees
+        // our advance of top_, or we see its retreat of bottom_.
+        std::int64_t t = top_.load(memory_order_seq_cst);
+        const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
+        if (t >= b) return nullptr;
+        buffer* const from = buffer_.load(memory_order_acquire);  // pairs with the release in make_room()
+        void* const item = from->cells[t & from->mask].load(memory_order_relaxed);
+        if (!top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) return nullptr;
+        return item;
+    }
+
+    /// Number of elements; exact for the owner when nobody steals, a hint for everybody else.
+    std::size_t size() const noexcept {
+        const std::int64_t n = bottom_.load(memory_order_relaxed) - top_.load(memory_order_relaxed);
+        return n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+
+private:
+    struct buffer {
+        buffer* older;
+        std::int64_t mask;
+        atomic<void*> cells[1];
+    };
+
+    static buffer* make(std::size_t capacity, buffer* older) noexcept {
+        COFLUX_VERIFY(capacity != 0 && (capacity & (capacity - 1)) == 0, "deque capacity %zu is not a power of two", capacity);
+        void* const raw = ::operator new(sizeof(buffer) + (capacity - 1) * sizeof(atomic<void*>), std::nothrow);
+        COFLUX_VERIFY(raw != nullptr, "out of memory for a work-stealing deque of %zu cells", capacity);
+        auto* const made = ::new (raw) buffer{older, static_cast<std::int64_t>(capacity) - 1, {}};
+        for (std::size_t i = 1; i < capacity; ++i) ::new (&made->cells[i]) atomic<void*>{nullptr};
+        return made;
+    }
+
+    COFLUX_INLINE void* take(std::int64_t b) noexcept {
+        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not read again
+        if (t >= b) [[unlikely]] {
+            if (t > b) return nullptr;  // empty: top_ only grows, and bottom_ is ours
+            // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching bottom_.
+            void* const item = cells_[b & mask_].load(memory_order_relaxed);
+            return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed) ? item : nullptr;
+        }
+        return take_contended(b);
+    }
+
+    COFLUX_INLINE void* take_contended(std::int64_t b) noexcept {
+        bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads in steal()
+        std::int64_t t = top_.load(memory_order_seq_cst);
+        void* item = cells_[b & mask_].load(memory_order_relaxed);
+        if (t < b) [[likely]] return item;
+        // Thieves came down to our last element: race for it, then put bottom_ back.
+        if (t > b || !top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) item = nullptr;
+        bottom_.store(b + 1, memory_order_relaxed);  // top_ >= b + 1 by now: empty for every thief, whatever it reads
+        return item;
+    }
+
+    COFLUX_COLD void make_room(std::int64_t b) noexcept {
+        top_seen_ = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
+        if (b - top_seen_ <= mask_) return;
+        buffer* const bigger = make(static_cast<std::size_t>(mask_ + 1) * 2, owned_);
+        for (std::int64_t i = top_seen_; i < b; ++i)
+            bigger->cells[i & bigger->mask].store(cells_[i & mask_].load(memory_order_relaxed), memory_order_relaxed);
+        owned_ = bigger;
+        cells_ = bigger->cells;
+        mask_ = bigger->mask;
+        buffer_.store(bigger, memory_order_release);  // pairs with the acquire in steal(): the copies are visible
+    }
+
+    // bottom_: index of the next free cell; written by the owner only. top_: index of the oldest element; only grows, by CAS.
+    // Elements are [top_, bottom_). bottom_ == top_ - 1 is seen for a moment by thieves while the owner loses a race.
+    alignas(cache_line) atomic<std::int64_t> bottom_{0};
+    std::int64_t top_seen_ = 0;  // owner: a lower bound of top_
+    buffer* owned_;              // owner: the newest buffer, head of the list of all
+    atomic<void*>* cells_;       // owner: its cells
+    std::int64_t mask_;          // owner: its mask
+    alignas(cache_line) atomic<std::int64_t> top_{0};
+    atomic<buffer*> buffer_{nullptr};  // thieves: the newest buffer
+};
+
+}  // namespace coflux::detail

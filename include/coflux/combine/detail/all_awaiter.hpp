@@ -1,0 +1,118 @@
+// Waiting for several coroutines with one waiter and no counter: from the youngest to the oldest, one at a time.
+//
+// All of them run already, so the order of waiting does not change when the last one ends; but the youngest lies on top of this
+// worker's forks, and is then taken back and run in place, the next one after it, and so on: a join costs what as many single awaits
+// cost, no atomic counter is shared, and what has ended meanwhile is passed by.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <source_location>
+
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/result.hpp>
+#include <coflux/core/waiter.hpp>
+
+namespace coflux::detail {
+
+/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation.
+template <typename Children>
+class all_awaiter : private waiter {
+public:
+    all_awaiter(const all_awaiter&) = delete;
+    all_awaiter& operator=(const all_awaiter&) = delete;
+
+    [[nodiscard]] bool await_ready() noexcept { return next_running() == nullptr && !stops(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        promise_base& p = *coroutine;
+        if (p.suspends()) [[unlikely]] return p.stop_here();
+        return transfer(advance(p.runs_on()));
+    }
+
+protected:
+    all_awaiter(promise_base& p, std::size_t count, std::source_location where) noexcept : left_(count), count_(count) {
+        coroutine = &p;
+        ended = &all_awaiter::child_ended;
+        p.awaits_at(where);
+    }
+    ~all_awaiter() = default;
+
+    [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
+    [[nodiscard]] Children& children() noexcept { return static_cast<Children&>(*this); }
+
+    /// After the last: throws the first error in the order of creation if there is one; the others are reachable from it.
+    void rethrow_failures() {
+        this_thread.current = coroutine;
+        if (!failed_) [[likely]] return;
+        failure* first = nullptr;
+        for (std::size_t i = 0; i < count_; ++i) {
+            frame_control& c = children()[i];
+            if (c.end != ending::error) continue;
+            if (first == nullptr) {
+                first = c.error;
+                first->retain();
+            } else {
+                first->add(*c.error);
+                c.error->observe();
+            }
+        }
+        first->rethrow();
+    }
+
+private:
+    frame_control* next_running() noexcept {
+        for (; left_ != 0; --left_) {
+            frame_control& c = children()[left_ - 1];
+            if (!c.done()) return &c;
+            note(c);
+        }
+        return nullptr;
+    }
+    void note(const frame_control& c) noexcept {
+        failed_ |= c.end == ending::error;
+        stopped_ |= c.end == ending::stopped;
+    }
+    /// An error is never lost to a stop.
+    [[nodiscard]] bool stops() const noexcept { return stopped_ && !failed_; }
+
+    /// Goes on with the next child that has not ended, or with the awaiting coroutine.
+    std::coroutine_handle<> advance(const executor_entry* here) noexcept {
+        promise_base& p = *coroutine;
+        while (frame_control* const c = next_running()) {
+            std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the end's fetch_or
+            if (s == 0) {
+                const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
+                if (worker* const w = this_thread.queues; w != nullptr && w->take_back(c->frame())) {
+                    c->state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
+                    return c->frame();
+                }
+                p.leaves();
+                // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is visible.
+                if (c->state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire)) return std::noop_coroutine();
+            }
+            if ((s & frame_state::list) != 0) {
+                p.leaves();
+                if (promise_base::add_waiter(*c, *this)) return std::noop_coroutine();
+            }
+        }
+        if (stops()) p.turn_to_stop();
+        return promise_base::resume_from(p, here);
+    }
+
+    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const executor_entry* here) noexcept {
+        auto& all = static_cast<all_awaiter&>(self);
+        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the child any more,
+        // or it is done already (a child with views).
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0) c.state.store(frame_state::done, memory_order_relaxed);
+        all.note(c);
+        --all.left_;
+        return all.advance(here);
+    }
+
+    std::size_t left_;  // children [0, left_) may still run
+    std::size_t count_;
+    bool failed_ = false;
+    bool stopped_ = false;
+};
+
+}  // namespace coflux::detail

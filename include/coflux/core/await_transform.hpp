@@ -1,0 +1,54 @@
+// What a Coflux coroutine makes of the operand of co_await.
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/foreign_awaiter.hpp>
+#include <coflux/core/promise_base.hpp>
+
+namespace coflux {
+
+/// Operand of `co_await coflux::context()`: the running coroutine as environment of its children; never suspends.
+struct context_request {};
+[[nodiscard("co_await it: it is the request, not the environment")]] constexpr context_request context() noexcept { return {}; }
+
+namespace detail {
+
+/// Something of ours: knows how to wait inside a coroutine of ours.
+template <typename A>
+concept native_awaitable = requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
+
+/// A handle that may be awaited once, used as an lvalue.
+template <typename A>
+concept single_use_lvalue = std::is_lvalue_reference_v<A> && requires { typename std::remove_cvref_t<A>::single_use; };
+
+class context_awaiter {
+public:
+    explicit context_awaiter(promise_base& self) noexcept : self_(self) {}
+    [[nodiscard]] bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    [[nodiscard]] COFLUX_INLINE environment& await_resume() const noexcept { return self_.opened(); }
+
+private:
+    promise_base& self_;
+};
+
+template <typename A>
+COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<A>, context_request>) {
+        return context_awaiter(p);
+    } else if constexpr (single_use_lvalue<A>) {
+        static_assert(!single_use_lvalue<A>, "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
+        return context_awaiter(p);
+    } else if constexpr (native_awaitable<A>) {
+        return std::forward<A>(awaited).await_in(p, where);
+    } else {
+        return foreign_awaiter<A>(p, std::forward<A>(awaited), where);
+    }
+}
+
+}  // namespace detail
+}  // namespace coflux

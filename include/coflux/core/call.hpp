@@ -1,0 +1,132 @@
+// call: an async function call, run inline as part of its caller.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/await_transform.hpp>
+#include <coflux/core/frame_allocation.hpp>
+#include <coflux/core/parameters.hpp>
+#include <coflux/core/result.hpp>
+#include <coflux/fwd.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename T, typename... Args>
+class call_promise final : public typed_promise<T> {
+public:
+    COFLUX_INLINE explicit call_promise(std::remove_reference_t<Args>&... args) noexcept
+        : typed_promise<T>(find_environment(args...), nullptr) {}
+
+    static void* operator new(std::size_t size, std::remove_reference_t<Args>&... args) {
+        return allocate_frame(size, frames_of(find_environment(args...)), ticket::none);
+    }
+    static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+
+    COFLUX_INLINE call<T> get_return_object(std::source_location where = std::source_location::current()) noexcept {
+        check_environment<Args...>();
+        frame_control& c = this->control();
+        c.where = where;
+        return call<T>(c);
+    }
+
+    template <typename A>
+    COFLUX_INLINE decltype(auto) await_transform(A&& awaited, std::source_location where = std::source_location::current()) {
+        return bind_await(*this, std::forward<A>(awaited), where);
+    }
+
+    class end_awaiter {
+    public:
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<call_promise> h) const noexcept {
+            return h.promise().template body_ended<false>();
+        }
+        void await_resume() const noexcept {}
+    };
+    /// Lazy; and until it asks for its context it runs on behalf of its caller, whose current() it leaves alone.
+    COFLUX_INLINE std::suspend_always initial_suspend() const noexcept { return {}; }
+    COFLUX_INLINE end_awaiter final_suspend() const noexcept { return {}; }
+};
+
+}  // namespace detail
+
+/// An async function call: begins when it is awaited and runs inline as part of its caller, on the caller's executor.
+///
+/// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile. Neither
+/// movable nor storable: it is awaited in the expression that makes it.
+/// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, by symmetric transfer.
+/// Errors: std::bad_alloc from the call, without effect.
+/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless as_outcome() asks.
+/// Threads: the caller's. Costs: one frame; no atomic read-modify-write.
+template <typename T>
+class [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
+public:
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+    COFLUX_INLINE ~call() { detail::promise_base::destroy(control_); }
+
+    COFLUX_INLINE call& await_in(detail::promise_base& p, std::source_location where) && noexcept {
+        caller_ = &p;
+        p.awaits_at(where);
+        return *this;
+    }
+
+    class outcome_awaiter {
+    public:
+        explicit outcome_awaiter(call& of) noexcept : of_(of) {}
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
+            of_.caller_->control().word.set(detail::frame_flags::takes_stop);
+            return of_.await_suspend(h);
+        }
+        outcome<T> await_resume() const {
+            detail::this_thread.current = of_.caller_;
+            of_.caller_->control().word.clear(detail::frame_flags::takes_stop);
+            return detail::outcome_of<T>(of_.control_);
+        }
+
+    private:
+        call& of_;
+    };
+    outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
+        std::move(*this).await_in(p, where);
+        return outcome_awaiter(*this);
+    }
+
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        detail::promise_base& caller = *caller_;
+        if (caller.suspends()) [[unlikely]] return caller.stop_here();
+        detail::promise_base::of(control_).move_to(caller.runs_on());
+        // Nobody else knows the callee: a plain store.
+        control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct, detail::memory_order_relaxed);
+        return detail::transfer(control_.frame());
+    }
+    COFLUX_INLINE T await_resume() {
+        detail::this_thread.current = caller_;
+        if (control_.end == detail::ending::error) [[unlikely]] {
+            control_.error->retain();
+            control_.error->rethrow();
+        }
+        return detail::take_value<T>(control_);
+    }
+
+private:
+    template <typename, typename...>
+    friend class detail::call_promise;
+    COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(c) {}
+
+    detail::frame_control& control_;
+    detail::promise_base* caller_;  // set by the await
+};
+
+}  // namespace coflux
+
+template <typename T, typename... Args>
+struct std::coroutine_traits<coflux::call<T>, Args...> {
+    using promise_type = coflux::detail::call_promise<T, Args...>;
+};

@@ -1,0 +1,81 @@
+// Callbacks on a coroutine's end, and the list nodes of shared frames.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <functional>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/result.hpp>
+#include <coflux/core/waiter.hpp>
+
+namespace coflux::detail {
+
+/// A place in the list of a shared frame for a coroutine that awaits the handle; from the awaiting coroutine's environment.
+struct list_node : waiter {};
+[[nodiscard]] list_node* new_list_node(promise_base& p);
+void delete_list_node(promise_base& p, list_node* node) noexcept;
+std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child, list_node& node) noexcept;
+
+/// The exception being handled, thrown by a callback, becomes an error of `scope`.
+void record_callback_error(environment& scope) noexcept;
+
+template <ending When, typename T, typename F>
+void call_if_ended_so(F& f, frame_control& c) {
+    if (c.end != When) return;
+    if constexpr (When == ending::error) {
+        c.error->observe();
+        std::invoke(f, c.error->error());
+    } else if constexpr (When == ending::stopped || std::is_void_v<T>) {
+        std::invoke(f);
+    } else if constexpr (std::is_reference_v<T>) {
+        std::invoke(f, *promise_of<T>(c).result());
+    } else {
+        std::invoke(f, std::as_const(promise_of<T>(c).result()));
+    }
+}
+
+template <ending When, typename T, typename F>
+struct callback_node : waiter {
+    callback_node(std::pmr::memory_resource* memory, F f) : memory_(memory), f_(std::move(f)) {
+        first = true;
+        ended = [](waiter& self, frame_control& child, const executor_entry*) noexcept -> std::coroutine_handle<> {
+            auto& node = static_cast<callback_node&>(self);
+            try {
+                call_if_ended_so<When, T>(node.f_, child);
+            } catch (...) {
+                record_callback_error(*self.scope);
+            }
+            node.destroy();
+            return std::noop_coroutine();
+        };
+    }
+    void destroy() noexcept {
+        std::pmr::memory_resource* const memory = memory_;
+        this->~callback_node();
+        memory->deallocate(this, sizeof(callback_node), alignof(callback_node));
+    }
+
+    std::pmr::memory_resource* memory_;
+    F f_;
+};
+
+/// Calls `f` when the coroutine ends so, at once if it has. Only the handle's holder may call this.
+template <ending When, typename T, typename F>
+void attach_callback(frame_control& c, F f) {
+    if (!c.done()) {
+        using node_type = callback_node<When, T, F>;
+        std::pmr::memory_resource* const memory = c.resource != nullptr ? c.resource : &frame_pool::shared();
+        auto* const node = ::new (memory->allocate(sizeof(node_type), alignof(node_type))) node_type(memory, std::move(f));
+        promise_base::share(c, 0);
+        if (promise_base::add_waiter(c, *node)) return;
+        f = std::move(node->f_);  // it ended while we allocated
+        node->destroy();
+    }
+    call_if_ended_so<When, T>(f, c);
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,151 @@
+// What a coroutine runs in: memory resource, executors, stop state, deadline, parent. Every coroutine is one for its children.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <span>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/core/executor.hpp>
+#include <coflux/core/failure.hpp>
+#include <coflux/core/frame_control.hpp>
+#include <coflux/core/stop.hpp>
+#include <coflux/core/thread_state.hpp>
+#include <coflux/memory/frame_pool.hpp>
+
+namespace coflux {
+
+namespace detail {
+
+class promise_base;
+struct environment_access;
+struct environment_data;
+
+std::pmr::memory_resource* frames_of(const environment& e) noexcept;
+const environment_data& data_of(const environment& e) noexcept;
+const executor_entry* executor_of(const environment& e) noexcept;
+
+/// What environment objects add, shared by all coroutines made in them.
+struct environment_data {
+    std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called without a virtual call
+    std::span<const executor_entry> executors{};
+    const environment_data* outer = nullptr;  ///< the environment object around this one
+    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    error_handler on_error = nullptr;
+
+    [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key, std::size_t position) const noexcept {
+        if (position == 0 && !executors.empty() && executors.front().key == key) [[likely]] return &executors.front();
+        return find_slow(key, position);
+    }
+    [[nodiscard]] const executor_entry* find_slow(const executor_key* key, std::size_t position) const noexcept;
+    [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
+};
+
+/// Start value of `remaining`; far from 0, so that the count cannot reach 0 before the scope ends.
+inline constexpr std::int32_t scope_open = std::int32_t{1} << 30;
+/// The plain count of children is folded into the atomic one when it reaches this.
+inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
+
+}  // namespace detail
+
+/// The environment of a coroutine's children: a root or derived one from make_environment, or a coroutine itself
+/// (`auto&& here = co_await coflux::context()`).
+///
+/// Ownership: what is made in it belongs to it, and it ends after all of that has.
+/// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that owns it,
+/// except request_stop().
+/// Lifetime: an environment object must outlive its children; its destructor checks that.
+class environment {
+public:
+    environment(const environment&) = delete;
+    environment& operator=(const environment&) = delete;
+
+    /// The resource that frames of children come from.
+    [[nodiscard]] std::pmr::memory_resource* memory_resource() const noexcept {
+        return data_->frames != nullptr ? data_->frames : &frame_pool::shared();
+    }
+    /// The nearest deadline set on the way up, if there is one.
+    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
+        if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
+        return data_->deadline;
+    }
+    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs: O(1).
+    void request_stop() noexcept;
+    /// True once a stop was requested here or above.
+    [[nodiscard]] bool stop_requested() noexcept {
+        const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
+        return requests != stops_seen_ && look_up(requests);
+    }
+    [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
+
+protected:
+    /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
+    COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on) noexcept
+        : data_(parent.data_), executor_(runs_on), parent_(&parent), stops_seen_(parent.stops_seen_) {}
+    /// An environment object: its scope is open from the start.
+    environment(detail::environment_data& data, environment* parent) noexcept : data_(&data), parent_(parent), marks_(is_object) {
+        open_scope();
+        if (parent != nullptr) {
+            executor_ = parent->executor_;
+            stops_seen_ = parent->stops_seen_;
+        }
+    }
+    ~environment() = default;
+
+    COFLUX_INLINE void open_scope() noexcept {
+        children_ = 0;
+        ::new (&remaining_) detail::atomic<std::int32_t>(detail::scope_open);
+        failures_ = nullptr;
+    }
+
+    [[nodiscard]] bool look_up(std::uint32_t requests) noexcept;
+
+    friend class detail::promise_base;
+    friend struct detail::environment_access;
+    friend std::pmr::memory_resource* detail::frames_of(const environment& e) noexcept;
+    friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
+    friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
+
+    // marks_: bits that are set once and stay, but for the lock.
+    static constexpr std::uint32_t stop_asked = 1;      // a stop was requested of this one
+    static constexpr std::uint32_t is_object = 2;       // made by make_environment, not a coroutine
+    static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
+
+    const detail::environment_data* data_;
+    const detail::executor_entry* executor_ = nullptr;  // where the coroutine runs; nullptr: wherever it is resumed
+    environment* parent_;
+    std::uint32_t stops_seen_ = 0;  // stop_requests when the ancestors were last found clean; made wrong on purpose for a coroutine
+                                    // that starts inline, whose first suspension must take the slow path
+    detail::atomic<std::uint32_t> marks_{0};
+
+    // The scope, without a value until it is open: a coroutine that never asks for its context has no children and never pays for it.
+    // Children not yet accounted for are children_ + remaining_ - scope_open. children_ is touched by the owning coroutine, or by
+    // a child while the owner is suspended in an await of it. remaining_ starts at scope_open; -1 by each child that ends without such
+    // an await (acq_rel: the end of the scope sees what they did); the end of the body adds children_ - scope_open, and whoever brings
+    // it to 0 continues.
+    std::int32_t children_;
+    union {
+        detail::atomic<std::int32_t> remaining_;
+    };
+    detail::failure* failures_;  // of children that ended before anybody awaited them; guarded by failures_locked
+};
+
+namespace detail {
+
+/// The frame resource as frames remember it: nullptr for the frame pool.
+COFLUX_INLINE std::pmr::memory_resource* frames_of(const environment& e) noexcept { return e.data_->frames; }
+COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept { return *e.data_; }
+COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept { return e.executor_; }
+
+}  // namespace detail
+
+inline bool stop_token::stop_requested() const noexcept { return of_->stop_requested(); }
+
+}  // namespace coflux

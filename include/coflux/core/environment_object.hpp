@@ -1,0 +1,71 @@
+// The environments that make_environment returns, without the types of their executors.
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/waiter.hpp>
+
+namespace coflux {
+
+/// A root or derived environment: owns what is made in it until join() or until its handles took it.
+///
+/// Errors: destroying one with live children is a checked error that names them.
+/// Threads: children may be made by any thread. Lifetime: not movable; outlives its children.
+class environment_object : public environment {
+public:
+    class join_awaiter;
+
+    /// Waits for everything made in this environment; then throws the first error that nobody observed.
+    /// Stops: not a stop point: the children are below the awaiting coroutine and are stopped with it.
+    [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
+
+    /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
+    void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
+
+protected:
+    explicit environment_object(environment* parent) noexcept : environment(storage_, parent) {
+        if (parent == nullptr) return;
+        const detail::environment_data& outer = detail::data_of(*parent);
+        storage_.frames = outer.frames;
+        storage_.outer = &outer;
+        storage_.deadline = outer.deadline;
+        storage_.on_error = outer.on_error;
+    }
+    ~environment_object() = default;
+
+    /// Checks that no child is alive; the last thing that happens before executors and storage go.
+    void close() noexcept;
+
+    friend struct detail::environment_access;
+
+    detail::environment_data storage_;
+    detail::spin_lock children_lock_;             // guards the list below
+    detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
+    detail::waiter* joiner_ = nullptr;             // set before remaining_ is closed by join()
+};
+
+/// Awaiter of environment_object::join().
+class [[nodiscard]] environment_object::join_awaiter : private detail::waiter {
+public:
+    join_awaiter await_in(detail::promise_base& p, std::source_location where) && noexcept {
+        join_awaiter bound(of_);
+        bound.coroutine = &p;
+        p.awaits_at(where);
+        return bound;
+    }
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept;
+    void await_resume();
+
+private:
+    friend class environment_object;
+    explicit join_awaiter(environment_object& of) noexcept : of_(of) {}
+
+    environment_object& of_;
+};
+
+}  // namespace coflux

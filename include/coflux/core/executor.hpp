@@ -1,0 +1,88 @@
+// What an executor is, how an environment remembers one, and how a coroutine names one.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+#include <coflux/base/config.hpp>
+
+namespace coflux {
+
+/// Something that resumes coroutines.
+///
+/// Laws: `execute(h)` resumes `h` exactly once, later, never inside the call, with `h.resume()` on a stack that is not that of a
+/// coroutine; everything that happened before the call happens before the resumption. An executor outlives the environments
+/// that name it. Two optional members refine it: `static constexpr bool starts_inline = true` says that it does not schedule
+/// (then `execute` is never called, see noop_executor), and `const void* identity() const noexcept` says which objects stand for
+/// the same executor (default: the object's address).
+template <typename E>
+concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e, std::coroutine_handle<> h) {
+                       { e.execute(h) } noexcept;
+                   });
+
+/// The executor of the environment's coroutine: what `fork<T>` and `task<T>` run on when they name none.
+struct inherit_executor {};
+
+/// Picks the N-th executor of type `E` of the environment, counted from 0 in the order given to make_environment.
+template <executor E, std::size_t N>
+struct index {};
+
+namespace detail {
+
+/// Its address stands for an executor type; `name` is for messages.
+struct executor_key {
+    const char* name;
+};
+
+template <typename E>
+consteval const char* name_of() {
+    return __PRETTY_FUNCTION__;
+}
+
+template <typename E>
+inline constexpr executor_key key_of{name_of<E>()};
+
+template <typename E>
+inline constexpr bool starts_inline = false;
+template <typename E>
+    requires requires { requires E::starts_inline; }
+inline constexpr bool starts_inline<E> = true;
+
+/// One executor of one environment: what a frame keeps a pointer to. Immutable once made.
+struct executor_entry {
+    const executor_key* key;
+    const void* identity;
+    void* object;
+    void (*execute)(void* object, std::coroutine_handle<> h) noexcept;
+
+    void post(std::coroutine_handle<> h) const noexcept { execute(object, h); }
+};
+
+template <typename E>
+executor_entry entry_for(E& e) noexcept {
+    const void* identity = std::addressof(e);
+    if constexpr (requires { { e.identity() } -> std::convertible_to<const void*>; }) identity = e.identity();
+    return {&key_of<E>, identity, std::addressof(e),
+            [](void* object, std::coroutine_handle<> h) noexcept { static_cast<E*>(object)->execute(h); }};
+}
+
+/// How a coroutine type names its executor: none (the parent's), a type, or the N-th of a type.
+template <typename E>
+struct executor_choice {
+    using type = E;
+    static constexpr std::size_t position = 0;
+};
+template <typename E, std::size_t N>
+struct executor_choice<index<E, N>> {
+    using type = E;
+    static constexpr std::size_t position = N;
+};
+
+template <typename E>
+inline constexpr bool names_executor = std::is_same_v<E, inherit_executor> || executor<typename executor_choice<E>::type>;
+
+}  // namespace detail
+}  // namespace coflux

@@ -1,0 +1,92 @@
+// Awaiting what Coflux does not know: the coroutine resumes on its own executor, whoever resumes it (law 3).
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/promise_base.hpp>
+
+namespace coflux::detail {
+
+template <typename A>
+concept has_member_co_await = requires(A&& a) { std::forward<A>(a).operator co_await(); };
+template <typename A>
+concept has_free_co_await = requires(A&& a) { operator co_await(std::forward<A>(a)); };
+
+template <typename A>
+decltype(auto) awaiter_of(A&& a) {
+    if constexpr (has_member_co_await<A>) {
+        return std::forward<A>(a).operator co_await();
+    } else if constexpr (has_free_co_await<A>) {
+        return operator co_await(std::forward<A>(a));
+    } else {
+        return std::forward<A>(a);
+    }
+}
+
+template <typename A>
+concept foreign_awaitable = requires(A&& a, std::coroutine_handle<> h) {
+    awaiter_of(std::forward<A>(a)).await_ready();
+    awaiter_of(std::forward<A>(a)).await_suspend(h);
+    awaiter_of(std::forward<A>(a)).await_resume();
+};
+
+/// Wraps a foreign awaiter. The handle that it is given is not the coroutine's: resuming it, on any thread, queues the coroutine on
+/// its own executor, so that a notifier never runs it and a foreign thread never keeps it. Without an executor it resumes in place.
+///
+/// Stops: not a stop point; the foreign operation cannot be told.
+template <typename A>
+class foreign_awaiter {
+    static_assert(foreign_awaitable<A>, "coflux: the operand of co_await is neither of Coflux nor an awaitable");
+    using inner_type = decltype(awaiter_of(std::declval<A>()));
+
+public:
+    foreign_awaiter(promise_base& p, A&& awaited, std::source_location where)
+        : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p}, inner_(awaiter_of(std::forward<A>(awaited))) {
+        p.awaits_at(where);
+    }
+
+    bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
+
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
+        (void)proxy_.coroutine->suspends();  // not a stop point
+        proxy_.coroutine->leaves();
+        const std::coroutine_handle<> given = std::coroutine_handle<>::from_address(&proxy_);
+        using result = decltype(inner_.await_suspend(given));
+        // After the inner await_suspend this object may be gone: only locals from there on.
+        if constexpr (std::is_void_v<result>) {
+            inner_.await_suspend(given);
+            return std::noop_coroutine();
+        } else if constexpr (std::is_same_v<result, bool>) {
+            return inner_.await_suspend(given) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(self);
+        } else {
+            const std::coroutine_handle<> next = inner_.await_suspend(given);
+            return next.address() == given.address() ? transfer(self) : transfer(next);
+        }
+    }
+
+    decltype(auto) await_resume() {
+        this_thread.current = proxy_.coroutine;
+        return inner_.await_resume();
+    }
+
+private:
+    /// Begins like a coroutine frame of either compiler: the pointers that resume() and destroy() call.
+    struct proxy_frame {
+        void (*resume)(void*);
+        void (*destroy)(void*);
+        promise_base* coroutine;
+    };
+    static void resume_proxy(void* frame) {
+        promise_base& p = *static_cast<proxy_frame*>(frame)->coroutine;
+        if (p.runs_on() != nullptr) return p.runs_on()->post(p.handle());
+        run_next(p.handle());
+    }
+
+    proxy_frame proxy_;
+    inner_type inner_;
+};
+
+}  // namespace coflux::detail

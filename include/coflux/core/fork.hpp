@@ -1,0 +1,206 @@
+// fork: a child that starts at once and belongs to the scope it was made in; and the await of any owned coroutine.
+#pragma once
+
+#include <coroutine>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/callbacks.hpp>
+#include <coflux/core/fork_view.hpp>
+#include <coflux/core/owned_promise.hpp>
+#include <coflux/core/result.hpp>
+#include <coflux/fwd.hpp>
+
+namespace coflux {
+namespace detail {
+
+/// Awaits a fork or task and takes its result; owns the frame from the start of the await.
+template <typename T>
+class [[nodiscard]] owned_awaiter {
+public:
+    COFLUX_INLINE owned_awaiter(promise_base& p, frame_control& child, std::source_location where) noexcept : p_(p), child_(&child) {
+        p.awaits_at(where);
+    }
+    ~owned_awaiter() {
+        if (child_ != nullptr) [[unlikely]] promise_base::drop(*child_);
+        if (node_ != nullptr) [[unlikely]] delete_list_node(p_, node_);
+    }
+    owned_awaiter(const owned_awaiter&) = delete;
+    owned_awaiter& operator=(const owned_awaiter&) = delete;
+
+    [[nodiscard]] COFLUX_INLINE bool await_ready() {
+        const std::uintptr_t s = child_->state.load(memory_order_acquire);  // pairs with the end's fetch_or: the result
+        if ((s & frame_state::done) != 0) return child_->end != ending::stopped;
+        if ((s & frame_state::list) != 0) [[unlikely]] node_ = new_list_node(p_);
+        return false;
+    }
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        if (node_ != nullptr) [[unlikely]] return await_in_list(p_, *child_, *node_);
+        return p_.await_child(*child_);
+    }
+    COFLUX_INLINE T await_resume() {
+        this_thread.current = &p_;
+        frame_control& c = *std::exchange(child_, nullptr);
+        if (c.end != ending::value || (c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return consume_slow(c);
+        const destroyed_frame frees(c);
+        return take_value<T>(c);
+    }
+
+private:
+    COFLUX_NOINLINE T consume_slow(frame_control& c) {
+        if (node_ != nullptr) delete_list_node(p_, std::exchange(node_, nullptr));
+        return consume<T>(c);
+    }
+
+protected:
+    promise_base& p_;
+    frame_control* child_;
+    list_node* node_ = nullptr;
+};
+
+/// The same as an outcome: error and stop are values.
+template <typename T>
+class [[nodiscard]] owned_outcome_awaiter : public owned_awaiter<T> {
+public:
+    using owned_awaiter<T>::owned_awaiter;
+
+    [[nodiscard]] bool await_ready() {
+        if (this->child_->done()) return true;
+        this->p_.control().word.set(frame_flags::takes_stop);
+        return owned_awaiter<T>::await_ready();
+    }
+    outcome<T> await_resume() {
+        this_thread.current = &this->p_;
+        this->p_.control().word.clear(frame_flags::takes_stop);
+        if (this->node_ != nullptr) delete_list_node(this->p_, std::exchange(this->node_, nullptr));
+        return consume_outcome<T>(*std::exchange(this->child_, nullptr));
+    }
+};
+
+/// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
+template <typename Self, typename T>
+class owned_handle {
+public:
+    using single_use = void;
+    using value_type = T;
+
+    owned_handle(owned_handle&& other) noexcept : control_(std::exchange(other.control_, nullptr)) {}
+    owned_handle(const owned_handle&) = delete;
+    owned_handle& operator=(const owned_handle&) = delete;
+
+    /// True while the handle names a coroutine: until it was awaited, moved from or attached.
+    [[nodiscard]] bool valid() const noexcept { return control_ != nullptr; }
+    /// True once the coroutine has ended; its result is still to be taken.
+    [[nodiscard]] bool done() const noexcept { return used().done(); }
+    /// Requests a stop of the coroutine and everything below it. Threads: any that has the handle. Costs: O(1).
+    void request_stop() const noexcept { promise_if_running([](promise_base& p) { p.request_stop(); }); }
+
+    /// A copyable look at the result: several coroutines may await it. The frame then lives as long as handle or views.
+    /// Shapes: T is copyable or void, because the awaits of the handle and of the views would otherwise fight for the value.
+    [[nodiscard]] fork_view<T> view() const
+        requires(std::is_void_v<T> || std::is_reference_v<T> || std::is_copy_constructible_v<T>)
+    {
+        promise_base::share(used(), 1);
+        return fork_view<T>(*control_);
+    }
+
+    /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
+    /// Threads: `f` runs on the thread that ends the coroutine, before those who await it are woken.
+    /// Errors: what `f` throws is an error of the scope that the coroutine belongs to. Costs: one allocation from the environment.
+    template <typename F>
+    Self& on_value(F f) & { return call_back<ending::value>(std::move(f)); }
+    /// Calls `f(std::exception_ptr)` once the coroutine failed; the error then counts as observed.
+    template <typename F>
+    Self& on_error(F f) & { return call_back<ending::error>(std::move(f)); }
+    /// Calls `f()` once the coroutine was stopped.
+    template <typename F>
+    Self& on_stopped(F f) & { return call_back<ending::stopped>(std::move(f)); }
+    template <typename F>
+    Self&& on_value(F f) && { return std::move(call_back<ending::value>(std::move(f))); }
+    template <typename F>
+    Self&& on_error(F f) && { return std::move(call_back<ending::error>(std::move(f))); }
+    template <typename F>
+    Self&& on_stopped(F f) && { return std::move(call_back<ending::stopped>(std::move(f))); }
+
+    COFLUX_INLINE owned_awaiter<T> await_in(promise_base& p, std::source_location where) && noexcept {
+        return owned_awaiter<T>(p, release(), where);
+    }
+    owned_outcome_awaiter<T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
+        return owned_outcome_awaiter<T>(p, release(), where);
+    }
+    /// For combinators: gives the frame up to the caller.
+    [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept {
+        COFLUX_VERIFY(control_ != nullptr, "a handle was used after it was awaited, moved from or attached");
+        return *std::exchange(control_, nullptr);
+    }
+
+    /// For combinators: the frame, which the handle keeps.
+    [[nodiscard]] frame_control& frame_looked_at() const noexcept { return used(); }
+
+protected:
+    COFLUX_INLINE explicit owned_handle(frame_control& c) noexcept : control_(&c) {}
+    ~owned_handle() = default;
+
+    [[nodiscard]] frame_control& used() const noexcept {
+        COFLUX_VERIFY(control_ != nullptr, "a handle was used after it was awaited, moved from or attached");
+        return *control_;
+    }
+
+    frame_control* control_;
+
+private:
+    template <typename F>
+    void promise_if_running(F f) const noexcept {
+        frame_control& c = used();
+        if (!c.done()) f(promise_base::of(c));
+    }
+    template <ending When, typename F>
+    Self& call_back(F f) {
+        attach_callback<When, T>(used(), std::move(f));
+        return static_cast<Self&>(*this);
+    }
+};
+
+}  // namespace detail
+
+/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
+///
+/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`, or by default the
+/// parent's own. Parameters are owned by the coroutine (law 10). Move-only.
+/// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on its own executor.
+/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
+/// Stops: the await is a stop point and loses nothing; a stopped child stops the awaiting coroutine, unless as_outcome() asks.
+/// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its scope.
+/// Costs: one frame from the environment's resource; no atomic read-modify-write if it is awaited before anybody stole it.
+template <typename T, typename Executor>
+class [[nodiscard("a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
+    : public detail::owned_handle<fork<T, Executor>, T> {
+    static_assert(detail::names_executor<Executor>, "coflux: the second argument of fork is not an executor");
+    using base = detail::owned_handle<fork<T, Executor>, T>;
+
+public:
+    fork(fork&&) noexcept = default;
+    fork& operator=(fork&& other) noexcept {
+        std::swap(this->control_, other.control_);
+        return *this;
+    }
+    COFLUX_INLINE ~fork() {
+        if (this->control_ != nullptr) detail::promise_base::drop(*this->control_);
+    }
+
+    /// Leaves the fork to its scope on purpose.
+    void attach() && noexcept { detail::promise_base::drop(this->release()); }
+
+private:
+    template <typename, typename, typename, typename...>
+    friend class detail::owned_promise;
+    COFLUX_INLINE explicit fork(detail::frame_control& c) noexcept : base(c) {}
+};
+
+}  // namespace coflux
+
+template <typename T, typename Executor, typename... Args>
+struct std::coroutine_traits<coflux::fork<T, Executor>, Args...> {
+    using promise_type = coflux::detail::owned_promise<coflux::fork<T, Executor>, T, Executor, Args...>;
+};

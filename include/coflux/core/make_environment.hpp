@@ -1,0 +1,123 @@
+// make_environment: the environment of a root, or one derived inside a coroutine.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/environment_object.hpp>
+#include <coflux/core/executor.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename O>
+concept executor_option = executor<std::remove_cvref_t<O>>;
+template <typename O>
+concept memory_option = std::convertible_to<O, std::pmr::memory_resource*>;
+template <typename O>
+concept deadline_option = std::same_as<std::remove_cvref_t<O>, std::chrono::steady_clock::time_point>;
+template <typename O>
+concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O>;
+
+/// The environment object with its executors: references for those given as lvalues, the objects themselves for rvalues.
+template <typename... Executors>
+class basic_environment final : public environment_object {
+public:
+    template <typename... Options>
+    explicit basic_environment(environment* parent, Options&&... options)
+        : environment_object(parent), executors_(pick_executors(std::forward_as_tuple(std::forward<Options>(options)...))) {
+        (apply(options), ...);
+        enter(std::index_sequence_for<Executors...>{});
+    }
+    ~basic_environment() { close(); }
+
+private:
+    template <typename O>
+    static auto as_executor(O&& option) {
+        if constexpr (executor_option<O>) {
+            return std::tuple<O>(std::forward<O>(option));
+        } else {
+            return std::tuple<>();
+        }
+    }
+    template <typename... O>
+    static std::tuple<Executors...> pick_executors(std::tuple<O...>&& options) {
+        return std::apply([](auto&&... o) { return std::tuple_cat(as_executor(std::forward<decltype(o)>(o))...); }, std::move(options));
+    }
+
+    template <typename O>
+    void apply(O& option) noexcept {
+        if constexpr (memory_option<O&>) {
+            std::pmr::memory_resource* const given = option;
+            COFLUX_VERIFY(given != nullptr, "make_environment was given a null memory resource");
+            storage_.frames = given == &frame_pool::shared() ? nullptr : given;
+        } else if constexpr (deadline_option<O>) {
+            storage_.deadline = std::min(storage_.deadline, option);
+        }
+    }
+
+    template <std::size_t... I>
+    void enter(std::index_sequence<I...>) noexcept {
+        ((entries_[I] = entry_of(std::get<I>(executors_))), ...);
+        storage_.executors = std::span<const executor_entry>(entries_.data(), sizeof...(Executors));
+        // The first that schedules is where coroutines of this environment run unless they name another.
+        const executor_entry* first = nullptr;
+        ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entries_[I]) : void()), ...);
+        if (first != nullptr) executor_ = first;
+    }
+    template <typename E>
+    static executor_entry entry_of(E& e) noexcept {
+        if constexpr (starts_inline<E>) {
+            return {&key_of<E>, std::addressof(e), std::addressof(e), nullptr};
+        } else {
+            return entry_for(e);
+        }
+    }
+
+    std::tuple<Executors...> executors_;
+    std::array<executor_entry, sizeof...(Executors)> entries_{};
+};
+
+template <typename... Found>
+struct found_executors {
+    using type = basic_environment<Found...>;
+    template <typename O>
+    using add = std::conditional_t<executor_option<O>, found_executors<Found..., O>, found_executors<Found...>>;
+};
+template <typename Found, typename... Options>
+struct fold_executors : Found {};
+template <typename Found, typename O, typename... Rest>
+struct fold_executors<Found, O, Rest...> : fold_executors<typename Found::template add<O>, Rest...> {};
+template <typename... Options>
+using environment_for = typename fold_executors<found_executors<>, Options...>::type;
+
+}  // namespace detail
+
+/// Makes a root environment from any of: executors, by reference or by value (then it owns them); a `std::pmr::memory_resource*` for the
+/// frames (default: the frame pool). The first executor that schedules runs what names none.
+///
+/// Returns: an environment_object, not movable. Errors: a null resource is a checked error.
+/// Lifetime: resource and executors given by reference outlive the environment, which outlives what is made in it.
+template <detail::environment_option... Options>
+[[nodiscard]] auto make_environment(Options&&... options) {
+    static_assert(!(... || detail::deadline_option<Options>), "coflux: a deadline belongs to a derived environment: make_environment(here, deadline)");
+    return detail::environment_for<Options...>(nullptr, std::forward<Options>(options)...);
+}
+
+/// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer deadline
+/// (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()` before it dies.
+template <detail::environment_option... Options>
+[[nodiscard]] auto make_environment(environment& here, Options&&... options) {
+    return detail::environment_for<Options...>(&here, std::forward<Options>(options)...);
+}
+
+}  // namespace coflux

@@ -1,0 +1,132 @@
+// The promise of forks and tasks: eager, counted by the scope it was made in.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <source_location>
+
+#include <coflux/core/await_transform.hpp>
+#include <coflux/core/executor.hpp>
+#include <coflux/core/frame_allocation.hpp>
+#include <coflux/core/parameters.hpp>
+#include <coflux/core/result.hpp>
+
+namespace coflux::detail {
+
+/// First and last suspension of a fork or task. `Inline` says what the type knows: an executor that starts inline, one that
+/// does not, or, for inherit_executor, that only the environment knows.
+enum class start_kind { inline_start, queued, inherited };
+
+template <typename E>
+inline constexpr start_kind start_kind_of = std::is_same_v<E, inherit_executor>                        ? start_kind::inherited
+                                            : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
+                                                                                               : start_kind::queued;
+
+template <typename E>
+COFLUX_INLINE const executor_entry* choose_executor(environment& parent, const environment_data& data, const executor_entry* inherited) noexcept {
+    if constexpr (start_kind_of<E> == start_kind::queued) {
+        using choice = executor_choice<E>;
+        const executor_entry* const e = data.find(&key_of<typename choice::type>, choice::position);
+        COFLUX_VERIFY(e != nullptr, "the environment has no executor for %s, position %zu: give it to make_environment",
+                      key_of<typename choice::type>.name, choice::position);
+        return e;
+    } else {
+        (void)parent;
+        return inherited;
+    }
+}
+
+/// Operations that owned promises share, whatever their result.
+template <typename T, typename E>
+class owned_promise_base : public typed_promise<T> {
+public:
+    template <typename A>
+    COFLUX_INLINE decltype(auto) await_transform(A&& awaited, std::source_location where = std::source_location::current()) {
+        return bind_await(*this, std::forward<A>(awaited), where);
+    }
+
+    class start_awaiter {
+    public:
+        explicit start_awaiter(owned_promise_base& p) noexcept : p_(p) {}
+        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+            // Without guaranteed tail calls an inline start runs under a loop of its own, in await_suspend.
+            if constexpr (kind == start_kind::queued || !COFLUX_TAIL_CALLS) {
+                return false;
+            } else if constexpr (kind == start_kind::inline_start) {
+                return true;
+            } else {
+                return p_.executor_ == nullptr;
+            }
+        }
+        COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) const noexcept {
+            if constexpr (kind == start_kind::queued) {
+                p_.start(h);
+            } else if constexpr (kind == start_kind::inline_start) {
+                run(h);
+            } else {
+                p_.executor_ == nullptr ? run(h) : p_.start(h);
+            }
+        }
+        COFLUX_INLINE void await_resume() const noexcept {
+            // One that starts inline runs on behalf of its creator until it asks for its context.
+            if constexpr (kind != start_kind::inline_start) this_thread.current = &p_;
+        }
+
+    private:
+        owned_promise_base& p_;
+    };
+
+    class end_awaiter {
+    public:
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <typename P>
+        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+            return h.promise().template body_ended<kind != start_kind::queued>();
+        }
+        void await_resume() const noexcept {}
+    };
+
+    COFLUX_INLINE start_awaiter initial_suspend() noexcept { return start_awaiter(*this); }
+    COFLUX_INLINE end_awaiter final_suspend() const noexcept { return {}; }
+
+protected:
+    static constexpr start_kind kind = start_kind_of<E>;
+
+    COFLUX_INLINE explicit owned_promise_base(environment& parent) noexcept
+        : typed_promise<T>(parent, choose_executor<E>(parent, data_of(parent), executor_of(parent))) {
+        frame_control& c = this->control();
+        if constexpr (kind == start_kind::inline_start) this->starts_inline();
+        if constexpr (kind == start_kind::inherited) {
+            if (this->executor_ == nullptr) [[unlikely]] {
+                c.word.set(frame_flags::inline_start);
+                this->starts_inline();
+            }
+        }
+        this->count_in(c);
+    }
+};
+
+/// The promise type of a coroutine that returns `Handle` and has parameters `Args`.
+template <typename Handle, typename T, typename E, typename... Args>
+class owned_promise final : public owned_promise_base<T, E> {
+public:
+    COFLUX_INLINE explicit owned_promise(std::remove_reference_t<Args>&... args) noexcept
+        : owned_promise_base<T, E>(find_environment(args...)) {}
+
+    static void* operator new(std::size_t size, std::remove_reference_t<Args>&... args) {
+        environment& env = find_environment(args...);
+        constexpr std::uint16_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
+        if (this_thread.current == &env) [[likely]] return allocate_frame(size, frames_of(env), ticket::plain, flags);
+        return allocate_shared_frame(size, env, flags);
+    }
+    static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+
+    COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
+        check_owned_parameters<Args...>();
+        frame_control& c = this->control();
+        c.where = where;
+        return Handle(c);
+    }
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,112 @@
+// What a coroutine's parameters must and must not be (law 10), with one sentence for each mistake.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+
+#include <coflux/core/environment.hpp>
+#include <coflux/memory/frame_layout.hpp>
+
+namespace coflux {
+
+/// A reference that a fork or task may take: the caller promises that the referent outlives the coroutine.
+///
+/// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there.
+template <typename T>
+class borrowed {
+public:
+    explicit borrowed(T& referent) noexcept : referent_(&referent) {}
+    [[nodiscard]] T& get() const noexcept { return *referent_; }
+    T& operator*() const noexcept { return *referent_; }
+    T* operator->() const noexcept { return referent_; }
+
+private:
+    T* referent_;
+};
+template <typename T>
+borrowed(T&) -> borrowed<T>;
+
+namespace detail {
+
+template <typename A>
+inline constexpr bool is_environment = std::derived_from<std::remove_cvref_t<A>, environment> && !std::is_const_v<std::remove_reference_t<A>>;
+
+template <typename... Args>
+inline constexpr int environment_position = -1;
+template <typename First, typename... Rest>
+inline constexpr int environment_position<First, Rest...> = is_environment<First> ? 0 : -1;
+template <typename First, typename Second, typename... Rest>
+inline constexpr int environment_position<First, Second, Rest...> =
+    is_environment<First> ? 0 : std::is_class_v<std::remove_cvref_t<First>> && is_environment<Second> ? 1 : -1;
+
+/// Stands in where there is no environment, so that the sentence about it is the only error.
+environment& missing_environment() noexcept;
+
+template <typename... Args>
+COFLUX_INLINE environment& find_environment(Args&...) noexcept {
+    return missing_environment();
+}
+template <typename First, typename... Rest>
+    requires is_environment<First>
+COFLUX_INLINE environment& find_environment(First& env, Rest&...) noexcept {
+    return env;
+}
+template <typename First, typename Second, typename... Rest>
+    requires(!is_environment<First> && is_environment<Second>)
+COFLUX_INLINE environment& find_environment(First&, Second& env, Rest&...) noexcept {
+    return env;
+}
+
+template <typename T>
+consteval bool is_closure() {
+    const std::string_view name = __PRETTY_FUNCTION__;  // g++: "<lambda(...)>", clang: "(lambda at file:line:column)"
+    return name.find("<lambda(") != name.npos || name.find("(lambda at ") != name.npos;
+}
+
+template <typename T>
+inline constexpr bool is_view = false;
+template <typename C, typename Traits>
+inline constexpr bool is_view<std::basic_string_view<C, Traits>> = true;
+template <typename T, std::size_t N>
+inline constexpr bool is_view<std::span<T, N>> = true;
+template <typename T>
+inline constexpr bool is_capturing = std::is_class_v<T> && !std::is_empty_v<T> && is_closure<T>();
+
+template <typename A>
+inline constexpr bool owns_itself = !std::is_reference_v<A> && !is_view<std::remove_cv_t<A>>;
+
+/// Checks a fork's or task's parameters; the environment is exempt, and so is the object before it.
+template <int Environment, typename... Args>
+consteval bool parameters_own() {
+    int position = 0;
+    return (... && (position++ <= Environment || owns_itself<Args>));
+}
+
+/// Instantiated late, in get_return_object, when closures are complete types.
+template <typename... Args>
+consteval void check_environment() {
+    static_assert((... && (alignof(std::remove_cvref_t<Args>) <= largest_frame_alignment)),
+                  "coflux: a coroutine's parameters cannot be aligned to more than 64 bytes");
+    static_assert(environment_position<Args...> >= 0,
+                  "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter "
+                  "(the second of a member function or lambda)");
+}
+template <typename... Args>
+consteval void check_owned_parameters() {
+    check_environment<Args...>();
+    if constexpr (environment_position<Args...> == 1) {
+        static_assert(!(is_capturing<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<Args...>>>>),
+                      "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
+    }
+    if constexpr (environment_position<Args...> >= 0) {
+        static_assert(parameters_own<environment_position<Args...>, Args...>(),
+                      "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; references belong in a call");
+    }
+}
+
+}  // namespace detail
+}  // namespace coflux

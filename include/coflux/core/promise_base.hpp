@@ -1,0 +1,192 @@
+// The part of a promise that knows neither result nor coroutine type: creation, await, end, stop.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+
+#include <coflux/base/config.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/core/frame_control.hpp>
+#include <coflux/core/transfer.hpp>
+#include <coflux/core/waiter.hpp>
+#include <coflux/core/worker.hpp>
+
+namespace coflux::detail {
+
+/// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame, because
+/// results are stored without over-alignment (result.hpp).
+class promise_base : public environment {
+public:
+    [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
+        return std::coroutine_handle<promise_base>::from_promise(*this);
+    }
+    [[nodiscard]] COFLUX_INLINE frame_control& control() noexcept { return frame_control::of(handle()); }
+    [[nodiscard]] static promise_base& of(frame_control& c) noexcept {
+        return std::coroutine_handle<promise_base>::from_address(&c + 1).promise();
+    }
+    [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
+    [[nodiscard]] environment* parent() const noexcept { return parent_; }
+    [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
+    void move_to(const executor_entry* e) noexcept { executor_ = e; }
+
+    void unhandled_exception() noexcept {
+        frame_control& c = control();
+        c.error = current_failure();
+        c.end = ending::error;
+        c.word.set(frame_flags::has_error);
+    }
+
+    // --- awaits -------------------------------------------------------------------------------------------------------
+
+    /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
+    COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
+
+    /// Every await that really suspends: from now on somebody else may resume the coroutine. True if it must stop instead.
+    [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
+        // acquire pairs with request_stop(): its mark is visible.
+        return stop_requests.load(memory_order_acquire) != stops_seen_ && suspends_slowly();
+    }
+
+    /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
+    COFLUX_INLINE void leaves() noexcept { this_thread.current = nullptr; }
+
+    /// The coroutine asks for its context: it is an environment for children from now on.
+    COFLUX_INLINE environment& opened() noexcept {
+        frame_control& c = control();
+        if (!c.word.has(frame_flags::scope_open)) {
+            c.word.set(frame_flags::scope_open);
+            open_scope();
+        }
+        this_thread.current = this;
+        return *this;
+    }
+
+    /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this worker's forks.
+    COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept {
+        if (suspends()) [[unlikely]] return stop_here();
+        if (worker* const w = this_thread.queues; w != nullptr && w->take_back(child.frame())) [[likely]] {
+            // The child has not begun and only this thread can begin it: a plain store publishes the continuation to it.
+            child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
+            return transfer(child.frame());
+        }
+        return await_elsewhere(child);
+    }
+
+    /// Ends the coroutine at the await in whose await_suspend this is called: returns what await_suspend must return.
+    std::coroutine_handle<> stop_here() noexcept;
+
+    /// Makes this suspended coroutine end as stopped when it is resumed next.
+    void turn_to_stop() noexcept;
+
+    /// After the body: no more children; true if none is left, else the last one goes on.
+    bool close_scope() noexcept;
+    /// After the last child: an error of a child that nobody observed becomes this coroutine's.
+    void scope_joined() noexcept;
+
+    // --- the end ------------------------------------------------------------------------------------------------------
+
+    /// The body ended and control().end says how: waits for the children, then tells whoever waits. Returns who goes on.
+    template <bool MayStartInline>
+    COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
+        frame_control& c = control();
+        const frame_word word = c.word;
+        if constexpr (MayStartInline) {
+            if (word.is_exactly(ticket::plain, frame_flags::inline_start) && c.end == ending::value) {
+                // Nobody has the handle yet, and the creator waits on this very thread: no atomic operation is needed.
+                --parent_->children_;
+                c.state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: the handle's way out publishes it
+                return std::noop_coroutine();
+            }
+        }
+        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
+        if (word.has(frame_flags::scope_open) &&
+            ((children_ | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 || failures_ != nullptr)) [[unlikely]] {
+            return join_children();
+        }
+        if constexpr (MayStartInline) {
+            if (word.has(frame_flags::inline_start)) return ended_inline();
+        }
+        const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
+        if ((s & frame_state::tags) == frame_state::direct && c.end != ending::stopped) [[likely]] {
+            promise_base& w = *reinterpret_cast<promise_base*>(s ^ frame_state::direct);
+            if (word.counted() != ticket::none) {
+                if (word.counted() != ticket::plain || parent_ != &w) [[unlikely]] return tell_waiters();
+                --parent_->children_;  // its owner is suspended in the await of this very child
+            }
+            if (executor_ == w.executor_) [[likely]] return transfer(w.handle());
+            return transfer(resume_from(w, executor_));
+        }
+        if ((s & frame_state::tags) == 0 && s != 0 && word.counted() == ticket::plain && c.end == ending::value) {
+            waiter& w = *reinterpret_cast<waiter*>(s);
+            if (w.coroutine == parent_) {
+                --parent_->children_;  // as above: suspended in a wait for this very child
+                return transfer(w.ended(w, c, executor_));
+            }
+        }
+        return tell_waiters();
+    }
+
+    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`. Like
+    /// resume_from() it returns who goes on here, not yet as a transfer.
+    static std::coroutine_handle<> wake(promise_base& w, ending end, const executor_entry* here) noexcept;
+
+    /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
+    static std::coroutine_handle<> resume_from(promise_base& w, const executor_entry* here) noexcept;
+
+    /// Destroys a frame that ended, and its memory.
+    COFLUX_INLINE static void destroy(frame_control& c) noexcept {
+        if (c.word.has(frame_flags::destroyed)) [[unlikely]] return free_ended(c);
+        c.frame().destroy();
+    }
+    /// The handle of an unfinished or finished coroutine dies: the frame goes now or when it ends.
+    static void drop(frame_control& c) noexcept;
+    /// The handle has taken the result of a finished coroutine.
+    COFLUX_INLINE static void consumed(frame_control& c) noexcept {
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return drop_reference(c);
+        destroy(c);
+    }
+    static void drop_reference(frame_control& c) noexcept;
+
+    /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and coroutine.
+    static void share(frame_control& c, std::uint32_t extra) noexcept;
+    /// Adds a waiter to a shared frame; false if it has ended.
+    static bool add_waiter(frame_control& c, waiter& w) noexcept;
+
+protected:
+    COFLUX_INLINE promise_base(environment& parent, const executor_entry* e) noexcept : environment(parent, e) {}
+
+    /// Counts the new coroutine with its parent's children.
+    COFLUX_INLINE void count_in(frame_control& c) noexcept {
+        if (this_thread.current == parent_) [[likely]] {  // ticket::plain, asked without a load of what was just stored
+            if (++parent_->children_ == scope_fold) [[unlikely]] fold_children();
+        } else {
+            count_in_shared(c);
+        }
+    }
+
+    /// The coroutine starts inline: its first suspension must find that out.
+    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ = ~stops_seen_; }
+
+    /// Queues the new coroutine for its first resumption.
+    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
+        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == executor_->identity) [[likely]] return w->push_fork(h);
+        executor_->post(h);
+    }
+
+private:
+    friend struct environment_access;
+
+    bool suspends_slowly() noexcept;
+    std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
+    std::coroutine_handle<> join_children() noexcept;
+    std::coroutine_handle<> tell_waiters() noexcept;
+    std::coroutine_handle<> ended_inline() noexcept;
+    void fold_children() noexcept;
+    void count_in_shared(frame_control& c) noexcept;
+    static void free_ended(frame_control& c) noexcept;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,155 @@
+// The result part of a promise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/outcome.hpp>
+#include <coflux/core/promise_base.hpp>
+
+namespace coflux::detail {
+
+/// Room for a result. Over-aligned types are aligned by hand, so that the promise never is (promise_base.hpp).
+template <typename T>
+class result_room {
+    static constexpr std::size_t guaranteed = alignof(void*);
+
+public:
+    [[nodiscard]] T* address() noexcept {
+        if constexpr (alignof(T) <= guaranteed) {
+            return std::launder(reinterpret_cast<T*>(bytes_));
+        } else {
+            const auto at = reinterpret_cast<std::uintptr_t>(bytes_);
+            return std::launder(reinterpret_cast<T*>((at + alignof(T) - 1) & ~(alignof(T) - 1)));
+        }
+    }
+
+private:
+    static constexpr std::size_t slack = alignof(T) <= guaranteed ? 0 : alignof(T) - guaranteed;
+    alignas(guaranteed < alignof(T) ? guaranteed : alignof(T)) std::byte bytes_[sizeof(T) + slack];
+};
+
+/// Result part for objects and references.
+template <typename T>
+class typed_promise : public promise_base {
+    using kept = kept_result<T>;
+
+public:
+    template <typename U = T>
+        requires std::is_constructible_v<T, U>
+    void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U>) {
+        if constexpr (std::is_reference_v<T>) {
+            ::new (static_cast<void*>(room_.address())) kept(std::addressof(static_cast<T>(std::forward<U>(value))));
+        } else {
+            ::new (static_cast<void*>(room_.address())) kept(std::forward<U>(value));
+        }
+        frame_control& c = this->control();
+        c.end = ending::value;
+        if constexpr (!std::is_trivially_destructible_v<kept>) c.word.set(frame_flags::holds_value);
+    }
+
+    [[nodiscard]] kept& result() noexcept { return *room_.address(); }
+
+protected:
+    using promise_base::promise_base;
+    ~typed_promise() {
+        if constexpr (!std::is_trivially_destructible_v<kept>) {
+            if (this->control().word.has(frame_flags::holds_value)) result().~kept();
+        }
+    }
+
+private:
+    result_room<kept> room_;
+};
+
+/// Result part for void.
+template <>
+class typed_promise<void> : public promise_base {
+public:
+    void return_void() noexcept { control().end = ending::value; }
+
+protected:
+    using promise_base::promise_base;
+    ~typed_promise() = default;
+};
+
+/// The promise of a frame whose coroutine returns T.
+template <typename T>
+typed_promise<T>& promise_of(frame_control& c) noexcept {
+    return static_cast<typed_promise<T>&>(promise_base::of(c));
+}
+
+/// Moves the value out of a finished coroutine.
+template <typename T>
+T take_value(frame_control& c) {
+    if constexpr (std::is_reference_v<T>) {
+        return static_cast<T>(*promise_of<T>(c).result());
+    } else if constexpr (!std::is_void_v<T>) {
+        return std::move(promise_of<T>(c).result());
+    }
+}
+
+/// Frees a finished frame at the end of a scope.
+class consumed_frame {
+public:
+    explicit consumed_frame(frame_control& c) noexcept : c_(c) {}
+    ~consumed_frame() { promise_base::consumed(c_); }
+    consumed_frame(const consumed_frame&) = delete;
+    consumed_frame& operator=(const consumed_frame&) = delete;
+
+private:
+    frame_control& c_;
+};
+
+/// The same for a frame that ended with a value and was never shared.
+class destroyed_frame {
+public:
+    COFLUX_INLINE explicit destroyed_frame(frame_control& c) noexcept : c_(c) {}
+    COFLUX_INLINE ~destroyed_frame() { c_.frame().destroy(); }
+    destroyed_frame(const destroyed_frame&) = delete;
+    destroyed_frame& operator=(const destroyed_frame&) = delete;
+
+private:
+    frame_control& c_;
+};
+
+/// Frees a finished frame that holds an error, and throws it.
+[[noreturn]] COFLUX_COLD void consume_error(frame_control& c);
+
+/// Takes the result of a finished coroutine that was not stopped: moves the value out or throws the error; the frame is freed.
+template <typename T>
+COFLUX_INLINE T consume(frame_control& c) {
+    if (c.end == ending::error) [[unlikely]] consume_error(c);
+    const consumed_frame frees(c);
+    return take_value<T>(c);
+}
+
+/// The end of a finished coroutine as an outcome; the value is moved out.
+template <typename T>
+outcome<T> outcome_of(frame_control& c) {
+    if (c.end == ending::stopped) return stopped;
+    if (c.end == ending::error) {
+        c.error->observe();
+        return outcome<T>(c.error->error());
+    }
+    if constexpr (std::is_void_v<T>) {
+        return outcome<T>(std::in_place);
+    } else if constexpr (std::is_reference_v<T>) {
+        return outcome<T>(std::in_place, promise_of<T>(c).result());
+    } else {
+        return outcome<T>(std::in_place, std::move(promise_of<T>(c).result()));
+    }
+}
+
+/// The same, and the frame is freed.
+template <typename T>
+outcome<T> consume_outcome(frame_control& c) {
+    const consumed_frame frees(c);
+    return outcome_of<T>(c);
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,89 @@
+// task: a root coroutine, owned by its handle.
+#pragma once
+
+#include <coroutine>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/fork.hpp>
+#include <coflux/core/owned_promise.hpp>
+#include <coflux/core/result.hpp>
+#include <coflux/fwd.hpp>
+
+namespace coflux {
+namespace detail {
+
+/// Blocks the calling thread until the coroutine has ended. A checked error on a thread that runs coroutines (law 9).
+void block_until_done(frame_control& c);
+/// What the destructor of a task does.
+void end_of_task_handle(frame_control& c) noexcept;
+
+}  // namespace detail
+
+/// A root: a coroutine made in an environment object, started at once on its executor and owned by its handle.
+///
+/// Shapes: as fork. Move-only.
+/// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below it has ended,
+/// and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
+/// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped throws task_stopped. The
+/// destructor of a root waits for it, and hands an error that nobody observed to the environment's handler.
+/// Threads: the handle belongs to one thread at a time. Lifetime: must not outlive its environment.
+/// Costs: those of a fork, and a queue between threads if it is made outside its executor.
+template <typename T, typename Executor>
+class [[nodiscard("a task that nobody keeps is waited for at the end of this statement: keep the handle")]] task
+    : public detail::owned_handle<task<T, Executor>, T> {
+    static_assert(detail::names_executor<Executor>, "coflux: the second argument of task is not an executor");
+    using base = detail::owned_handle<task<T, Executor>, T>;
+
+public:
+    task(task&&) noexcept = default;
+    task& operator=(task&& other) noexcept {
+        std::swap(this->control_, other.control_);
+        return *this;
+    }
+    ~task() {
+        if (this->control_ != nullptr) detail::end_of_task_handle(*this->control_);
+    }
+
+    /// Blocks until the task has ended, then gives its value once.
+    T get() && {
+        detail::frame_control& c = this->used();
+        detail::block_until_done(c);
+        if (c.end == detail::ending::stopped) throw_stopped();
+        return detail::consume<T>(this->release());
+    }
+    T get() & { return std::move(*this).get(); }
+
+    /// Blocks until the task has ended; throws its error, and lets the value be. A stopped task is no error.
+    void join() {
+        detail::frame_control& c = this->used();
+        detail::block_until_done(c);
+        if (c.end == detail::ending::error) detail::consume_error(this->release());
+    }
+
+private:
+    template <typename, typename, typename, typename...>
+    friend class detail::owned_promise;
+    explicit task(detail::frame_control& c) noexcept : base(c) {}
+
+    [[noreturn]] void throw_stopped();
+};
+
+/// What get() throws for a task that was stopped: there is no value to give.
+class task_stopped : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override { return "coflux: the task was stopped and has no value"; }
+};
+
+template <typename T, typename Executor>
+void task<T, Executor>::throw_stopped() {
+    detail::promise_base::consumed(this->release());
+    throw task_stopped();
+}
+
+}  // namespace coflux
+
+template <typename T, typename Executor, typename... Args>
+struct std::coroutine_traits<coflux::task<T, Executor>, Args...> {
+    using promise_type = coflux::detail::owned_promise<coflux::task<T, Executor>, T, Executor, Args...>;
+};

@@ -1,0 +1,139 @@
+// What a running coroutine may ask of itself: `co_await coflux::this_coroutine::…`.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <memory_resource>
+#include <optional>
+#include <source_location>
+
+#include <coflux/core/executor.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/stop.hpp>
+
+namespace coflux {
+
+/// A reference to the executor of a coroutine. Lifetime: must not outlive the coroutine's environment.
+class executor_ref {
+public:
+    explicit executor_ref(const detail::executor_entry* entry) noexcept : entry_(entry) {}
+
+    /// False for a coroutine that no executor runs: one below noop executors only.
+    explicit operator bool() const noexcept { return entry_ != nullptr; }
+    /// Queues `h`. Pre: *this is not empty.
+    void execute(std::coroutine_handle<> h) const noexcept {
+        COFLUX_VERIFY(entry_ != nullptr, "this coroutine has no executor");
+        entry_->post(h);
+    }
+    /// True if both stand for the same executor.
+    friend bool operator==(const executor_ref& a, const executor_ref& b) noexcept {
+        return a.entry_ == b.entry_ || (a.entry_ != nullptr && b.entry_ != nullptr && a.entry_->identity == b.entry_->identity);
+    }
+    /// True if this is `e`.
+    template <executor E>
+    [[nodiscard]] bool is(E& e) const noexcept {
+        return entry_ != nullptr && entry_->identity == detail::entry_for(e).identity;
+    }
+
+private:
+    const detail::executor_entry* entry_;
+};
+
+namespace detail {
+
+/// An answer that needs no suspension.
+template <typename T>
+class [[nodiscard]] answer_awaiter {
+public:
+    explicit answer_awaiter(T answer) noexcept : answer_(answer) {}
+    [[nodiscard]] bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    T await_resume() const noexcept { return answer_; }
+
+private:
+    T answer_;
+};
+
+/// A question about the running coroutine; `Ask` is a function of its promise.
+template <auto Ask>
+struct [[nodiscard("co_await it")]] question {
+    COFLUX_INLINE auto await_in(promise_base& p, std::source_location) const noexcept { return answer_awaiter(Ask(p)); }
+};
+
+inline executor_ref ask_executor(promise_base& p) noexcept { return executor_ref(p.runs_on()); }
+inline std::pmr::memory_resource* ask_memory(promise_base& p) noexcept { return p.memory_resource(); }
+inline stop_token ask_stop_token(promise_base& p) noexcept { return p.stop_token(); }
+inline std::optional<std::chrono::steady_clock::time_point> ask_deadline(promise_base& p) noexcept { return p.deadline(); }
+
+class [[nodiscard]] stop_awaiter {
+public:
+    explicit stop_awaiter(promise_base& p) noexcept : p_(p) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
+        (void)p_.suspends();
+        return p_.stop_here();
+    }
+    [[noreturn]] void await_resume() const noexcept { COFLUX_VERIFY(false, "a stopped coroutine was resumed"); __builtin_unreachable(); }
+
+private:
+    promise_base& p_;
+};
+struct [[nodiscard("co_await it")]] stop_request {
+    stop_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return stop_awaiter(p);
+    }
+};
+
+class [[nodiscard]] yield_awaiter {
+public:
+    explicit yield_awaiter(promise_base& p) noexcept : p_(p) {}
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return p_.runs_on() == nullptr && !p_.stop_requested(); }
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
+        promise_base& p = p_;
+        if (p.suspends()) [[unlikely]] return p.stop_here();
+        worker* const w = this_thread.queues;
+        if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]] return yield_elsewhere(p);
+        this_thread.current = nullptr;
+        w->push_ready(h);
+        return transfer(w->next_ready());
+    }
+    COFLUX_INLINE void await_resume() const noexcept { this_thread.current = &p_; }
+
+private:
+    static std::coroutine_handle<> yield_elsewhere(promise_base& p) noexcept;
+
+    promise_base& p_;
+};
+struct [[nodiscard("co_await it")]] yield_request {
+    COFLUX_INLINE yield_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return yield_awaiter(p);
+    }
+};
+
+}  // namespace detail
+
+namespace this_coroutine {
+
+/// `co_await executor()`: the executor that the coroutine runs on. Costs: none; never suspends.
+[[nodiscard("co_await it")]] constexpr auto executor() noexcept { return detail::question<detail::ask_executor>{}; }
+/// `co_await memory_resource()`: where the frames of its children come from. Costs: none; never suspends.
+[[nodiscard("co_await it")]] constexpr auto memory_resource() noexcept { return detail::question<detail::ask_memory>{}; }
+/// `co_await stop_token()`: asks whether a stop was requested, without stopping. Costs: none; never suspends.
+[[nodiscard("co_await it")]] constexpr auto stop_token() noexcept { return detail::question<detail::ask_stop_token>{}; }
+/// `co_await deadline()`: the nearest deadline set above, if any. Costs: none; never suspends.
+[[nodiscard("co_await it")]] constexpr auto deadline() noexcept { return detail::question<detail::ask_deadline>{}; }
+/// `co_await stop()`: ends the running coroutine as stopped: its children are joined, then its locals die, then its awaiter is stopped in
+/// turn unless it asked for the outcome. It does not request a stop of the children; request_stop() of the environment does.
+[[nodiscard("co_await it")]] constexpr auto stop() noexcept { return detail::stop_request{}; }
+/// `co_await yield()`: lets the other ready coroutines of the executor run. Resumes: on the same executor, behind those that were ready.
+/// Stops: a stop point; loses nothing. Costs: about 6 ns in a pool when nobody else is ready; no allocation.
+[[nodiscard("co_await it")]] constexpr auto yield() noexcept { return detail::yield_request{}; }
+
+}  // namespace this_coroutine
+
+/// `co_await coflux::yield()`: the same as this_coroutine::yield().
+[[nodiscard("co_await it")]] constexpr auto yield() noexcept { return detail::yield_request{}; }
+
+}  // namespace coflux

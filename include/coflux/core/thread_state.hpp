@@ -1,0 +1,31 @@
+// What the core keeps per thread.
+#pragma once
+
+#include <coroutine>
+
+#include <coflux/base/config.hpp>
+
+namespace coflux {
+
+class environment;
+
+namespace detail {
+
+class worker;
+
+/// State of one thread; trivial, so that access needs no guard.
+struct thread_state {
+    /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it is what tells
+    /// a parent's own creations, which need no atomic, from those of another coroutine (docs/design/environment.md).
+    const environment* current;
+    /// The worker that this thread is, or nullptr.
+    worker* queues;
+    void* next;          ///< frame that the loop below on this stack resumes next
+    unsigned transfers;  ///< transfers since that loop had control; only where tail calls are not guaranteed
+    bool looping;        ///< a loop below on this stack will resume `next`
+};
+
+inline constinit thread_local thread_state this_thread{};
+
+}  // namespace detail
+}  // namespace coflux

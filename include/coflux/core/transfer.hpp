@@ -1,0 +1,53 @@
+// Going on with another coroutine in constant stack, on every compiler and at every level of optimisation (law 6).
+//
+// With guaranteed tail calls a transfer is the handle itself. Without (g++), every 64th consecutive transfer goes through a loop:
+// the one that resumed this coroutine if it knows about it, else one that is started on the spot, inside await_suspend, where the
+// awaiting coroutine is already suspended. So at most 64 resumptions, and one loop a nested start, stand on the stack.
+#pragma once
+
+#include <coroutine>
+#include <utility>
+
+#include <coflux/base/config.hpp>
+#include <coflux/core/thread_state.hpp>
+
+namespace coflux::detail {
+
+/// Resumes `h` and all that it goes on with, from outside any coroutine or inside an await_suspend.
+inline void run(std::coroutine_handle<> h) noexcept {
+    thread_state& t = this_thread;
+    const bool outer = std::exchange(t.looping, true);
+    const unsigned transfers = std::exchange(t.transfers, 0U);
+    void* const pending = std::exchange(t.next, nullptr);
+    h.resume();
+    while (void* const next = std::exchange(t.next, nullptr)) {
+        t.transfers = 0;
+        std::coroutine_handle<>::from_address(next).resume();
+    }
+    t.next = pending;
+    t.transfers = transfers;
+    t.looping = outer;
+}
+
+/// Goes on with `h` from a plain function that stands where a coroutine was resumed.
+inline void run_next(std::coroutine_handle<> h) noexcept {
+    thread_state& t = this_thread;
+    if (t.looping && t.next == nullptr) {
+        t.next = h.address();
+    } else {
+        run(h);
+    }
+}
+
+/// The handle that an await_suspend returns to go on with `h`.
+COFLUX_INLINE std::coroutine_handle<> transfer(std::coroutine_handle<> h) noexcept {
+#if !COFLUX_TAIL_CALLS
+    if (++this_thread.transfers >= 64) [[unlikely]] {
+        run_next(h);
+        return std::noop_coroutine();
+    }
+#endif
+    return h;
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,71 @@
+// A pool worker as the core sees it: the two local queues that a coroutine on this thread may use without a call.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/base/ready_ring.hpp>
+#include <coflux/base/work_stealing_deque.hpp>
+
+namespace coflux::detail {
+
+/// Local queues of one worker thread; the pool derives from it. Only the worker's own thread calls the functions.
+class worker {
+public:
+    worker(const worker&) = delete;
+    worker& operator=(const worker&) = delete;
+
+    [[nodiscard]] const void* executor() const noexcept { return executor_; }
+
+    /// Queues a coroutine that was just created: youngest first for the owner, oldest first for thieves.
+    COFLUX_INLINE void push_fork(std::coroutine_handle<> h) noexcept {
+        forks_.push(h.address());
+        if (somebody_sleeps()) [[unlikely]] call_for_help();
+    }
+
+    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a turn of the loop.
+    COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
+        if (turns_ == 0 && others_wait()) [[unlikely]] return false;
+        if (!forks_.pop_if(h.address())) return false;
+        --turns_;
+        return true;
+    }
+
+    /// Queues a coroutine that is ready again, first in, first out.
+    COFLUX_INLINE void push_ready(std::coroutine_handle<> h) noexcept {
+        if (!ready_.push(h.address())) [[unlikely]] return overflow(h);
+        if (somebody_sleeps()) [[unlikely]] call_for_help();
+    }
+
+    /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
+    COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
+        if (turns_ == 0 || forks_.size() != 0) [[unlikely]] return std::noop_coroutine();
+        void* const next = ready_.take();
+        if (next == nullptr) [[unlikely]] return std::noop_coroutine();
+        --turns_;
+        return std::coroutine_handle<>::from_address(next);
+    }
+
+protected:
+    worker(const void* executor, const atomic<std::uint32_t>& idle) noexcept : executor_(executor), idle_(&idle) {}
+    ~worker() = default;
+
+    virtual void call_for_help() noexcept = 0;
+    /// With no turns left: true if the loop must run; else there are turns again.
+    virtual bool others_wait() noexcept = 0;
+    virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
+
+    /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
+    /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds (docs/design/thread_pool.md).
+    [[nodiscard]] COFLUX_INLINE bool somebody_sleeps() const noexcept { return idle_->load(memory_order_relaxed) - 1 < 0xffffU; }
+
+    const void* executor_;
+    const atomic<std::uint32_t>* idle_;
+    std::uint32_t turns_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
+    work_stealing_deque forks_;
+    ready_ring ready_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,22 @@
+// Forward declarations of the types that users name.
+#pragma once
+
+namespace coflux {
+
+class environment;
+struct inherit_executor;
+class noop_executor;
+class thread_pool_executor;
+
+template <typename T, typename Executor = inherit_executor>
+class task;
+template <typename T, typename Executor = inherit_executor>
+class fork;
+template <typename T>
+class fork_view;
+template <typename T>
+class call;
+template <typename T>
+class outcome;
+
+}  // namespace coflux

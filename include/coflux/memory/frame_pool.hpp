@@ -1,0 +1,111 @@
+// The default resource of coroutine frames: per-thread free lists by size class over shared slabs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+
+#include <coflux/base/config.hpp>
+
+namespace coflux {
+
+/// What the frame pool holds, summed over all threads; a snapshot that is exact when nothing allocates.
+struct frame_pool_stats {
+    std::size_t slab_bytes;      ///< bytes of slabs taken from the global heap and not yet given back
+    std::size_t slabs_acquired;  ///< slabs ever taken
+    std::size_t slabs_released;  ///< slabs ever given back
+};
+
+/// The process-wide resource that environments use unless they are given another.
+///
+/// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any thread, and goes
+/// to that thread's list. A list that grows beyond its bound gives half back to the shared slabs, a slab that is empty goes back to
+/// the global heap, and a thread's lists are given back when it ends. Larger or stricter aligned blocks go to the global heap.
+///
+/// Errors: std::bad_alloc when the global heap has no slab.
+/// Threads: all functions from any thread.
+/// Costs: 2 to 3 ns a block on the fast path; no atomic, no lock. A refill or a spill takes one short lock for a batch.
+/// Source: the thread caches and central lists of tcmalloc.
+class frame_pool final : public std::pmr::memory_resource {
+public:
+    /// The one pool of the process. Lifetime: never destroyed, so that static objects may hold frames.
+    static frame_pool& shared() noexcept;
+
+    frame_pool(const frame_pool&) = delete;
+    frame_pool& operator=(const frame_pool&) = delete;
+
+    /// Gives the calling thread's free lists back to the slabs, and empty slabs to the global heap.
+    void trim() noexcept;
+
+    [[nodiscard]] frame_pool_stats stats() const noexcept;
+
+private:
+    frame_pool() = default;
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override;
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept override;
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+};
+
+namespace detail {
+
+struct free_block {
+    free_block* next;
+};
+
+/// One thread's free lists. Trivial, so that access needs no guard; `limit` is 0 until the thread registered its clean-up.
+struct frame_cache {
+    static constexpr std::size_t granule = 32;
+    static constexpr std::size_t classes = 64;
+    static constexpr std::size_t largest = granule * classes;
+    static constexpr std::size_t largest_alignment = 64;
+
+    struct list {
+        free_block* head;
+        std::uint32_t freed;  ///< frees since the list's length was last looked at
+        std::uint32_t limit;  ///< when to look again
+    };
+    list lists[classes];
+};
+
+inline constinit thread_local frame_cache this_frame_cache{};
+
+COFLUX_NOINLINE void* refill_frame_cache(std::size_t size_class);
+COFLUX_NOINLINE void spill_frame_cache(void* block, std::size_t size_class) noexcept;
+
+/// Class of a block, or `classes` and more when the pool does not serve it from its lists.
+COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t alignment) noexcept {
+    if (alignment > frame_cache::granule) {
+        if (alignment > frame_cache::largest_alignment) return frame_cache::classes;
+        bytes = (bytes + frame_cache::largest_alignment - 1) & ~(frame_cache::largest_alignment - 1);
+    }
+    return (bytes - 1) / frame_cache::granule;
+}
+
+void* allocate_large_frame(std::size_t bytes, std::size_t alignment);
+void deallocate_large_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
+
+/// The pool's allocate, inline: what operator new of a coroutine calls when its environment names no other resource.
+COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
+    const std::size_t c = frame_class(bytes, alignment);
+    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] return allocate_large_frame(bytes, alignment);
+    frame_cache::list& list = this_frame_cache.lists[c];
+    free_block* const block = list.head;
+    if (block == nullptr) [[unlikely]] return refill_frame_cache(c);
+    list.head = block->next;
+    return block;
+}
+
+COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {
+    const std::size_t c = frame_class(bytes, alignment);
+    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] return deallocate_large_frame(raw, bytes, alignment);
+    frame_cache::list& list = this_frame_cache.lists[c];
+    if (list.freed >= list.limit) [[unlikely]] return spill_frame_cache(raw, c);
+    auto* const block = static_cast<free_block*>(raw);
+    block->next = list.head;
+    list.head = block;
+    ++list.freed;
+}
+
+}  // namespace detail
+}  // namespace coflux

@@ -1,0 +1,73 @@
+"""The workloads: every module of lab/workloads that has a NAME."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import Any, Protocol
+
+import workloads
+
+SIZES = ("smoke", "base", "large")
+
+Params = dict[str, Any]
+
+
+class Workload(Protocol):
+    """What a module of lab/workloads offers."""
+
+    NAME: str
+    DESCRIPTION: str
+    ITEM: str
+    # A number where the workload itself fixes the threads, None where the run chooses them.
+    THREADS: int | None
+    # The sizes that the seed documents measured.
+    SEED: list[Params]
+
+    def cases(self, size: str) -> list[Params]:
+        """The parameter sets of one of SIZES."""
+
+    def items(self, params: Params, threads: int) -> int:
+        """How many items one measured repetition does."""
+
+    def expected(self, params: Params, threads: int) -> str:
+        """The reference answer, a decimal string."""
+
+    def check(self, answer: str, params: Params, threads: int) -> str | None:
+        """None where the answer is right, otherwise what is wrong with it."""
+
+
+@cache
+def all_workloads() -> dict[str, Workload]:
+    """The workloads by name, in the order of their names."""
+    found = {}
+    for info in pkgutil.iter_modules(workloads.__path__):
+        module = importlib.import_module(f"workloads.{info.name}")
+        if hasattr(module, "NAME"):
+            found[module.NAME] = module
+    return dict(sorted(found.items()))
+
+
+def label(params: Params) -> str:
+    """The parameters as text: resource=monotonic, count=100000."""
+    return ", ".join(f"{name}={value}" for name, value in params.items())
+
+
+def short_label(params: Params) -> str:
+    """The same for narrow columns: monotonic 100k; numbers keep their name unless they count."""
+    return " ".join(_short(name, value) for name, value in params.items())
+
+
+def _short(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return compact(value) if name == "count" else f"{name}={compact(value)}"
+
+
+def compact(value: int) -> str:
+    """100000 -> 100k, 10000000 -> 10M; numbers that are no multiple of a thousand stay as they are."""
+    for factor, suffix in ((1_000_000, "M"), (1_000, "k")):
+        if value and value % factor == 0:
+            return f"{value // factor}{suffix}"
+    return str(value)

@@ -1,0 +1,139 @@
+"""The command line: scripts/lab without its building."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+from runner import catalog, execute, listing, paths
+from runner.catalog import SIZES
+from runner.runtimes import RUNTIMES
+from runner.suites import SUITES, plan
+from runner.state import FILE as STATE_FILE
+from runner.state import Row, State, StateError
+
+ALL_RIGHT = 0
+NOT_RIGHT = 1
+BAD_ARGUMENTS = 2
+# What --check-args says when there is nothing to measure, so nothing to build: --help and --list.
+NOTHING_TO_MEASURE = 3
+INTERRUPTED = 130
+
+DEFAULT_SUITE = "quick"
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is allowed where something is not."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_ARGUMENTS, f"{self.prog}: {message}\n{self.format_usage()}"
+                                 f"suites: {', '.join(SUITES)}\nsizes: {', '.join(SIZES)}\n"
+                                 f"workloads: {', '.join(catalog.all_workloads())}\nruntimes: {', '.join(RUNTIMES)}\n")
+
+
+def positive(text: str) -> int:
+    """An argparse type."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not allowed: it must be a whole number of at least 1")
+    return value
+
+
+def make_parser() -> Parser:
+    # Its own --help, because --check-args must be able to see it without printing.
+    parser = Parser(prog="scripts/lab", add_help=False, allow_abbrev=False,
+                    description="Runs the workloads on Coflux and on other runtimes, checks every answer and writes a report.",
+                    epilog="Exit status: 0 all that ran was right; 1 a row is wrong, failed or out of time; 2 bad arguments; "
+                           "130 interrupted, to be continued with --resume.")
+    parser.add_argument("--suite", choices=SUITES, help="; ".join(f"{name}: {each.purpose}" for name, each in SUITES.items())
+                        + f" (default: {DEFAULT_SUITE})")
+    parser.add_argument("--workload", choices=catalog.all_workloads(), nargs="+", action="extend", metavar="W",
+                        help="only these workloads: %(choices)s")
+    parser.add_argument("--runtime", choices=RUNTIMES, nargs="+", action="extend", metavar="R",
+                        help="only these runtimes: %(choices)s")
+    parser.add_argument("--size", choices=SIZES, help="the sizes of the cases, in place of the suite's")
+    parser.add_argument("--reps", type=positive, metavar="N", help="repetitions of each row, in place of the suite's")
+    parser.add_argument("--threads", type=positive, metavar="N",
+                        help="threads of the workloads that do not fix them (default: the number of CPUs)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: build/lab/results/<UTC time>)")
+    parser.add_argument("--list", action="store_true", help="print suites, workloads and runtimes, and measure nothing")
+    parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with an interrupted run, with its arguments")
+    parser.add_argument("--compare", type=Path, metavar="OLD_DIR",
+                        help="also compare with the results of an older run; with --resume of a complete run, only compare")
+    parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
+    parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)
+    return parser
+
+
+def main(arguments: list[str]) -> int:
+    """Returns the exit status; bad arguments leave by SystemExit with status 2, as argparse does."""
+    parser = make_parser()
+    chosen = parser.parse_args(arguments)
+    if chosen.help or chosen.list:
+        if chosen.check_args:
+            return NOTHING_TO_MEASURE
+        print(listing.text(paths.build_dir()) if chosen.list else parser.format_help(), end="")
+        return ALL_RIGHT
+    state, directory = resumed(parser, chosen) if chosen.resume else planned(parser, chosen)
+    if chosen.compare is not None and not (chosen.compare / "results.json").is_file():
+        parser.error(f"--compare needs the directory of a complete run, and {chosen.compare} has no results.json")
+    if chosen.check_args:
+        return ALL_RIGHT
+    # numpy, matplotlib and jinja2 may only be there after scripts/setup, which runs after --check-args.
+    from runner import run
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        return run.run(state, directory, chosen.compare, continuing=chosen.resume is not None)
+    except KeyboardInterrupt:
+        print(f"\ninterrupted; go on with: scripts/lab --resume {paths.shown(directory)}", file=sys.stderr)
+        return INTERRUPTED
+    except run.RunError as error:
+        parser.error(str(error))
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
+    """A new run. The machine is described when it starts."""
+    suite = chosen.suite or DEFAULT_SUITE
+    sizes = (chosen.size,) if chosen.size else SUITES[suite].sizes
+    known = catalog.all_workloads()
+    workloads = [known[name] for name in known if not chosen.workload or name in chosen.workload]
+    names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
+    cases = plan(workloads, sizes, chosen.threads or len(execute.cpus_for(1 << 16)))
+    without = set(chosen.workload or ()) - {case.workload for case in cases}
+    if without:
+        parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; --size {'|'.join(SIZES)} chooses others")
+    directory = chosen.out or paths.new_run_dir()
+    if (directory / STATE_FILE).exists():
+        parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
+    rows = [Row(case, name) for case in cases for name in names]
+    return State(suite, chosen.reps or SUITES[suite].repetitions, {}, rows), directory
+
+
+def resumed(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
+    """The run of a directory, with the arguments that it was started with."""
+    others = [f"--{name}" for name in ("suite", "workload", "runtime", "size", "reps", "threads", "out")
+              if getattr(chosen, name) is not None]
+    if others:
+        parser.error(f"--resume goes on with the arguments of its run, so {', '.join(others)} is not allowed beside it; "
+                     "allowed: --compare")
+    try:
+        state = State.load(chosen.resume)
+    except StateError as error:
+        parser.error(str(error))
+    unknown = {row.runtime for row in state.rows} - set(RUNTIMES) | \
+              {row.case.workload for row in state.rows} - set(catalog.all_workloads())
+    if unknown:
+        parser.error(f"{chosen.resume} was started with what this version of the lab does not have: {', '.join(unknown)}")
+    return state, chosen.resume

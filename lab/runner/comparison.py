@@ -1,0 +1,104 @@
+"""--compare: this run over an older one, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from runner import catalog, machine, tables
+from runner.probe import STATE_FACTOR
+from runner.suites import case_key
+from runner.verdicts import Ratio, ResultRow, ratio
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A row that both runs have."""
+
+    new: ResultRow
+    old: ResultRow
+    ratio: Ratio | None
+
+    @property
+    def interval(self) -> str:
+        if self.ratio is None or self.ratio.low is None:
+            return ""
+        return f"{self.ratio.low:.2f} to {self.ratio.high:.2f}"
+
+    @property
+    def verdict(self) -> str:
+        """Faster, slower, no difference, or what became of a row without a figure."""
+        if self.ratio is None:
+            return self.new["status"] if self.new["status"] == self.old["status"] \
+                else f"was {self.old['status']}, is {self.new['status']}"
+        if self.ratio.low is None:
+            return "one repetition, no interval"
+        if not self.ratio.differs:
+            return "no difference"
+        return "faster" if self.ratio.value < 1 else "slower"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The rows of both runs, and what a reader must know before the figures."""
+
+    rows: list[Compared]
+    only_new: list[str]
+    only_old: list[str]
+    warnings: list[str] = field(default_factory=list)
+
+
+def row_name(row: ResultRow) -> str:
+    return f"{row['workload']} {catalog.short_label(row['params'])}, {row['runtime']}, {row['threads']} threads"
+
+
+def compare(old: dict[str, Any], new: dict[str, Any]) -> Comparison:
+    """Matches rows by workload, parameters, threads and runtime; the greatest slow-down comes first."""
+    before = {_key(row): row for row in old["rows"]}
+    after = {_key(row): row for row in new["rows"]}
+    rows = [Compared(row, before[key], ratio(row, before[key])) for key, row in after.items() if key in before]
+    rows.sort(key=_rank)
+    return Comparison(rows, [row_name(row) for key, row in after.items() if key not in before],
+                      [row_name(row) for key, row in before.items() if key not in after], _warnings(old, new))
+
+
+def as_text(comparison: Comparison) -> str:
+    """The table of the terminal."""
+    lines = [["new over old", "old", "new", "ratio", "95 % interval", "verdict"]]
+    for each in comparison.rows:
+        value = "" if each.ratio is None else f"{each.ratio.value:.2f}"
+        lines.append([row_name(each.new), tables.figure(each.old), tables.figure(each.new), value, each.interval, each.verdict])
+    text = [f"note: {warning}" for warning in comparison.warnings] + [tables.align(lines, rule_after=0)]
+    text += [f"only in the new run: {name}" for name in comparison.only_new]
+    text += [f"only in the old run: {name}" for name in comparison.only_old]
+    return "\n".join(text)
+
+
+def _key(row: ResultRow) -> tuple[str, str]:
+    return case_key(row["workload"], row["params"], row["threads"]), row["runtime"]
+
+
+def _rank(each: Compared) -> tuple[int, float]:
+    """Rows without a ratio, then real differences from the slowest, then the rest."""
+    if each.ratio is None:
+        return (0 if each.new["status"] != each.old["status"] else 3, 0.0)
+    return (1 if each.ratio.differs else 2, -each.ratio.value)
+
+
+def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
+    warnings = []
+    differs = machine.difference(old["machine"], new["machine"])
+    if differs is not None:
+        warnings.append(f"the machines differ, so the ratios say little about the code ({differs})")
+    before, after = _median_line(old), _median_line(new)
+    if before is not None and after is not None and max(before, after) > STATE_FACTOR * min(before, after):
+        warnings.append(f"the host had the CPUs in different places: line round trip {before:.0f} ns then, {after:.0f} ns "
+                        "now; rows with two threads or more are not comparable")
+    return warnings
+
+
+def _median_line(results: dict[str, Any]) -> float | None:
+    lines = [line for row in results["rows"] for line in row["line_round_trip_ns"] or [] if line is not None]
+    return float(numpy.median(lines)) if lines else None

@@ -1,0 +1,144 @@
+"""One process of one runtime: start it pinned, wait for it, and judge what it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from runner.catalog import Workload
+from runner.suites import Case
+
+STDERR_TAIL = 400
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A process that ended, or that was ended because its time was up."""
+
+    exit_status: int
+    stdout: str
+    stderr: str
+    timed_out: bool = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The figures of one repetition whose answer is right."""
+
+    wall_ns: int
+    cpu_ns: int
+    peak_rss_bytes: int
+    allocator: str
+
+
+@dataclass(frozen=True)
+class NoNumber:
+    """A repetition that gave no figure, and why."""
+
+    status: str
+    reason: str
+
+
+def cpus_for(threads: int) -> list[int]:
+    """The first `threads` CPUs that this process may use; a runtime's main thread shares them with its workers."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[:max(threads, 1)]
+
+
+def call(command: list[str], cpus: list[int], timeout_seconds: float) -> Finished:
+    """Runs a command on the given CPUs. Raises OSError where it cannot be started."""
+    # A session of its own: Ctrl-C reaches the runner alone, and whatever the process started dies with it.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", start_new_session=True,
+                               preexec_fn=partial(os.sched_setaffinity, 0, cpus))
+    try:
+        stdout, stderr = process.communicate(timeout=timeout_seconds)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        stdout, stderr = process.communicate()
+        return Finished(process.returncode, stdout, stderr, timed_out=True)
+    except BaseException:
+        _kill(process)
+        process.communicate()
+        raise
+    return Finished(process.returncode, stdout, stderr)
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    """Ends the process and all that it started; it may have ended by itself meanwhile."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def failure(finished: Finished) -> str:
+    """Why a process counts as failed: how it ended and the last it said."""
+    if finished.exit_status < 0:
+        ended = f"killed by {signal.Signals(-finished.exit_status).name}"
+    else:
+        ended = f"exit status {finished.exit_status}"
+    tail = finished.stderr.strip()[-STDERR_TAIL:]
+    return f"{ended}: {tail}" if tail else f"{ended}, nothing on stderr"
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def describe(command: list[str], timeout_seconds: float) -> dict[str, Any] | NoNumber:
+    """What an adapter says of itself; a failure of `describe` is the failure of all its rows."""
+    try:
+        finished = call(command, cpus_for(1), timeout_seconds)
+    except OSError as error:
+        return NoNumber("failed", f"describe: {error}")
+    if finished.timed_out:
+        return NoNumber("timeout", f"describe: no answer within {timeout_seconds:g} s")
+    if finished.exit_status != 0:
+        return NoNumber("failed", f"describe: {failure(finished)}")
+    said = parse_object(finished.stdout)
+    if said is None or not isinstance(said.get("workloads"), dict):
+        return NoNumber("failed", f"describe: not the object of the protocol: {finished.stdout[:STDERR_TAIL]!r}")
+    return said
+
+
+def measure(command: list[str], case: Case, workload: Workload) -> Measured | NoNumber:
+    """One repetition: a process that warms up, measures and answers."""
+    arguments = ["--workload", case.workload, "--params", json.dumps(case.params), "--threads", str(case.threads)]
+    try:
+        finished = call([*command, *arguments], cpus_for(case.threads), case.timeout_seconds)
+    except OSError as error:
+        return NoNumber("failed", str(error))
+    if finished.timed_out:
+        return NoNumber("timeout", f"not finished after {case.timeout_seconds:g} s")
+    if finished.exit_status != 0:
+        return NoNumber("failed", failure(finished))
+    return judge(finished.stdout, case, workload)
+
+
+def judge(stdout: str, case: Case, workload: Workload) -> Measured | NoNumber:
+    """Checks what a repetition printed; only a right answer for the whole of the work has figures."""
+    said = parse_object(stdout)
+    if said is None:
+        return NoNumber("failed", f"printed no JSON object: {stdout[:STDERR_TAIL]!r}")
+    if "unsupported" in said:
+        return NoNumber("unsupported", str(said["unsupported"]))
+    figures = {name: said.get(name) for name in ("wall_ns", "cpu_ns", "peak_rss_bytes", "items_done")}
+    for name, value in figures.items():
+        if type(value) is not int or value < (1 if name == "wall_ns" else 0):
+            return NoNumber("failed", f"printed {name} = {value!r}")
+    problem = workload.check(str(said.get("answer")), case.params, case.threads)
+    if problem is not None:
+        return NoNumber("wrong", problem)
+    items = workload.items(case.params, case.threads)
+    if figures["items_done"] != items:
+        return NoNumber("wrong", f"{figures['items_done']} items were done, the workload has {items}")
+    return Measured(figures["wall_ns"], figures["cpu_ns"], figures["peak_rss_bytes"], str(said.get("allocator", "")))

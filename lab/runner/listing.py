@@ -1,0 +1,39 @@
+"""--list: what there is to choose from."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from runner import catalog
+from runner.catalog import SIZES, Params
+from runner.runtimes import RUNTIMES
+from runner.suites import SEED, SUITES
+
+WIDTH = 120
+
+
+def text(build: Path) -> str:
+    """Suites, workloads with their cases, and runtimes with their state."""
+    lines = ["suites"]
+    for name, suite in SUITES.items():
+        lines.append(f"  {name:<8}{suite.repetitions} repetitions of {' and '.join(suite.sizes)}: {suite.purpose}")
+    lines.append("\nworkloads")
+    for name, workload in catalog.all_workloads().items():
+        lines += textwrap.wrap(f"{workload.DESCRIPTION} An item is {workload.ITEM}.", WIDTH, initial_indent=f"  {name}: ",
+                               subsequent_indent="    ")
+        for size in SIZES:
+            lines += _cases(size, workload.cases(size))
+        if workload.SEED:
+            lines += _cases(SEED, workload.SEED)
+    lines.append("\nruntimes")
+    for name, runtime in RUNTIMES.items():
+        state = runtime.unavailable(build) or "built"
+        note = f" ({runtime.note})" if runtime.note else ""
+        lines.append(f"  {name:<10}{state}{note}")
+    return "\n".join(lines) + "\n"
+
+
+def _cases(size: str, cases: list[Params]) -> list[str]:
+    return textwrap.wrap("; ".join(catalog.label(params) for params in cases), WIDTH, initial_indent=f"    {size:<6} ",
+                         subsequent_indent=" " * 11)

@@ -1,0 +1,52 @@
+"""The runtimes: which executable speaks for each, and what to install where there is none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """One contender."""
+
+    name: str
+    # Below the build directory.
+    executable: str
+    # What to do where the executable is missing.
+    remedy: str
+    # Comes after `describe` or `run`.
+    arguments: tuple[str, ...] = ()
+    # Hand-written code without a library: what is possible, not somebody to beat.
+    floor: bool = False
+    # One that runs on a single thread whatever --threads says.
+    note: str = field(default="")
+
+    def command(self, build: Path, verb: str) -> list[str]:
+        return [str(build / self.executable), verb, *self.arguments]
+
+    def unavailable(self, build: Path) -> str | None:
+        """Why this runtime cannot be run, or None. scripts/lab leaves a file where it knows more than the remedy says."""
+        executable = build / self.executable
+        told = build / "unavailable" / executable.name
+        if told.is_file():
+            return told.read_text(encoding="utf-8").strip()
+        return None if executable.is_file() else self.remedy
+
+
+NOT_BUILT = "not built: scripts/lab builds it from lab/runtimes/"
+CARGO = "install cargo-web (cargo 1.71 or newer)"
+# The baseline of every ratio.
+COFLUX = "coflux"
+
+RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
+    Runtime("bare", "bin/lab_bare", f"{NOT_BUILT}bare", floor=True,
+            note="hand-written coroutines without a library: the floor, not a contender"),
+    Runtime("std", "bin/lab_std", f"{NOT_BUILT}std"),
+    Runtime(COFLUX, "bin/lab_coflux", f"{NOT_BUILT}coflux"),
+    Runtime("asio", "bin/lab_asio", "install libboost1.81-dev"),
+    Runtime("tbb", "bin/lab_tbb", "install libtbb-dev"),
+    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio")),
+    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"),
+            note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+)}

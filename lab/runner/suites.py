@@ -1,0 +1,67 @@
+"""The suites: which cases, how many repetitions, how long a process may take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from runner.catalog import Params, Workload
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A named choice of sizes and repetitions."""
+
+    sizes: tuple[str, ...]
+    repetitions: int
+    purpose: str
+
+
+SEED = "seed"
+
+SUITES: dict[str, Suite] = {
+    "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?"),
+    "quick": Suite(("base",), 5, "the base sizes, under 10 minutes on two cores"),
+    "seed": Suite((SEED,), 5, "the sizes that the seed documents measured"),
+    "full": Suite(("base", "large"), 11, "base and large sizes, hours: what a published table needs"),
+}
+
+# For one process, which does a warm-up and a measured repetition.
+TIMEOUT_SECONDS = {"smoke": 30.0, "base": 60.0, SEED: 120.0, "large": 900.0}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One workload with its numbers: what the runtimes are compared on."""
+
+    workload: str
+    params: Params
+    threads: int
+    timeout_seconds: float
+
+    @property
+    def key(self) -> str:
+        """The same for two cases that may be compared."""
+        return case_key(self.workload, self.params, self.threads)
+
+    def to_json(self) -> dict[str, Any]:
+        return {"workload": self.workload, "params": self.params, "threads": self.threads,
+                "timeout_seconds": self.timeout_seconds}
+
+
+def case_key(workload: str, params: Params, threads: int) -> str:
+    return json.dumps([workload, params, threads], sort_keys=True)
+
+
+def plan(chosen: list[Workload], sizes: tuple[str, ...], threads: int) -> list[Case]:
+    """The cases of the workloads in the given sizes; a case that two sizes share appears once, with the longer timeout."""
+    cases: dict[str, Case] = {}
+    for workload in chosen:
+        for size in sizes:
+            for params in workload.SEED if size == SEED else workload.cases(size):
+                case = Case(workload.NAME, params, workload.THREADS or threads, TIMEOUT_SECONDS[size])
+                known = cases.get(case.key)
+                if known is None or known.timeout_seconds < case.timeout_seconds:
+                    cases[case.key] = case
+    return list(cases.values())

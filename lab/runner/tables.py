@@ -1,0 +1,50 @@
+"""Tables as plain text, for the terminal; the reports share the wording of their cells."""
+
+from __future__ import annotations
+
+from runner.runtimes import COFLUX
+from runner.verdicts import CaseResult, ResultRow
+
+GAP = "  "
+
+
+def nanoseconds(value: float) -> str:
+    """Three significant digits as far as they help, thousands separated."""
+    if value < 10:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 1_000 else f"{value:,.0f}"
+
+
+def figure(row: ResultRow | None) -> str:
+    """The median, or the status of a row that has none."""
+    if row is None:
+        return ""
+    return nanoseconds(row["median"]) if row["status"] == "ok" else row["status"]
+
+
+def against_coflux(case: CaseResult, runtime: str) -> str:
+    """The second line of a cell."""
+    compared = None if runtime == COFLUX else case.ratio_to_baseline(runtime)
+    return "" if compared is None else compared.text()
+
+
+def matrix(cases: list[CaseResult], runtimes: list[str]) -> str:
+    """Cases by runtimes: the median, and below it the ratio to Coflux."""
+    lines = [["ns/item", *runtimes]]
+    for case in cases:
+        mark = " (loss)" if case.losses else ""
+        lines.append([case.workload + mark, *(figure(case.rows.get(runtime)) for runtime in runtimes)])
+        lines.append([f"  {case.short_label}", *(against_coflux(case, runtime) for runtime in runtimes)])
+    return align(lines, rule_after=0)
+
+
+def align(lines: list[list[str]], rule_after: int) -> str:
+    """Columns as wide as their widest cell, the first to the left and the others to the right."""
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    text = []
+    for number, line in enumerate(lines):
+        cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
+        text.append(GAP.join(cells).rstrip())
+        if number == rule_after:
+            text.append("-" * (sum(widths) + len(GAP) * (len(widths) - 1)))
+    return "\n".join(text)

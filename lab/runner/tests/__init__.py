@@ -1,0 +1,1 @@
+"""The runner's tests: no network, no wall clock; runtimes are scripts that speak the adapters' protocol."""

@@ -1,0 +1,171 @@
+"""A build tree of fake runtimes, and the runner's command line called in it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from runner import cli, execute
+from runner.paths import BUILD_VARIABLE, LAB
+from runner.runtimes import RUNTIMES
+
+# An adapter whose behaviour a test chooses. It answers right unless told otherwise and writes down each `run`.
+ADAPTER = '''#!{python}
+import json, os, signal, sys
+sys.path.insert(0, {lab!r})
+from runner import catalog
+behaviour = {behaviour!r}
+arguments = sys.argv[2:]
+options = dict(zip(arguments[0::2], arguments[1::2]))
+name = options.get("--runtime", {name!r})
+if sys.argv[1] == "describe":
+    if behaviour.get("describe") == "crash":
+        sys.exit("no library")
+    lacking = behaviour.get("lacking", {{}})
+    print(json.dumps({{"runtime": name, "version": "1.2", "compiler": "fake 1", "flags": "-O3", "allocator": "malloc",
+                      "workloads": {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking else {{"supported": True}}
+                                    for w in catalog.all_workloads()}}}}))
+    sys.exit(0)
+workload = catalog.all_workloads()[options["--workload"]]
+params, threads = json.loads(options["--params"]), int(options["--threads"])
+calls = {calls!r}
+line = json.dumps([name, workload.NAME, params, threads])
+before = open(calls).read().splitlines().count(line) if os.path.exists(calls) else 0
+with open(calls, "a") as file:
+    file.write(line + "\\n")
+does = behaviour.get("run", "right")
+if before < behaviour.get("after", 0):
+    does = "right"
+if does == "crash":
+    sys.exit("assertion x == y failed")
+if does == "die":
+    os.kill(os.getpid(), signal.SIGSEGV)
+if does == "hang":
+    signal.pause()
+if does == "interrupt":
+    os.kill(os.getppid(), signal.SIGTERM)
+    signal.pause()
+if does == "babble":
+    print("hello")
+    sys.exit(0)
+if does == "unsupported":
+    print(json.dumps({{"unsupported": "no such resource"}}))
+    sys.exit(0)
+items = workload.items(params, threads)
+answer = workload.expected(params, threads)
+wall = round(items * behaviour.get("ns", 10) * (1 + 0.01 * before))
+said = {{"answer": "7" if does == "wrong" else answer, "wall_ns": 0 if does == "instant" else wall, "cpu_ns": 2 * wall,
+        "peak_rss_bytes": 1 << 20, "allocator": "fake malloc", "items_done": items - (does == "short")}}
+print(json.dumps(said))
+'''
+
+# Prints the numbers of a file in turn.
+PROBE = '''#!{python}
+import os
+values = {values!r}
+used = {used!r}
+with open(used, "a") as file:
+    file.write("x")
+print(values[(os.path.getsize(used) - 1) % len(values)])
+'''
+
+
+@dataclass(frozen=True)
+class Called:
+    """What a call of the command line did."""
+
+    status: int
+    stdout: str
+    stderr: str
+
+
+class LabTest(unittest.TestCase):
+    """A test with a build tree of its own."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name).resolve()
+        self.build = self.root / "build"
+        self.calls_file = self.root / "calls"
+        self.out = self.root / "out"
+        self.enterContext(mock.patch.dict(os.environ, {BUILD_VARIABLE: str(self.build)}))
+        # Two CPUs as far as the plan goes, whatever the machine has; the process itself stays on one that exists.
+        first = execute.cpus_for(1)[0]
+        self.enterContext(mock.patch("runner.execute.cpus_for", side_effect=lambda threads: [first] * min(threads, 2)))
+
+    def fake(self, name: str, **behaviour: Any) -> None:
+        """Puts a fake executable where the runner looks for the runtime."""
+        self._install(RUNTIMES[name].executable, ADAPTER.format(python=sys.executable, lab=str(LAB), name=name,
+                                                                behaviour=behaviour, calls=str(self.calls_file)))
+
+    def fake_probe(self, *values: float) -> None:
+        self._install("bin/lab_probe", PROBE.format(python=sys.executable, values=values, used=str(self.root / "probed")))
+
+    def lab(self, *arguments: str) -> Called:
+        """The command line in this process."""
+        stdout, stderr = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            try:
+                status = cli.main(list(arguments))
+            except SystemExit as leaving:
+                status = leaving.code
+        return Called(status, stdout.getvalue(), stderr.getvalue())
+
+    def measure(self, *arguments: str) -> Called:
+        """A short run into self.out."""
+        return self.lab("--size", "smoke", "--out", str(self.out), *arguments)
+
+    def results(self) -> dict[str, Any]:
+        return json.loads((self.out / "results.json").read_text(encoding="utf-8"))
+
+    def rows(self) -> list[dict[str, Any]]:
+        return self.results()["rows"]
+
+    def row(self, runtime: str) -> dict[str, Any]:
+        """The only row of a runtime."""
+        (row,) = (row for row in self.rows() if row["runtime"] == runtime)
+        return row
+
+    def calls(self) -> list[list[Any]]:
+        """Every `run` of a fake, in order: runtime, workload, params, threads."""
+        if not self.calls_file.exists():
+            return []
+        return [json.loads(line) for line in self.calls_file.read_text(encoding="utf-8").splitlines()]
+
+    def _install(self, name: str, text: str) -> None:
+        path = self.build / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+
+def result_row(runtime: str, samples: list[float], low: float | None = None, high: float | None = None,
+               **fields: Any) -> dict[str, Any]:
+    """A row of results.json with a figure, or without one where samples is empty."""
+    ok = bool(samples)
+    row = {"workload": "fib", "params": {"n": 18}, "runtime": runtime, "version": "1", "compiler": "c", "flags": "f",
+           "allocator": "a", "threads": 2, "status": "ok" if ok else "failed", "reason": None if ok else "it broke",
+           "verified": ok, "items": 1, "unit": "ns/item", "median": sorted(samples)[len(samples) // 2] if ok else None,
+           "mad": 0.0 if ok else None, "ci_low": low, "ci_high": high, "n": len(samples), "samples": samples,
+           "cpu_ns_per_item": 1.0 if ok else None, "peak_rss_bytes": 1 if ok else None, "line_round_trip_ns": None}
+    return row | fields
+
+
+MACHINE = {"cpu_model": "a CPU", "cores": 2, "kernel": "Linux 6", "distribution": "Debian", "memory_bytes": 1 << 30,
+           "governor": None, "compilers": {}, "date_utc": "2026-01-01T00:00:00Z", "git_commit": None, "git_dirty": None,
+           "coflux_version": "0.1.0"}
+
+
+def results_of(*rows: dict[str, Any], **machine: Any) -> dict[str, Any]:
+    return {"schema": 1, "machine": MACHINE | machine, "rows": list(rows)}

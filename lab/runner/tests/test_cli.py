@@ -1,0 +1,80 @@
+from runner.cli import BAD_ARGUMENTS, NOTHING_TO_MEASURE
+from runner.tests.fakes import LabTest
+
+
+class Arguments(LabTest):
+    def assert_refused(self, *arguments: str, says: str) -> None:
+        for call in (arguments, ("--check-args", *arguments)):
+            done = self.lab(*call)
+            self.assertEqual(done.status, BAD_ARGUMENTS, call)
+            self.assertIn(says, done.stderr)
+            self.assertEqual(self.calls(), [])
+
+    def test_a_refusal_lists_what_is_allowed(self) -> None:
+        for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "go"), ("--size", "huge"), ("--frobnicate",),
+                          ("stray",), ("--workload",)):
+            self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
+            self.assert_refused(*arguments, says="workloads: call_overhead, fib, fork_noop")
+            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, tokio, tokio_ct")
+
+    def test_an_abbreviated_option_is_refused(self) -> None:
+        self.assert_refused("--rep", "3", says="unrecognized arguments")
+
+    def test_numbers_start_at_one(self) -> None:
+        for text in ("0", "-1", "two", "1.5"):
+            self.assert_refused(f"--reps={text}", says="a whole number of at least 1")
+            self.assert_refused(f"--threads={text}", says="a whole number of at least 1")
+
+    def test_a_workload_without_cases_in_the_suite_is_refused(self) -> None:
+        self.assert_refused("--suite", "seed", "--workload", "fib", "pipeline", says="the suite seed has no case of fib")
+
+    def test_resume_needs_a_run_and_takes_no_other_choice(self) -> None:
+        self.assert_refused("--resume", str(self.root), says="holds no run")
+        self.assert_refused("--resume", str(self.root), "--reps", "3", says="allowed: --compare")
+
+    def test_a_damaged_state_is_refused(self) -> None:
+        (self.root / "state.json").write_text("{", encoding="utf-8")
+        self.assert_refused("--resume", str(self.root), says="is damaged")
+        (self.root / "state.json").write_text('{"format": 99}', encoding="utf-8")
+        self.assert_refused("--resume", str(self.root), says="start a new run")
+
+    def test_compare_needs_results(self) -> None:
+        self.assert_refused("--compare", str(self.root), says="has no results.json")
+
+    def test_a_directory_with_a_run_is_not_overwritten(self) -> None:
+        self.fake("coflux")
+        self.measure("--runtime", "coflux", "--workload", "fib", "--reps", "1")
+        before = len(self.calls())
+        done = self.measure("--runtime", "coflux", "--workload", "fib", "--reps", "1")
+        self.assertEqual(done.status, BAD_ARGUMENTS)
+        self.assertIn("--resume", done.stderr)
+        self.assertEqual(len(self.calls()), before)
+
+    def test_good_arguments_are_checked_without_measuring(self) -> None:
+        self.fake("coflux")
+        done = self.lab("--check-args", "--suite", "smoke", "--out", str(self.out))
+        self.assertEqual((done.status, done.stdout), (0, ""))
+        self.assertFalse(self.out.exists())
+
+    def test_help_and_list_measure_nothing(self) -> None:
+        self.fake("coflux")
+        for option, says in (("--help", "--resume DIR"), ("-h", "--resume DIR"), ("--list", "install libtbb-dev")):
+            checked = self.lab("--check-args", option)
+            self.assertEqual((checked.status, checked.stdout), (NOTHING_TO_MEASURE, ""))
+            printed = self.lab(option)
+            self.assertEqual(printed.status, 0)
+            self.assertIn(says, printed.stdout)
+        self.assertEqual(self.calls(), [])
+
+    def test_list_names_every_case_and_what_is_built(self) -> None:
+        self.fake("coflux")
+        text = self.lab("--list").stdout
+        for expected in ("resource=frame_pool, count=10000000", "n=39", "An item is one whole chain", "coflux    built"):
+            self.assertIn(expected, text)
+
+    def test_options_choose_and_may_be_repeated(self) -> None:
+        for name in ("coflux", "asio", "tbb"):
+            self.fake(name)
+        self.measure("--workload", "fib", "--workload", "skynet", "--runtime", "tbb", "coflux", "--reps", "1", "--threads", "1")
+        self.assertEqual([(row["workload"], row["runtime"], row["n"], row["threads"]) for row in self.rows()],
+                         [(workload, runtime, 1, 1) for workload in ("fib", "skynet") for runtime in ("coflux", "tbb")])

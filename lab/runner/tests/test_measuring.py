@@ -1,0 +1,166 @@
+from unittest import mock
+
+from runner import execute
+from runner.catalog import all_workloads
+from runner.suites import TIMEOUT_SECONDS, Case
+from runner.tests.fakes import LabTest
+
+FIB = ("--workload", "fib")
+
+
+class Measuring(LabTest):
+    def test_a_run_of_right_answers_leaves_figures_and_status_0(self) -> None:
+        self.fake("coflux", ns=10)
+        self.fake("asio", ns=400)
+        done = self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "3")
+        self.assertEqual(done.status, 0, done.stderr)
+        row = self.row("coflux")
+        self.assertEqual((row["status"], row["verified"], row["n"], row["allocator"]), ("ok", True, 3, "fake malloc"))
+        # The fake takes 1 % longer each time.
+        self.assertAlmostEqual(row["median"], 10.1, places=2)
+        self.assertAlmostEqual(row["cpu_ns_per_item"], 20.2, places=2)
+        self.assertEqual(row["items"], all_workloads()["fib"].items({"n": 18}, 2))
+        self.assertIn("40.00 x", done.stdout)
+        for name in ("results.json", "report.md", "report.html"):
+            self.assertIn(name, done.stdout)
+            self.assertTrue((self.out / name).is_file())
+
+    def test_repetitions_go_in_turns_over_the_runtimes(self) -> None:
+        for name in ("coflux", "asio", "tbb"):
+            self.fake(name)
+        self.measure("--workload", "fib", "skynet", "--runtime", "coflux", "asio", "tbb", "--reps", "2")
+        turns = ["coflux", "asio", "tbb"] * 2
+        self.assertEqual([(call[1], call[0]) for call in self.calls()],
+                         [("fib", name) for name in turns] + [("skynet", name) for name in turns])
+
+    def test_two_names_of_one_executable_are_told_apart(self) -> None:
+        self.fake("tokio")
+        self.measure(*FIB, "--runtime", "tokio", "tokio_ct", "--reps", "1")
+        self.assertEqual([call[0] for call in self.calls()], ["tokio", "tokio_ct"])
+
+    def test_a_wrong_answer_never_becomes_a_number(self) -> None:
+        self.fake("coflux")
+        self.fake("asio", run="wrong", after=1)
+        done = self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "3")
+        self.assertEqual(done.status, 1)
+        row = self.row("asio")
+        self.assertEqual((row["status"], row["median"], row["samples"], row["verified"]), ("wrong", None, [], False))
+        self.assertIn("repetition 2 of 3: the answer is 7, it must be 2584", row["reason"])
+        self.assertIn("wrong: fib n=18, asio", done.stdout)
+        for name in ("report.md", "report.html"):
+            self.assertIn("the answer is 7, it must be 2584", (self.out / name).read_text(encoding="utf-8"))
+        # What is decided is not run again.
+        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "coflux", "asio", "coflux"])
+
+    def test_work_left_out_is_wrong(self) -> None:
+        self.fake("coflux", run="short")
+        self.assertEqual(self.measure(*FIB, "--runtime", "coflux").status, 1)
+        self.assertEqual(self.row("coflux")["status"], "wrong")
+
+    def test_a_failure_keeps_its_words_and_the_others_go_on(self) -> None:
+        self.fake("coflux")
+        self.fake("asio", run="crash")
+        self.fake("tbb", run="die")
+        self.fake("std", run="babble")
+        self.fake("bare", run="instant")
+        done = self.measure(*FIB, "--runtime", "coflux", "asio", "tbb", "std", "bare", "--reps", "2")
+        self.assertEqual(done.status, 1)
+        reasons = {row["runtime"]: (row["status"], row["reason"]) for row in self.rows()}
+        self.assertEqual(reasons["asio"], ("failed", "repetition 1 of 2: exit status 1: assertion x == y failed"))
+        self.assertEqual(reasons["tbb"], ("failed", "repetition 1 of 2: killed by SIGSEGV, nothing on stderr"))
+        self.assertIn("printed no JSON object: 'hello", reasons["std"][1])
+        self.assertIn("wall_ns = 0", reasons["bare"][1])
+        self.assertEqual(self.row("coflux")["n"], 2)
+
+    def test_a_process_that_never_ends_is_a_timeout(self) -> None:
+        self.fake("coflux", run="hang")
+        with mock.patch.dict(TIMEOUT_SECONDS, smoke=0.5):
+            done = self.measure(*FIB, "--runtime", "coflux", "--reps", "2")
+        self.assertEqual(done.status, 1)
+        self.assertEqual((self.row("coflux")["status"], self.row("coflux")["reason"]),
+                         ("timeout", "repetition 1 of 2: not finished after 0.5 s"))
+        self.assertEqual(len(self.calls()), 1)
+
+    def test_what_a_runtime_cannot_do_is_no_failure(self) -> None:
+        self.fake("coflux")
+        self.fake("asio", lacking={"fib": "no inline fork"})
+        self.fake("std", run="unsupported")
+        done = self.measure(*FIB, "--runtime", "coflux", "asio", "std", "tbb", "--reps", "2")
+        self.assertEqual(done.status, 0)
+        statuses = {row["runtime"]: (row["status"], row["reason"]) for row in self.rows()}
+        self.assertEqual(statuses["asio"], ("unsupported", "no inline fork"))
+        self.assertEqual(statuses["std"], ("unsupported", "no such resource"))
+        self.assertEqual(statuses["tbb"], ("unavailable", "install libtbb-dev"))
+        # Told by `describe`, so never run; told by `run`, so run once.
+        self.assertEqual([call[0] for call in self.calls()], ["std", "coflux", "coflux"])
+
+    def test_a_reason_left_by_the_build_replaces_the_remedy(self) -> None:
+        (self.build / "unavailable").mkdir(parents=True)
+        (self.build / "unavailable" / "lab_tokio").write_text("cargo 1.63 is older than 1.71\n", encoding="utf-8")
+        self.measure(*FIB, "--runtime", "tokio")
+        self.assertEqual(self.row("tokio")["reason"], "cargo 1.63 is older than 1.71")
+
+    def test_a_runtime_that_cannot_describe_itself_has_failed(self) -> None:
+        self.fake("coflux", describe="crash")
+        self.assertEqual(self.measure(*FIB, "--runtime", "coflux").status, 1)
+        self.assertEqual((self.row("coflux")["status"], self.row("coflux")["reason"]),
+                         ("failed", "describe: exit status 1: no library"))
+
+    def test_threads_reach_the_workloads_that_do_not_fix_them(self) -> None:
+        self.fake("coflux")
+        self.measure("--workload", "fork_pool", "call_overhead", "--runtime", "coflux", "--threads", "3", "--reps", "1")
+        self.assertEqual({(call[1], call[3]) for call in self.calls()}, {("fork_pool", 3), ("call_overhead", 1)})
+
+    def test_progress_is_one_line_a_repetition_with_what_is_left(self) -> None:
+        self.fake("coflux")
+        lines = self.measure(*FIB, "--runtime", "coflux", "--reps", "2").stdout.splitlines()
+        self.assertEqual(lines[0], "[1/2] fib n=18 · coflux · 1/2: 10.0 ns/item")
+        self.assertRegex(lines[1], r"^\[2/2, about \d+ s left\] fib n=18 · coflux · 2/2: 10\.1 ns/item$")
+
+
+class Probing(LabTest):
+    def test_the_probe_runs_before_each_repetition_of_two_threads(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(55.0, 60.5, 58.0)
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "3", "--threads", "2")
+        self.assertEqual(self.row("coflux")["line_round_trip_ns"], [55.0, 60.5, 58.0])
+        self.assertIsNone(self.row("coflux")["reason"])
+
+    def test_a_row_that_straddles_both_states_says_so(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(55.0, 330.0)
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "2", "--threads", "2")
+        self.assertIn("straddle both states", self.row("coflux")["reason"])
+        self.assertIn("from 55 to 330 ns", (self.out / "report.md").read_text(encoding="utf-8"))
+
+    def test_one_thread_is_not_probed(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(55.0)
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "1", "--threads", "1")
+        self.assertIsNone(self.row("coflux")["line_round_trip_ns"])
+
+    def test_without_a_probe_the_row_has_its_figure(self) -> None:
+        self.fake("coflux")
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "1", "--threads", "2")
+        self.assertEqual((self.row("coflux")["status"], self.row("coflux")["line_round_trip_ns"]), ("ok", None))
+
+
+class Judging(LabTest):
+    def judge(self, stdout: str) -> execute.Measured | execute.NoNumber:
+        return execute.judge(stdout, Case("fib", {"n": 2}, 2, 1.0), all_workloads()["fib"])
+
+    def test_a_whole_right_answer_is_measured(self) -> None:
+        said = '{"answer":"1","wall_ns":5,"cpu_ns":0,"peak_rss_bytes":4096,"items_done":3,"allocator":"a"}'
+        self.assertEqual(self.judge(said), execute.Measured(5, 0, 4096, "a"))
+
+    def test_anything_less_is_not(self) -> None:
+        right = {"answer": '"1"', "wall_ns": "5", "cpu_ns": "0", "peak_rss_bytes": "4096", "items_done": "3"}
+        for name, value, status in (("answer", "1.0", "wrong"), ("answer", "null", "wrong"), ("items_done", "2", "wrong"),
+                                    ("wall_ns", "0", "failed"), ("wall_ns", "true", "failed"), ("wall_ns", "1.5", "failed"),
+                                    ("cpu_ns", "-1", "failed"), ("peak_rss_bytes", '"4096"', "failed")):
+            fields = ",".join(f'"{key}":{each}' for key, each in (right | {name: value}).items())
+            judged = self.judge(f"{{{fields}}}")
+            self.assertIsInstance(judged, execute.NoNumber, (name, value))
+            self.assertEqual(judged.status, status, (name, value))
+        for text in ("", "[]", "nonsense", '{"answer":"1"}'):
+            self.assertEqual(self.judge(text).status, "failed", text)

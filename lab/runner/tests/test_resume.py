@@ -1,0 +1,106 @@
+import json
+import os
+import subprocess
+import sys
+from unittest import mock
+
+from runner.cli import INTERRUPTED
+from runner.paths import LAB
+from runner.progress import Progress
+from runner.tests.fakes import LabTest
+
+PAIR = ("--workload", "fib", "--runtime", "coflux", "asio", "--reps", "3")
+
+
+class Resuming(LabTest):
+    def interrupt_after(self, repetitions: int) -> None:
+        """Starts a run that is interrupted after some repetitions."""
+        done = 0
+        finished = Progress.finished
+
+        def count(progress: Progress, row: object) -> None:
+            nonlocal done
+            finished(progress, row)
+            done += 1
+            if done == repetitions:
+                raise KeyboardInterrupt
+
+        with mock.patch.object(Progress, "finished", count):
+            interrupted = self.measure(*PAIR)
+        self.assertEqual(interrupted.status, INTERRUPTED)
+        self.assertIn(f"scripts/lab --resume {self.out}", interrupted.stderr)
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.fake("coflux")
+        self.fake("asio")
+
+    def test_a_resumed_run_does_what_was_left_and_nothing_twice(self) -> None:
+        self.interrupt_after(3)
+        self.assertFalse((self.out / "results.json").exists())
+        done = self.lab("--resume", str(self.out))
+        self.assertEqual(done.status, 0, done.stderr)
+        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio"] * 3)
+        self.assertEqual([row["n"] for row in self.rows()], [3, 3])
+
+    def test_the_state_is_saved_after_every_repetition(self) -> None:
+        for repetitions in (1, 2):
+            self.interrupt_after(repetitions)
+            state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
+            self.assertEqual(sum(len(row["repetitions"]) for row in state["rows"]), repetitions)
+            (self.out / "state.json").unlink()
+
+    def test_resuming_a_complete_run_measures_nothing_and_writes_the_same_rows(self) -> None:
+        self.measure(*PAIR)
+        rows, calls = self.rows(), self.calls()
+        (self.out / "report.html").unlink()
+        self.assertEqual(self.lab("--resume", str(self.out)).status, 0)
+        self.assertEqual(self.rows(), rows)
+        self.assertEqual(self.calls(), calls)
+        self.assertTrue((self.out / "report.html").is_file())
+
+    def test_a_rebuilt_executable_is_measured_from_the_start(self) -> None:
+        self.interrupt_after(3)
+        self.fake("coflux", ns=50)
+        done = self.lab("--resume", str(self.out))
+        self.assertIn("coflux is not the executable of before", done.stdout)
+        self.assertEqual(self.row("coflux")["n"], 3)
+        self.assertGreaterEqual(min(self.row("coflux")["samples"]), 50)
+        self.assertEqual(self.row("asio")["n"], 3)
+
+    def test_what_was_unavailable_is_measured_once_it_is_there(self) -> None:
+        arguments = ("--workload", "fib", "--runtime", "coflux", "tbb", "--reps", "1")
+        self.measure(*arguments)
+        self.assertEqual(self.row("tbb")["status"], "unavailable")
+        self.fake("tbb")
+        self.lab("--resume", str(self.out))
+        self.assertEqual((self.row("tbb")["status"], self.row("tbb")["n"]), ("ok", 1))
+
+    def test_a_failed_row_stays_failed(self) -> None:
+        self.fake("asio", run="crash")
+        self.assertEqual(self.measure(*PAIR).status, 1)
+        self.assertEqual(self.lab("--resume", str(self.out)).status, 1)
+        self.assertEqual([call[0] for call in self.calls()].count("asio"), 1)
+
+    def test_another_machine_is_refused(self) -> None:
+        self.interrupt_after(1)
+        path = self.out / "state.json"
+        state = json.loads(path.read_text(encoding="utf-8"))
+        state["machine"]["cpu_model"] = "another CPU"
+        path.write_text(json.dumps(state), encoding="utf-8")
+        done = self.lab("--resume", str(self.out))
+        self.assertEqual(done.status, 2)
+        self.assertIn("another CPU", done.stderr)
+
+    def test_a_signal_ends_the_process_that_runs_and_tells_how_to_go_on(self) -> None:
+        # The fake sends SIGTERM to the runner and would then wait for ever.
+        self.fake("coflux", run="interrupt", after=1)
+        command = [sys.executable, "-B", "-m", "runner", "--size", "smoke", "--out", str(self.out), *PAIR]
+        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(LAB)}, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, INTERRUPTED, done.stderr)
+        self.assertIn("--resume", done.stderr)
+        state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
+        self.assertEqual([len(row["repetitions"]) for row in state["rows"]], [1, 1])
+        self.fake("coflux")
+        self.assertEqual(self.lab("--resume", str(self.out)).status, 0)
+        self.assertEqual([row["n"] for row in self.rows()], [3, 3])

@@ -1,0 +1,96 @@
+import unittest
+
+from runner import catalog
+from runner.paths import ROOT
+from runner.suites import SUITES, plan
+
+WORKLOADS = catalog.all_workloads()
+
+
+def fib_by_definition(n: int) -> tuple[int, int]:
+    """The answer, and how many calls it took."""
+    if n < 2:
+        return n, 1
+    first, calls = fib_by_definition(n - 1)
+    second, others = fib_by_definition(n - 2)
+    return first + second, calls + others + 1
+
+
+def skynet_by_definition(number: int, width: int) -> tuple[int, int]:
+    """The sum of a subtree of `width` leaves, and how many tasks it has."""
+    if width == 1:
+        return number, 1
+    children = [skynet_by_definition(number + child * width // 10, width // 10) for child in range(10)]
+    return sum(answer for answer, _ in children), sum(tasks for _, tasks in children) + 1
+
+
+class Definitions(unittest.TestCase):
+    def assert_defined(self, name: str, params: catalog.Params, threads: int, answer: int, items: int) -> None:
+        workload = WORKLOADS[name]
+        self.assertEqual(workload.expected(params, threads), str(answer))
+        self.assertEqual(workload.items(params, threads), items)
+
+    def test_the_catalog_has_the_workloads_of_the_first_cut(self) -> None:
+        self.assertEqual(list(WORKLOADS), ["call_overhead", "fib", "fork_noop", "fork_pool", "pipeline", "skynet",
+                                           "spawn_join", "yield"])
+
+    def test_trees_agree_with_their_definition(self) -> None:
+        for n in (0, 1, 2, 10, 18):
+            self.assert_defined("fib", {"n": n}, 2, *fib_by_definition(n))
+        for depth in (0, 1, 3):
+            self.assert_defined("skynet", {"depth": depth}, 2, *skynet_by_definition(0, 10 ** depth))
+
+    def test_forks_agree_with_their_definition(self) -> None:
+        self.assert_defined("fork_noop", {"resource": "pool", "count": 1000}, 1, sum(range(1000)), 1000)
+        self.assert_defined("spawn_join", {"count": 1000, "phase": "join"}, 2, sum(range(1000)), 1000)
+        # Seven forks on two sub-tasks are three each; the seventh is not made.
+        self.assert_defined("fork_pool", {"mode": "final", "count": 7}, 2, 2 * (0 + 1 + 2), 6)
+
+    def test_counts_agree_with_their_definition(self) -> None:
+        self.assert_defined("pipeline", {"concurrency": 8, "depth": 5, "items": 50}, 2, 8 * 5 * 50, 8 * 50)
+        self.assert_defined("yield", {"tasks": 8, "yields": 100}, 2, 800, 800)
+        self.assert_defined("call_overhead", {"calls": 5}, 1, 5, 5)
+
+    def test_a_sum_beyond_a_word_wraps(self) -> None:
+        count = 10 ** 10
+        expected = str((count * (count - 1) // 2) % 2 ** 64)
+        self.assertEqual(WORKLOADS["spawn_join"].expected({"count": count, "phase": "total"}, 2), expected)
+
+    def test_a_wrong_answer_is_told_with_the_right_one(self) -> None:
+        for workload in WORKLOADS.values():
+            params = workload.cases("smoke")[0]
+            right = workload.expected(params, 2)
+            self.assertIsNone(workload.check(right, params, 2))
+            for wrong in ("", "7", f"{right}0", f" {right}", "None"):
+                self.assertIn(right, workload.check(wrong, params, 2) or "", workload.NAME)
+
+    def test_every_size_has_cases_and_their_parameters_have_one_shape(self) -> None:
+        for workload in WORKLOADS.values():
+            shape = set(workload.cases("smoke")[0])
+            for params in [each for size in catalog.SIZES for each in workload.cases(size)] + workload.SEED:
+                self.assertEqual(set(params), shape, workload.NAME)
+
+    def test_every_workload_has_its_page(self) -> None:
+        for name in WORKLOADS:
+            self.assertTrue((ROOT / "docs" / "bench" / f"{name}.md").is_file(), name)
+
+
+class Plans(unittest.TestCase):
+    def test_a_case_that_two_sizes_share_is_planned_once_with_the_longer_timeout(self) -> None:
+        base = plan([WORKLOADS["pipeline"]], ("base",), 2)
+        both = plan([WORKLOADS["pipeline"]], SUITES["full"].sizes, 2)
+        self.assertEqual(len(both), len(base) + 1)
+        self.assertGreater(both[0].timeout_seconds, base[0].timeout_seconds)
+
+    def test_single_threaded_workloads_are_recorded_with_one_thread(self) -> None:
+        threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
+        self.assertEqual({name for name, count in threads.items() if count == 1}, {"fork_noop", "call_overhead"})
+        self.assertEqual(threads["fib"], 4)
+
+    def test_labels_are_short_and_still_tell_cases_apart(self) -> None:
+        self.assertEqual(catalog.short_label({"resource": "monotonic", "count": 100_000}), "monotonic 100k")
+        self.assertEqual(catalog.short_label({"concurrency": 8, "depth": 20}), "concurrency=8 depth=20")
+        self.assertEqual([catalog.compact(value) for value in (0, 999, 1_500, 2_000_000)], ["0", "999", "1500", "2M"])
+        for workload in WORKLOADS.values():
+            cases = plan([workload], ("base", "large", "seed"), 2)
+            self.assertEqual(len({catalog.short_label(case.params) for case in cases}), len(cases), workload.NAME)

@@ -1,0 +1,21 @@
+#include "workloads.hpp"
+
+#include <boost/version.hpp>
+
+#include <string>
+
+int main(int argc, char** argv) {
+    const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
+                                std::to_string(BOOST_VERSION / 100 % 1'000) + "." + std::to_string(BOOST_VERSION % 100);
+    harness::app app{"asio", version, "asio recycling over glibc malloc"};
+    app.add("fork_noop", lab::fork_noop,
+            "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
+    app.add("call_overhead", lab::call_overhead, "co_await of an awaitable on a one-thread io_context");
+    app.add("fork_pool", lab::fork_pool, "co_spawn on thread_pool");
+    app.add("spawn_join", lab::spawn_join, "co_spawn with a completion handler that counts");
+    app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
+    app.add("yield", lab::yield, "co_await of defer");
+    app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
+    app.add("skynet", lab::skynet, "co_spawn of each child");
+    return app.main(argc, argv);
+}

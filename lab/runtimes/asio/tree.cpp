@@ -1,0 +1,77 @@
+// Fork-join trees on the pool.
+#include "adapter.hpp"
+#include "definitions.hpp"
+#include "workloads.hpp"
+
+namespace lab {
+namespace {
+
+awaitable<std::uint64_t> fib_of(pool_executor pool, std::uint64_t n);
+
+awaitable<std::uint64_t> fib_fork(pool_executor pool, std::uint64_t n) {
+    co_await to_the_pool();
+    co_return co_await fib_of(pool, n);
+}
+
+awaitable<std::uint64_t> fib_of(pool_executor pool, std::uint64_t n) {
+    if (n < 2) {
+        co_return n;
+    }
+    sum_of_children forked{1};
+    asio::co_spawn(pool, fib_fork(pool, n - 1), forked.delivery());
+    const std::uint64_t second = co_await fib_of(pool, n - 2);
+    co_return second + co_await forked.wait();
+}
+
+awaitable<std::uint64_t> time_fib(std::uint64_t n, harness::stopwatch& watch) {
+    const pool_executor pool = co_await asio::this_coro::executor;
+    watch.start();
+    const std::uint64_t answer = co_await fib_of(pool, n);
+    watch.stop();
+    co_return answer;
+}
+
+awaitable<std::uint64_t> node(pool_executor pool, std::uint64_t first, std::uint64_t leaves) {
+    if (leaves == 1) {
+        co_return first;
+    }
+    sum_of_children children{10};
+    const std::uint64_t share = leaves / 10;
+    for (std::uint64_t i = 0; i < 10; ++i) {
+        asio::co_spawn(pool, node(pool, first + i * share, share), children.delivery());
+    }
+    co_return co_await children.wait();
+}
+
+awaitable<std::uint64_t> time_skynet(std::uint64_t leaves, harness::stopwatch& watch) {
+    const pool_executor pool = co_await asio::this_coro::executor;
+    watch.start();
+    const std::uint64_t answer = co_await node(pool, 0, leaves);
+    watch.stop();
+    co_return answer;
+}
+
+// The pool's queue is first in, first out, so it walks a tree in breadth and holds nearly all of it at once. Measured: about
+// 500 bytes for each.
+void require_queue_memory(std::uint64_t tasks) {
+    constexpr std::uint64_t bytes_per_task = 500;
+    harness::require_memory(tasks * bytes_per_task, "the tree in Asio's queue");
+}
+
+}  // namespace
+
+harness::measured fib(const harness::request& r) {
+    const std::uint64_t n = r.integer("n");
+    require_queue_memory(harness::fib_forks(n));
+    asio::thread_pool pool{r.threads()};
+    return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, time_fib(n, watch)); });
+}
+
+harness::measured skynet(const harness::request& r) {
+    const std::uint64_t leaves = harness::skynet_leaves(r.integer("depth"));
+    require_queue_memory(leaves);
+    asio::thread_pool pool{r.threads()};
+    return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, time_skynet(leaves, watch)); });
+}
+
+}  // namespace lab

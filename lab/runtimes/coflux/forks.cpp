@@ -1,0 +1,122 @@
+// Forks on the pool: awaited at once, joined as a burst, and nested as a pipeline.
+#include "definitions.hpp"
+#include "workloads.hpp"
+
+#include <coflux/coflux.hpp>
+
+#include <vector>
+
+namespace lab {
+namespace {
+
+using pool = coflux::thread_pool_executor;
+using forked = coflux::fork<std::uint64_t, pool>;
+using watch_ref = coflux::borrowed<harness::stopwatch>;
+
+forked trivial(auto&&, std::uint64_t i) { co_return i; }
+
+forked immediate(auto&&, std::uint64_t forks) {
+    auto&& here = co_await coflux::context();
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        sum += co_await trivial(here, i);
+    }
+    co_return sum;
+}
+
+forked burst(auto&&, std::uint64_t forks) {
+    auto&& here = co_await coflux::context();
+    std::vector<forked> all;
+    all.reserve(forks);
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        all.push_back(trivial(here, i));
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t i : co_await coflux::when_all(std::move(all))) {
+        sum += i;
+    }
+    co_return sum;
+}
+
+forked stage(auto&&, std::uint64_t depth) {
+    auto&& here = co_await coflux::context();
+    co_return depth == 1 ? 1 : 1 + co_await stage(here, depth - 1);
+}
+
+forked chains(auto&&, std::uint64_t depth, std::uint64_t items) {
+    auto&& here = co_await coflux::context();
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await stage(here, depth);
+    }
+    co_return total;
+}
+
+/// Runs what `make` forks, `tasks` times at once, and sums the results.
+coflux::task<std::uint64_t, pool> sum_of(auto&&, std::uint64_t tasks, auto make, watch_ref watch) {
+    auto&& here = co_await coflux::context();
+    std::vector<forked> all;
+    all.reserve(tasks);
+    watch->start();
+    for (std::uint64_t t = 0; t < tasks; ++t) {
+        all.push_back(make(here));
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t s : co_await coflux::when_all(std::move(all))) {
+        sum += s;
+    }
+    watch->stop();
+    co_return sum;
+}
+
+coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count, coflux::borrowed<harness::phase_watch> watch) {
+    auto&& here = co_await coflux::context();
+    std::vector<forked> all;
+    all.reserve(count);
+    watch->spawning();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        all.push_back(trivial(here, i));
+    }
+    watch->joining();
+    std::uint64_t sum = 0;
+    for (const std::uint64_t i : co_await coflux::when_all(std::move(all))) {
+        sum += i;
+    }
+    watch->joined();
+    co_return sum;
+}
+
+template <typename Make>
+harness::measured measure_tasks(const harness::request& r, std::uint64_t tasks, Make make) {
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) { return sum_of(env, tasks, make, coflux::borrowed(watch)).get(); });
+}
+
+}  // namespace
+
+harness::measured fork_pool(const harness::request& r) {
+    const std::uint64_t forks = r.integer("count") / r.threads();
+    if (r.choice("mode", {"immediate", "final"}) == "immediate") {
+        return measure_tasks(r, r.threads(), [forks](auto& here) { return immediate(here, forks); });
+    }
+    return measure_tasks(r, r.threads(), [forks](auto& here) { return burst(here, forks); });
+}
+
+harness::measured pipeline(const harness::request& r) {
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    return measure_tasks(r, r.integer("concurrency"), [depth, items](auto& here) { return chains(here, depth, items); });
+}
+
+harness::measured spawn_join(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        harness::phase_watch phases{r, watch};
+        return spawn_then_join(env, count, coflux::borrowed(phases)).get();
+    });
+}
+
+}  // namespace lab

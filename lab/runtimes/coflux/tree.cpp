@@ -1,0 +1,83 @@
+// Fork-join trees.
+#include "definitions.hpp"
+#include "workloads.hpp"
+
+#include <coflux/coflux.hpp>
+
+#include <tuple>
+#include <utility>
+
+namespace lab {
+namespace {
+
+using pool = coflux::thread_pool_executor;
+using watch_ref = coflux::borrowed<harness::stopwatch>;
+
+coflux::call<std::uint64_t> fib_call(coflux::environment& env, std::uint64_t n);
+
+coflux::fork<std::uint64_t, pool> fib_fork(coflux::environment&, std::uint64_t n) {
+    if (n < 2) {
+        co_return n;
+    }
+    auto&& here = co_await coflux::context();
+    auto left = fib_fork(here, n - 1);
+    const std::uint64_t right = co_await fib_call(here, n - 2);
+    co_return right + co_await std::move(left);
+}
+
+coflux::call<std::uint64_t> fib_call(coflux::environment&, std::uint64_t n) {
+    if (n < 2) {
+        co_return n;
+    }
+    auto&& here = co_await coflux::context();
+    auto left = fib_fork(here, n - 1);
+    const std::uint64_t right = co_await fib_call(here, n - 2);
+    co_return right + co_await std::move(left);
+}
+
+coflux::fork<std::uint64_t, pool> node(coflux::environment&, std::uint64_t first, std::uint64_t leaves) {
+    if (leaves == 1) {
+        co_return first;
+    }
+    auto&& here = co_await coflux::context();
+    const std::uint64_t share = leaves / 10;
+    const auto child = [&](std::uint64_t i) { return node(here, first + i * share, share); };
+    std::uint64_t sum = 0;
+    std::apply([&sum](auto... part) { sum = (part + ...); },
+               co_await coflux::when_all(child(0), child(1), child(2), child(3), child(4), child(5), child(6), child(7), child(8), child(9)));
+    co_return sum;
+}
+
+coflux::task<std::uint64_t, pool> time_fib(auto&&, std::uint64_t n, watch_ref watch) {
+    auto&& here = co_await coflux::context();
+    watch->start();
+    const std::uint64_t answer = co_await fib_call(here, n);
+    watch->stop();
+    co_return answer;
+}
+
+coflux::task<std::uint64_t, pool> time_skynet(auto&&, std::uint64_t leaves, watch_ref watch) {
+    auto&& here = co_await coflux::context();
+    watch->start();
+    const std::uint64_t answer = co_await node(here, 0, leaves);
+    watch->stop();
+    co_return answer;
+}
+
+}  // namespace
+
+harness::measured fib(const harness::request& r) {
+    const std::uint64_t n = r.integer("n");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) { return time_fib(env, n, coflux::borrowed(watch)).get(); });
+}
+
+harness::measured skynet(const harness::request& r) {
+    const std::uint64_t leaves = harness::skynet_leaves(r.integer("depth"));
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) { return time_skynet(env, leaves, coflux::borrowed(watch)).get(); });
+}
+
+}  // namespace lab

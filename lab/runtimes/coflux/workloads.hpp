@@ -1,0 +1,17 @@
+// The workloads of the Coflux adapter.
+#pragma once
+
+#include "harness.hpp"
+
+namespace lab {
+
+harness::measured fork_noop(const harness::request& r);
+harness::measured call_overhead(const harness::request& r);
+harness::measured yield(const harness::request& r);
+harness::measured fork_pool(const harness::request& r);
+harness::measured pipeline(const harness::request& r);
+harness::measured spawn_join(const harness::request& r);
+harness::measured fib(const harness::request& r);
+harness::measured skynet(const harness::request& r);
+
+}  // namespace lab

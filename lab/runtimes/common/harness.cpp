@@ -1,0 +1,232 @@
+#include "harness.hpp"
+
+#include "definitions.hpp"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <sys/resource.h>
+
+#ifndef LAB_FLAGS
+#    error "the lab's CMake project defines LAB_FLAGS, so that `describe` can say how the adapter was compiled"
+#endif
+
+namespace harness {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+std::string compiler() {
+#if defined(__clang__)
+    return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__) + "." +
+           std::to_string(__clang_patchlevel__);
+#else
+    return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__) + "." +
+           std::to_string(__GNUC_PATCHLEVEL__);
+#endif
+}
+
+std::int64_t process_cpu_ns() noexcept {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto ns = [](const timeval& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_usec * 1'000; };
+    return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
+// A line "key   number kB" of a file under /proc.
+std::optional<std::uint64_t> kilobytes_as_bytes(const char* path, std::string_view key) {
+    std::ifstream file{path};
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(key)) {
+            return std::stoull(line.substr(line.find_first_of("0123456789"))) * 1024;
+        }
+    }
+    return std::nullopt;
+}
+
+// VmHWM first: ru_maxrss survives exec(), so a child of a large runner would report the runner's memory as its own.
+std::uint64_t peak_rss_bytes() {
+    if (const auto high_water = kilobytes_as_bytes("/proc/self/status", "VmHWM:")) {
+        return *high_water;
+    }
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+void require_memory(std::uint64_t bytes, std::string_view what) {
+    const auto available = kilobytes_as_bytes("/proc/meminfo", "MemAvailable:");
+    // A quarter stays free for everything else.
+    if (available && bytes > *available / 4 * 3) {
+        constexpr std::uint64_t gigabyte = 1'000'000'000;
+        throw unsupported_params{std::string{what} + " would take about " + std::to_string(bytes / gigabyte) +
+                                 " GB of memory, and " + std::to_string(*available / gigabyte) + " GB are available"};
+    }
+}
+
+struct request::parsed {
+    json object;
+};
+
+request::request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup)
+    : workload_{std::move(workload)},
+      threads_{threads},
+      warmup_{warmup} {
+    json object = json::parse(params_json, nullptr, false);
+    if (!object.is_object()) {
+        throw usage_error{"--params is not a JSON object: " + std::string{params_json}};
+    }
+    params_ = std::make_unique<const parsed>(parsed{std::move(object)});
+}
+
+request::~request() = default;
+
+std::uint64_t request::integer(std::string_view name) const {
+    const auto found = params_->object.find(name);
+    if (found == params_->object.end() || !found->is_number_unsigned()) {
+        throw usage_error{"--params needs the non-negative integer " + std::string{name}};
+    }
+    return found->get<std::uint64_t>();
+}
+
+std::string request::text(std::string_view name) const {
+    const auto found = params_->object.find(name);
+    if (found == params_->object.end() || !found->is_string()) {
+        throw usage_error{"--params needs the string " + std::string{name}};
+    }
+    return found->get<std::string>();
+}
+
+std::string request::choice(std::string_view name, std::initializer_list<std::string_view> allowed) const {
+    std::string word = text(name);
+    if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) {
+        return word;
+    }
+    std::string message = "--params needs " + std::string{name} + ", one of:";
+    for (const std::string_view each : allowed) {
+        message.append(" ").append(each);
+    }
+    throw usage_error{message};
+}
+
+void stopwatch::start() noexcept {
+    wall_ns_ = -1;
+    cpu_began_ns_ = process_cpu_ns();
+    began_ = std::chrono::steady_clock::now();
+}
+
+void stopwatch::stop() noexcept {
+    wall_ns_ = std::chrono::nanoseconds{std::chrono::steady_clock::now() - began_}.count();
+    cpu_ns_ = process_cpu_ns() - cpu_began_ns_;
+}
+
+measured stopwatch::result(std::uint64_t answer) const {
+    if (wall_ns_ < 0) {
+        throw std::logic_error{"the repetition ended without start() and stop() of its stopwatch"};
+    }
+    return {.answer = answer, .wall_ns = wall_ns_, .cpu_ns = cpu_ns_};
+}
+
+app::app(std::string runtime, std::string version, std::string allocator)
+    : runtime_{std::move(runtime)},
+      version_{std::move(version)},
+      allocator_{std::move(allocator)} {}
+
+void app::add(std::string workload, workload_function run, std::string note) {
+    workloads_.insert_or_assign(std::move(workload), registered{std::move(run), std::move(note)});
+}
+
+void app::unsupported(std::string workload, std::string reason) {
+    workloads_.insert_or_assign(std::move(workload), registered{nullptr, std::move(reason)});
+}
+
+std::string app::describe() const {
+    json workloads = json::object();
+    for (const auto& [name, entry] : workloads_) {
+        json& said = workloads[name];
+        said["supported"] = static_cast<bool>(entry.run);
+        if (!entry.run) {
+            said["reason"] = entry.note;
+            continue;
+        }
+        said["params"] = parameters_of(name);
+        if (!entry.note.empty()) {
+            said["note"] = entry.note;
+        }
+    }
+    return json{{"runtime", runtime_}, {"version", version_},     {"compiler", compiler()},
+                {"flags", LAB_FLAGS},  {"allocator", allocator_}, {"workloads", std::move(workloads)}}
+        .dump();
+}
+
+std::string app::run(const request& r) const {
+    const auto found = workloads_.find(r.workload());
+    if (found == workloads_.end()) {
+        throw usage_error{"unknown workload " + std::string{r.workload()} + "; allowed: " + allowed()};
+    }
+    if (!found->second.run) {
+        return json{{"unsupported", found->second.note}}.dump();
+    }
+    try {
+        const measured m = found->second.run(r);
+        json out{{"answer", std::to_string(m.answer)},
+                 {"wall_ns", m.wall_ns},
+                 {"cpu_ns", m.cpu_ns},
+                 {"peak_rss_bytes", peak_rss_bytes()},
+                 {"allocator", m.allocator.empty() ? allocator_ : m.allocator}};
+        if (const auto items = items_of(r)) {
+            out["items_done"] = *items;
+        }
+        return out.dump();
+    } catch (const unsupported_params& why) {
+        return json{{"unsupported", why.what()}}.dump();
+    }
+}
+
+std::string app::allowed() const {
+    std::string names;
+    for (const auto& [name, entry] : workloads_) {
+        names += (names.empty() ? "" : ", ") + name;
+    }
+    return names;
+}
+
+int app::main(int argc, const char* const* argv) const {
+    CLI::App cli{"The lab's adapter for " + runtime_, "lab_" + runtime_};
+    cli.require_subcommand(1);
+    CLI::App* describe_command = cli.add_subcommand("describe", "print what this adapter is and can do");
+    CLI::App* run_command = cli.add_subcommand("run", "measure one repetition of one workload");
+    std::string workload;
+    std::string params;
+    unsigned threads = 0;
+    unsigned warmup = 1;
+    run_command->add_option("--workload", workload, "one of: " + allowed())->required();
+    run_command->add_option("--params", params, "the workload's parameters, a JSON object")->required();
+    run_command->add_option("--threads", threads, "worker threads")
+        ->required()
+        ->check(CLI::Range(1U, std::numeric_limits<unsigned>::max()));
+    run_command->add_option("--warmup", warmup, "unmeasured repetitions before the measured one");
+    try {
+        cli.parse(argc, argv);
+        std::cout << (describe_command->parsed() ? describe() : run(request{workload, params, threads, warmup}))
+                  << std::endl;
+        return 0;
+    } catch (const CLI::ParseError& e) {
+        return cli.exit(e) == 0 ? 0 : 2;
+    } catch (const usage_error& e) {
+        std::cerr << "lab_" << runtime_ << ": " << e.what() << '\n';
+        return 2;
+    } catch (const std::exception& e) {
+        std::cerr << "lab_" << runtime_ << ": " << e.what() << '\n';
+        return 1;
+    }
+}
+
+}  // namespace harness

@@ -1,0 +1,147 @@
+// What every C++ adapter of the lab shares: the command line, the clocks and the one JSON object that a run prints.
+//
+//     int main(int argc, char** argv) {
+//         harness::app app{"asio", "1.81.0", "glibc malloc"};
+//         app.add("yield", yield);                              // harness::measured yield(const harness::request&)
+//         app.unsupported("fork_noop", "no inline fork");
+//         return app.main(argc, argv);
+//     }
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace harness {
+
+// Hides where a value comes from, so that the optimiser can neither fold nor hoist what is computed from it.
+template <typename T>
+    requires(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(void*))
+[[nodiscard]] inline T opaque(T value) noexcept {
+    asm volatile("" : "+r"(value));
+    return value;
+}
+
+// The parameters are right, but this runtime cannot do them: a row of its own, not a failure.
+struct unsupported_params : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Throws unsupported_params where `bytes` are more than the machine can spare: a runtime whose queue holds a whole tree at
+// once would otherwise take the machine down with it instead of leaving a row that says why.
+void require_memory(std::uint64_t bytes, std::string_view what);
+
+// The command line is wrong: exit status 2.
+struct usage_error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// One `run`: the numbers that the workload's owner chose. An adapter takes every number from here.
+class request {
+public:
+    request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup);
+    ~request();
+    request(const request&) = delete;
+    request& operator=(const request&) = delete;
+
+    [[nodiscard]] std::string_view workload() const noexcept { return workload_; }
+    [[nodiscard]] unsigned threads() const noexcept { return threads_; }
+    [[nodiscard]] unsigned warmup() const noexcept { return warmup_; }
+    // These throw usage_error where the parameter is missing, of another kind, or none of the allowed words.
+    [[nodiscard]] std::uint64_t integer(std::string_view name) const;
+    [[nodiscard]] std::string text(std::string_view name) const;
+    [[nodiscard]] std::string choice(std::string_view name, std::initializer_list<std::string_view> allowed) const;
+
+private:
+    struct parsed;
+    std::string workload_;
+    std::unique_ptr<const parsed> params_;
+    unsigned threads_;
+    unsigned warmup_;
+};
+
+struct measured {
+    std::uint64_t answer = 0;
+    std::int64_t wall_ns = 0;
+    std::int64_t cpu_ns = 0;
+    // Where the parameters choose the allocator; empty means the one that the app was registered with.
+    std::string allocator = {};
+};
+
+// Wall and process CPU of what lies between start() and stop(). Both may be called on any thread, also on two different
+// ones, as long as the calls are ordered; a second start() begins anew.
+class stopwatch {
+public:
+    void start() noexcept;
+    void stop() noexcept;
+    // Throws std::logic_error where start() and stop() were not both called.
+    [[nodiscard]] measured result(std::uint64_t answer) const;
+
+private:
+    std::chrono::steady_clock::time_point began_{};
+    std::int64_t cpu_began_ns_ = 0;
+    std::int64_t wall_ns_ = -1;
+    std::int64_t cpu_ns_ = 0;
+};
+
+// Runs the warm-ups and then the repetition that counts; body runs one whole repetition and returns its answer.
+// `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
+// which keeps the hand-over between the main thread and a pool out of the figure.
+template <typename Body>
+    requires(std::is_invocable_r_v<std::uint64_t, Body&> || std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>)
+[[nodiscard]] measured measure(const request& r, Body body) {
+    for (unsigned repetition = 0;; ++repetition) {
+        stopwatch watch;
+        std::uint64_t answer = 0;
+        if constexpr (std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>) {
+            answer = body(watch);
+        } else {
+            watch.start();
+            answer = body();
+            watch.stop();
+        }
+        if (repetition == r.warmup()) {
+            return watch.result(answer);
+        }
+    }
+}
+
+using workload_function = std::function<measured(const request&)>;
+
+// One runtime's executable: what it can do, and its main().
+class app {
+public:
+    app(std::string runtime, std::string version, std::string allocator);
+
+    // `note` is for the reader of `describe`: what is special about the idiom.
+    void add(std::string workload, workload_function run, std::string note = {});
+    void unsupported(std::string workload, std::string reason);
+
+    // Exit status: 0, also for what is unsupported; 1 for a failure; 2 for wrong usage.
+    [[nodiscard]] int main(int argc, const char* const* argv) const;
+
+private:
+    struct registered {
+        workload_function run;  // empty: unsupported, and note says why
+        std::string note;
+    };
+
+    [[nodiscard]] std::string describe() const;
+    [[nodiscard]] std::string run(const request& r) const;
+    [[nodiscard]] std::string allowed() const;
+
+    std::string runtime_;
+    std::string version_;
+    std::string allocator_;
+    std::map<std::string, registered, std::less<>> workloads_;
+};
+
+}  // namespace harness

@@ -1,0 +1,63 @@
+#include "threads.hpp"
+
+#include <cstdint>
+#include <future>
+#include <string>
+
+namespace {
+
+// std::async(deferred) is the one thing of the standard library that is created, run inline, awaited and destroyed.
+harness::measured fork_noop(const harness::request& r) {
+    if (r.text("resource") != "frame_pool") {
+        throw harness::unsupported_params{"std::async takes no memory resource; its shared state comes from the heap"};
+    }
+    const std::uint64_t count = r.integer("count");
+    return harness::measure(r, [count] {
+        std::uint64_t sum = 0;
+        for (std::uint64_t i = 0; i < count; ++i) {
+            sum += std::async(std::launch::deferred, [](std::uint64_t x) { return x; }, harness::opaque(i)).get();
+        }
+        return sum;
+    });
+}
+
+[[gnu::noinline]] std::uint64_t next(std::uint64_t x) {
+    return x + 1;
+}
+
+// The floor of a call: a function that the optimiser cannot see through, and no coroutine at all.
+harness::measured call_overhead(const harness::request& r) {
+    const std::uint64_t calls = r.integer("calls");
+    return harness::measure(r, [calls] {
+        std::uint64_t (*const callee)(std::uint64_t) = harness::opaque(&next);
+        std::uint64_t x = 0;
+        for (std::uint64_t i = 0; i < calls; ++i) {
+            x = callee(harness::opaque(x));
+        }
+        return x;
+    });
+}
+
+std::string library_version() {
+#if defined(__GLIBCXX__)
+    return "libstdc++ " + std::to_string(_GLIBCXX_RELEASE) + " (" + std::to_string(__GLIBCXX__) + ")";
+#else
+    return "libc++ " + std::to_string(_LIBCPP_VERSION);
+#endif
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const char* no_pool = "the standard library has no pool: std::async starts a thread for each task";
+    harness::app app{"std", library_version(), "glibc malloc"};
+    app.add("fork_noop", fork_noop, "std::async(launch::deferred).get(); resource frame_pool stands for the heap");
+    app.add("call_overhead", call_overhead, "a plain function behind an opaque pointer: the floor of any call");
+    app.add("spawn_join", lab::spawn_join, "std::async(launch::async): a thread a task");
+    app.add("yield", lab::yield, "std::this_thread::yield in one thread a task; --threads does not apply");
+    app.add("fib", lab::fib, "std::async(launch::async): a thread a fork, so small n only");
+    app.add("skynet", lab::skynet, "std::async(launch::async): a thread a node, so small depths only");
+    app.unsupported("fork_pool", no_pool);
+    app.unsupported("pipeline", no_pool);
+    return app.main(argc, argv);
+}

@@ -1,0 +1,143 @@
+#include "threads.hpp"
+
+#include "definitions.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <future>
+#include <latch>
+#include <limits>
+#include <sys/resource.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+namespace lab {
+namespace {
+
+// The first number of a file of the kernel; no limit where there is none ("max", or no such file).
+std::uint64_t limit_in(const char* path) {
+    std::uint64_t limit = 0;
+    return std::ifstream{path} >> limit ? limit : std::numeric_limits<std::uint64_t>::max();
+}
+
+// How many threads can exist at once. A finished std::async keeps its stack until its future is waited for, and a stack is two
+// mappings, itself and its guard page; so max_map_count is the limit that is met first on most machines.
+std::uint64_t thread_limit() {
+    rlimit processes{};
+    getrlimit(RLIMIT_NPROC, &processes);
+    return std::min({limit_in("/proc/sys/vm/max_map_count") / 2, limit_in("/proc/sys/kernel/threads-max"),
+                     limit_in("/proc/sys/kernel/pid_max"), limit_in("/sys/fs/cgroup/pids.max"),
+                     std::uint64_t{processes.rlim_cur}});
+}
+
+void require_threads(std::uint64_t threads) {
+    if (const std::uint64_t limit = thread_limit(); threads > limit) {
+        throw harness::unsupported_params{"std::async is a thread a task: " + std::to_string(threads) +
+                                          " threads, and this system allows about " + std::to_string(limit)};
+    }
+}
+
+// The limits are the system's, and others use it too: what it refuses in the end is no failure of the runtime.
+template <typename Body>
+harness::measured measure_threads(const harness::request& r, std::uint64_t threads, Body body) {
+    require_threads(threads);
+    try {
+        return harness::measure(r, body);
+    } catch (const std::system_error& refused) {
+        throw harness::unsupported_params{"std::async is a thread a task: " + std::to_string(threads) +
+                                          " threads were refused: " + refused.what()};
+    }
+}
+
+std::uint64_t fib_of(std::uint64_t n) {
+    if (n < 2) {
+        return n;
+    }
+    std::future<std::uint64_t> forked = std::async(std::launch::async, fib_of, n - 1);
+    const std::uint64_t second = fib_of(n - 2);
+    return second + forked.get();
+}
+
+std::uint64_t node(std::uint64_t first, std::uint64_t leaves) {
+    if (leaves == 1) {
+        return first;
+    }
+    const std::uint64_t share = leaves / 10;
+    std::array<std::future<std::uint64_t>, 10> children;
+    for (std::size_t i = 0; i < children.size(); ++i) {
+        children[i] = std::async(std::launch::async, node, first + i * share, share);
+    }
+    std::uint64_t sum = 0;
+    for (auto& child : children) {
+        sum += child.get();
+    }
+    return sum;
+}
+
+}  // namespace
+
+harness::measured spawn_join(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    return measure_threads(r, count, [&](harness::stopwatch& clock) {
+        harness::phase_watch watch{r, clock};
+        std::vector<std::future<std::uint64_t>> handles;
+        handles.reserve(count);
+        watch.spawning();
+        for (std::uint64_t i = 0; i < count; ++i) {
+            handles.push_back(std::async(std::launch::async, [i] { return i; }));
+        }
+        watch.joining();
+        std::uint64_t sum = 0;
+        for (auto& handle : handles) {
+            sum += handle.get();
+        }
+        watch.joined();
+        return sum;
+    });
+}
+
+harness::measured yield(const harness::request& r) {
+    const std::uint64_t tasks = r.integer("tasks");
+    const std::uint64_t yields = r.integer("yields");
+    return measure_threads(r, tasks, [&](harness::stopwatch& watch) {
+        std::vector<std::uint64_t> done(tasks);
+        std::latch created{static_cast<std::ptrdiff_t>(tasks) + 1};
+        std::vector<std::jthread> threads;
+        threads.reserve(tasks);
+        for (std::uint64_t& mine : done) {
+            threads.emplace_back([&] {
+                created.arrive_and_wait();
+                std::uint64_t counted = 0;
+                for (; counted < yields; ++counted) {
+                    std::this_thread::yield();
+                }
+                mine = counted;
+            });
+        }
+        watch.start();
+        created.arrive_and_wait();
+        threads.clear();
+        watch.stop();
+        std::uint64_t total = 0;
+        for (const std::uint64_t counted : done) {
+            total += counted;
+        }
+        return total;
+    });
+}
+
+harness::measured fib(const harness::request& r) {
+    const std::uint64_t n = r.integer("n");
+    return measure_threads(r, harness::fib_forks(n), [n] { return fib_of(n); });
+}
+
+harness::measured skynet(const harness::request& r) {
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t leaves = harness::skynet_leaves(depth);
+    // The root is no thread of its own.
+    return measure_threads(r, harness::skynet_tasks(depth) - 1, [leaves] { return node(0, leaves); });
+}
+
+}  // namespace lab

@@ -1,0 +1,13 @@
+// The workloads that the standard library can only do with one thread of the operating system for each task.
+#pragma once
+
+#include "harness.hpp"
+
+namespace lab {
+
+harness::measured spawn_join(const harness::request& r);
+harness::measured yield(const harness::request& r);
+harness::measured fib(const harness::request& r);
+harness::measured skynet(const harness::request& r);
+
+}  // namespace lab

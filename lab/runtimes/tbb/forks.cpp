@@ -1,0 +1,108 @@
+// Forks on the pool: awaited at once, joined as a burst, and nested as a pipeline.
+#include "definitions.hpp"
+#include "workloads.hpp"
+
+#include <tbb/task_group.h>
+
+#include <atomic>
+#include <vector>
+
+namespace lab {
+namespace {
+
+// run_and_wait is by its specification run() followed by wait(); the implementation executes the task in place.
+std::uint64_t immediate(std::uint64_t forks) {
+    tbb::task_group group;
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        group.run_and_wait([&sum, i] { sum += i; });
+    }
+    return sum;
+}
+
+std::uint64_t burst(std::uint64_t forks) {
+    tbb::task_group group;
+    std::atomic<std::uint64_t> sum{0};
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        group.run([&sum, i] { sum.fetch_add(i, std::memory_order_relaxed); });
+    }
+    group.wait();
+    return sum.load(std::memory_order_relaxed);
+}
+
+std::uint64_t stage(std::uint64_t depth) {
+    if (depth == 1) {
+        return 1;
+    }
+    std::uint64_t rest = 0;
+    tbb::task_group group;
+    group.run_and_wait([&rest, depth] { rest = stage(depth - 1); });
+    return 1 + rest;
+}
+
+std::uint64_t chains(std::uint64_t depth, std::uint64_t items) {
+    std::uint64_t total = 0;
+    tbb::task_group group;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        group.run_and_wait([&total, depth] { total += stage(depth); });
+    }
+    return total;
+}
+
+// Starts `tasks` copies of body as tasks of their own and returns the sum of what they return.
+template <typename Body>
+std::uint64_t sum_of_tasks(std::uint64_t tasks, Body body) {
+    std::atomic<std::uint64_t> sum{0};
+    tbb::task_group group;
+    for (std::uint64_t t = 0; t < tasks; ++t) {
+        group.run([&sum, &body] { sum.fetch_add(body(), std::memory_order_relaxed); });
+    }
+    group.wait();
+    return sum.load(std::memory_order_relaxed);
+}
+
+std::uint64_t spawn_then_join(std::uint64_t count, harness::phase_watch watch) {
+    std::vector<std::uint64_t> results(count);
+    tbb::task_group group;
+    watch.spawning();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        group.run([&result = results[i], i] { result = i; });
+    }
+    watch.joining();
+    group.wait();
+    std::uint64_t sum = 0;
+    for (const std::uint64_t result : results) {
+        sum += result;
+    }
+    watch.joined();
+    return sum;
+}
+
+}  // namespace
+
+harness::measured fork_pool(const harness::request& r) {
+    const auto body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : burst;
+    const std::uint64_t forks = r.integer("count") / r.threads();
+    workers pool{r.threads()};
+    return harness::measure(
+        r, [&] { return pool.run([&] { return sum_of_tasks(r.threads(), [&] { return body(forks); }); }); });
+}
+
+harness::measured spawn_join(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    workers pool{r.threads()};
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return pool.run([&] { return spawn_then_join(count, harness::phase_watch{r, watch}); });
+    });
+}
+
+harness::measured pipeline(const harness::request& r) {
+    const std::uint64_t concurrency = r.integer("concurrency");
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    workers pool{r.threads()};
+    return harness::measure(
+        r, [&] { return pool.run([&] { return sum_of_tasks(concurrency, [&] { return chains(depth, items); }); }); });
+}
+
+}  // namespace lab

@@ -1,0 +1,20 @@
+#include "workloads.hpp"
+
+#include <tbb/version.h>
+
+#include <string>
+
+int main(int argc, char** argv) {
+    const std::string version = std::to_string(TBB_VERSION_MAJOR) + "." + std::to_string(TBB_VERSION_MINOR) + "." +
+                                std::to_string(TBB_VERSION_PATCH);
+    harness::app app{"tbb", version, "oneTBB small-object pool"};
+    app.add("fork_pool", lab::fork_pool, "immediate: task_group::run_and_wait; final: run, then wait");
+    app.add("spawn_join", lab::spawn_join, "task_group");
+    app.add("pipeline", lab::pipeline, "nested task_group::run_and_wait");
+    app.add("fib", lab::fib, "parallel_invoke");
+    app.add("skynet", lab::skynet, "task_group");
+    app.unsupported("fork_noop", "a TBB task is no coroutine: it cannot be awaited and takes no memory resource");
+    app.unsupported("call_overhead", "a TBB task is no coroutine: there is no asynchronous call to await");
+    app.unsupported("yield", "a TBB task runs to its end: it cannot yield to the scheduler and go on later");
+    return app.main(argc, argv);
+}

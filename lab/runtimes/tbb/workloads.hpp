@@ -1,0 +1,35 @@
+#pragma once
+
+#include "harness.hpp"
+
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <cstdint>
+
+namespace lab {
+
+// Exactly `threads` threads: the one that calls run() is the first of them.
+class workers {
+public:
+    explicit workers(unsigned threads)
+        : limit_{tbb::global_control::max_allowed_parallelism, threads},
+          arena_{static_cast<int>(threads)} {}
+
+    template <typename Body>
+    std::uint64_t run(Body body) {
+        return arena_.execute(body);
+    }
+
+private:
+    tbb::global_control limit_;
+    tbb::task_arena arena_;
+};
+
+harness::measured fork_pool(const harness::request& r);
+harness::measured spawn_join(const harness::request& r);
+harness::measured pipeline(const harness::request& r);
+harness::measured fib(const harness::request& r);
+harness::measured skynet(const harness::request& r);
+
+}  // namespace lab

@@ -1,0 +1,119 @@
+//! The command line of an adapter: `describe`, or `run` with one workload and its parameters.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+pub const USAGE: &str = "usage: lab_tokio describe --runtime tokio|tokio_ct\n       \
+                         lab_tokio run --runtime tokio|tokio_ct --workload W --params JSON --threads N [--warmup K]";
+
+#[derive(Debug)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{USAGE}", self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+#[derive(Clone, Copy)]
+pub enum Flavor {
+    MultiThread,
+    CurrentThread,
+}
+
+impl Flavor {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::MultiThread => "tokio",
+            Self::CurrentThread => "tokio_ct",
+        }
+    }
+}
+
+pub struct Request {
+    pub flavor: Flavor,
+    pub workload: String,
+    pub threads: u64,
+    pub warmup: u64,
+    params: Map<String, Value>,
+}
+
+impl Request {
+    pub fn integer(&self, name: &str) -> Result<u64, UsageError> {
+        let value = self.params.get(name).and_then(Value::as_u64);
+        value.ok_or_else(|| UsageError(format!("--params needs the non-negative integer {name}")))
+    }
+
+    pub fn choice<T: Copy>(&self, name: &str, allowed: &[(&str, T)]) -> Result<T, UsageError> {
+        let text = self.params.get(name).and_then(Value::as_str).unwrap_or_default();
+        let found = allowed.iter().find(|(word, _)| *word == text);
+        found.map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<&str> = allowed.iter().map(|(word, _)| *word).collect();
+            UsageError(format!("--params needs {name}, one of: {}", words.join(", ")))
+        })
+    }
+}
+
+pub enum Command {
+    Help,
+    Describe(Flavor),
+    Run(Request),
+}
+
+pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageError> {
+    let mut command = None;
+    let mut flavor = None;
+    let mut workload = None;
+    let mut params = None;
+    let mut threads = None;
+    let mut warmup = 1;
+    let mut arguments = arguments;
+    while let Some(argument) = arguments.next() {
+        let mut value = || arguments.next().ok_or_else(|| UsageError(format!("{argument} needs a value")));
+        match argument.as_str() {
+            "-h" | "--help" => return Ok(Command::Help),
+            "describe" | "run" if command.is_none() => command = Some(argument),
+            "--runtime" => flavor = Some(parse_flavor(&value()?)?),
+            "--workload" => workload = Some(value()?),
+            "--params" => params = Some(parse_params(&value()?)?),
+            "--threads" => threads = Some(parse_number(&value()?, 1)?),
+            "--warmup" => warmup = parse_number(&value()?, 0)?,
+            _ => return Err(UsageError(format!("unknown argument {argument}"))),
+        }
+    }
+    let flavor = flavor.ok_or_else(|| UsageError("--runtime is required".into()))?;
+    match command.as_deref() {
+        Some("describe") => Ok(Command::Describe(flavor)),
+        Some(_) => Ok(Command::Run(Request {
+            flavor,
+            workload: workload.ok_or_else(|| UsageError("--workload is required".into()))?,
+            params: params.ok_or_else(|| UsageError("--params is required".into()))?,
+            threads: threads.ok_or_else(|| UsageError("--threads is required".into()))?,
+            warmup,
+        })),
+        None => Err(UsageError("a command is required".into())),
+    }
+}
+
+fn parse_flavor(name: &str) -> Result<Flavor, UsageError> {
+    match name {
+        "tokio" => Ok(Flavor::MultiThread),
+        "tokio_ct" => Ok(Flavor::CurrentThread),
+        _ => Err(UsageError(format!("unknown runtime {name}; allowed: tokio, tokio_ct"))),
+    }
+}
+
+fn parse_params(text: &str) -> Result<Map<String, Value>, UsageError> {
+    match serde_json::from_str(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        _ => Err(UsageError(format!("--params is not a JSON object: {text}"))),
+    }
+}
+
+fn parse_number(text: &str, least: u64) -> Result<u64, UsageError> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| UsageError(format!("{text} is not a number of at least {least}")))
+}

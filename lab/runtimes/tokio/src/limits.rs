@@ -1,0 +1,44 @@
+//! What a run may ask of the machine.
+
+use crate::arguments::{Flavor, Request, UsageError};
+
+/// Why this request would take more memory than the machine can spare, if so: a queue that holds a whole tree at once
+/// would otherwise take the machine down with it instead of leaving a row that says why.
+pub fn out_of_memory(request: &Request) -> Result<Option<String>, UsageError> {
+    let bytes = tree_bytes(request)?;
+    let available = available_bytes();
+    // A quarter stays free for everything else.
+    if available.map_or(true, |available| bytes <= u128::from(available) * 3 / 4) {
+        return Ok(None);
+    }
+    let gigabytes = |bytes: u128| bytes / 1_000_000_000;
+    Ok(Some(format!(
+        "the tree in Tokio's queues would take about {} GB of memory, and {} GB are available",
+        gigabytes(bytes),
+        gigabytes(available.unwrap_or_default().into())
+    )))
+}
+
+/// Measured: the queues are first in, first out, so a scheduler holds much of a tree at once. Several workers hold less,
+/// because each runs the task it made last next.
+fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
+    let (bytes_per_leaf, bytes_per_fib_call) = match request.flavor {
+        Flavor::MultiThread => (200, 12),
+        Flavor::CurrentThread => (600, 120),
+    };
+    Ok(match request.workload.as_str() {
+        "skynet" => bytes_per_leaf * 10u128.pow(request.integer("depth")? as u32),
+        "fib" => bytes_per_fib_call * u128::from(fib_calls(request.integer("n")?)),
+        _ => 0,
+    })
+}
+
+pub fn fib_calls(n: u64) -> u64 {
+    (0..n).fold((1, 1), |(calls, next), _| (next, 1 + calls + next)).0
+}
+
+fn available_bytes() -> Option<u64> {
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let kilobytes = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(kilobytes.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}

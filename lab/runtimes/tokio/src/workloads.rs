@@ -1,0 +1,171 @@
+//! The idioms: how a Tokio user spawns, awaits and yields. Every number comes from the parameters.
+
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::Pin;
+
+use tokio::task::{spawn, yield_now, JoinHandle};
+
+use crate::measure::{Measured, Stopwatch};
+
+#[derive(Clone, Copy)]
+pub enum Mode {
+    Immediate,
+    Final,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Spawn,
+    Join,
+    Total,
+}
+
+/// A task of this adapter cannot be cancelled and does not panic, so its handle always has a value.
+async fn join<T>(handle: JoinHandle<T>) -> T {
+    handle.await.expect("a task ended without a value")
+}
+
+async fn sum_of(handles: Vec<JoinHandle<u64>>) -> u64 {
+    let mut sum = 0u64;
+    for handle in handles {
+        sum = sum.wrapping_add(join(handle).await);
+    }
+    sum
+}
+
+pub async fn call_overhead(calls: u64) -> Measured {
+    async fn next(x: u64) -> u64 {
+        black_box(x).wrapping_add(1)
+    }
+    let watch = Stopwatch::start();
+    let mut x = 0u64;
+    for _ in 0..calls {
+        x = next(black_box(x)).await;
+    }
+    watch.stop().answer(x)
+}
+
+pub async fn fork_pool(mode: Mode, sub_tasks: u64, forks: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let tasks = (0..sub_tasks)
+        .map(|_| match mode {
+            Mode::Immediate => spawn(async move {
+                let mut sum = 0u64;
+                for i in 0..forks {
+                    sum = sum.wrapping_add(join(spawn(async move { i })).await);
+                }
+                sum
+            }),
+            Mode::Final => spawn(async move { sum_of((0..forks).map(|i| spawn(async move { i })).collect()).await }),
+        })
+        .collect();
+    let sum = sum_of(tasks).await;
+    watch.stop().answer(sum)
+}
+
+pub async fn spawn_join(count: u64, phase: Phase) -> Measured {
+    let mut handles = Vec::with_capacity(count as usize);
+    let spawning = Stopwatch::start();
+    for i in 0..count {
+        handles.push(spawn(async move { i }));
+    }
+    if phase == Phase::Spawn {
+        let measured = spawning.stop();
+        return measured.answer(sum_of(handles).await);
+    }
+    let watch = if phase == Phase::Join { Stopwatch::start() } else { spawning };
+    let sum = sum_of(handles).await;
+    watch.stop().answer(sum)
+}
+
+/// Recursion through a JoinHandle, whose type is known: a stage needs no box of its own.
+fn spawn_stage(depth: u64) -> JoinHandle<u64> {
+    spawn(async move {
+        match depth {
+            1 => 1,
+            _ => 1 + join(spawn_stage(depth - 1)).await,
+        }
+    })
+}
+
+pub async fn pipeline(concurrency: u64, depth: u64, items: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let tasks = (0..concurrency)
+        .map(|_| {
+            spawn(async move {
+                let mut total = 0;
+                for _ in 0..items {
+                    total += join(spawn_stage(depth)).await;
+                }
+                total
+            })
+        })
+        .collect();
+    let total = sum_of(tasks).await;
+    watch.stop().answer(total)
+}
+
+pub async fn yields(tasks: u64, yields: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let tasks = (0..tasks)
+        .map(|_| {
+            spawn(async move {
+                let mut done = 0;
+                while done < yields {
+                    yield_now().await;
+                    done += 1;
+                }
+                done
+            })
+        })
+        .collect();
+    let done = sum_of(tasks).await;
+    watch.stop().answer(done)
+}
+
+async fn fib_of(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let forked = spawn_fib(n - 1);
+    let second = fib_inline(n - 2).await;
+    second + join(forked).await
+}
+
+/// With its type spelled out, so that fib_of needs no proof about itself to be Send.
+fn spawn_fib(n: u64) -> JoinHandle<u64> {
+    spawn(fib_of(n))
+}
+
+/// An async function that awaits itself needs a box: its state would otherwise contain itself.
+fn fib_inline(n: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+    Box::pin(fib_of(n))
+}
+
+pub async fn fib(n: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let answer = fib_of(n).await;
+    watch.stop().answer(answer)
+}
+
+fn spawn_node(first: u64, leaves: u64) -> JoinHandle<u64> {
+    spawn(async move {
+        if leaves == 1 {
+            return first;
+        }
+        let share = leaves / 10;
+        let children: [JoinHandle<u64>; 10] = std::array::from_fn(|i| spawn_node(first + i as u64 * share, share));
+        let mut sum = 0;
+        for child in children {
+            sum += join(child).await;
+        }
+        sum
+    })
+}
+
+pub async fn skynet(depth: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let answer = join(spawn_node(0, 10u64.pow(depth as u32))).await;
+    watch.stop().answer(answer)
+}

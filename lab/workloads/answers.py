@@ -1,0 +1,20 @@
+"""What the checkers share: answers are decimal strings of unsigned 64-bit numbers."""
+
+from __future__ import annotations
+
+WORD = 1 << 64
+
+
+def sum_below(count: int) -> int:
+    """0 + 1 + ... + (count - 1), before it is reduced to a word."""
+    return count * (count - 1) // 2
+
+
+def word(value: int) -> str:
+    """The answer that a runtime prints which adds up in unsigned 64-bit arithmetic."""
+    return str(value % WORD)
+
+
+def mismatch(answer: str, expected: str) -> str | None:
+    """None where the answer is right, otherwise the sentence for the row."""
+    return None if answer == expected else f"the answer is {answer}, it must be {expected}"

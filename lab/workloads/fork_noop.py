@@ -1,0 +1,38 @@
+"""The whole life of a child that never leaves its creator's thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, sum_below, word
+
+NAME = "fork_noop"
+DESCRIPTION = "One root awaits trivial children one after the other, each created, run inline, awaited and destroyed."
+ITEM = "one child"
+# The root and its children share one thread by definition.
+THREADS = 1
+
+RESOURCES = ("monotonic", "pool", "frame_pool")
+SEED = [{"resource": "monotonic", "count": count} for count in
+        (100_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 7_000_000, 10_000_000)]
+SEED += [{"resource": "pool", "count": 100_000}]
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    if size == "base":
+        sizes = (("monotonic", 100_000), ("monotonic", 1_000_000), ("pool", 1_000_000), ("frame_pool", 10_000_000))
+        return [{"resource": resource, "count": count} for resource, count in sizes]
+    count = {"smoke": 10_000, "large": 10_000_000}[size]
+    return [{"resource": resource, "count": count} for resource in RESOURCES]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["count"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(sum_below(params["count"]))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))

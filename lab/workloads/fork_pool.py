@@ -1,0 +1,33 @@
+"""Forks on a pool: many small children of a few parents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, sum_below, word
+
+NAME = "fork_pool"
+DESCRIPTION = ("One sub-task a thread makes its share of trivial forks on the pool and awaits each at once (immediate) "
+               "or joins them all at the end (final).")
+ITEM = "one fork"
+THREADS = None
+
+SEED = [{"mode": mode, "count": 1_000_000} for mode in ("immediate", "final")]
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    count = {"smoke": 20_000, "base": 1_000_000, "large": 10_000_000}[size]
+    return [{"mode": mode, "count": count} for mode in ("immediate", "final")]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    """Each sub-task makes count / threads forks, so that all do the same; a remainder is not made."""
+    return params["count"] // threads * threads
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(threads * sum_below(params["count"] // threads))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))

@@ -1,0 +1,43 @@
+#include <coflux/base/assert.hpp>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+#include <coflux/base/atomic.hpp>
+
+namespace coflux {
+namespace {
+
+// Both words: nullptr until somebody registers; written whole, read whole, so relaxed order suffices.
+detail::atomic<failure_handler> handler_in_use{nullptr};
+detail::atomic<detail::failure_context> context_in_use{nullptr};
+
+}  // namespace
+
+failure_handler set_failure_handler(failure_handler handler) noexcept {
+    return handler_in_use.exchange(handler, detail::memory_order_acq_rel);  // pairs with the acquire in fail()
+}
+
+namespace detail {
+
+void set_failure_context(failure_context print) noexcept {
+    context_in_use.store(print, memory_order_release);  // pairs with the acquire in fail()
+}
+
+void fail(const char* file, int line, const char* expression, const char* format, ...) noexcept {
+    char message[1024];
+    const int used = std::snprintf(message, sizeof message, "coflux: ");
+    va_list values;
+    va_start(values, format);
+    std::vsnprintf(message + used, sizeof message - static_cast<std::size_t>(used), format, values);
+    va_end(values);
+    std::fprintf(stderr, "%s\n  check failed: %s\n  at %s:%d\n", message, expression, file, line);
+    if (const failure_context print = context_in_use.load(memory_order_acquire)) print();  // pairs with set_failure_context
+    std::fflush(stderr);
+    if (const failure_handler handler = handler_in_use.load(memory_order_acquire)) handler(message);  // pairs with set_failure_handler
+    std::abort();
+}
+
+}  // namespace detail
+}  // namespace coflux

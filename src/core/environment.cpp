@@ -1,0 +1,206 @@
+#include <coflux/core/environment.hpp>
+
+#include <coflux/core/environment_object.hpp>
+#include <coflux/core/frame_allocation.hpp>
+
+#include <cstdio>
+
+#include "environment_access.hpp"
+
+namespace coflux {
+
+void environment::request_stop() noexcept {
+    marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
+    detail::stop_requests.fetch_add(1, detail::memory_order_acq_rel);  // pairs with the acquire in stop_requested()
+}
+
+bool environment::look_up(std::uint32_t requests) noexcept {
+    for (const environment* e = this; e != nullptr; e = e->parent_) {
+        if ((e->marks_.load(detail::memory_order_acquire) & stop_asked) != 0) return true;  // pairs with request_stop()
+    }
+    stops_seen_ = requests;
+    return false;
+}
+
+namespace detail {
+
+const executor_entry* environment_data::find_slow(const executor_key* key, std::size_t position) const noexcept {
+    for (const executor_entry& entry : executors) {
+        if (entry.key == key && position-- == 0) return &entry;
+    }
+    return outer != nullptr ? outer->find(key, position) : nullptr;
+}
+
+const executor_entry* environment_data::find_object(const void* identity) const noexcept {
+    for (const executor_entry& entry : executors) {
+        if (entry.identity == identity) return &entry;
+    }
+    return outer != nullptr ? outer->find_object(identity) : nullptr;
+}
+
+/// Holds the lock of a scope's failures for a few instructions.
+class environment_access::failures_guard {
+public:
+    explicit failures_guard(environment& e) noexcept : marks_(e.marks_) {
+        // acquire pairs with the release below: the list as the last holder left it.
+        while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) != 0) cpu_pause();
+    }
+    ~failures_guard() { marks_.fetch_and(~environment::failures_locked, memory_order_release); }
+    failures_guard(const failures_guard&) = delete;
+    failures_guard& operator=(const failures_guard&) = delete;
+
+private:
+    atomic<std::uint32_t>& marks_;
+};
+
+void environment_access::record(environment& e, failure& f) noexcept {
+    f.retain();
+    failure* seen = nullptr;
+    {
+        const failures_guard guard(e);
+        // A loop that awaits failing children one by one leaves one observed failure at a time: drop it here.
+        while (e.failures_ != nullptr && e.failures_->observed()) {
+            failure* const head = e.failures_;
+            e.failures_ = head->next;
+            head->next = seen;
+            seen = head;
+        }
+        f.next = e.failures_;
+        e.failures_ = &f;
+    }
+    while (seen != nullptr) {
+        failure* const next = seen->next;
+        seen->release();
+        seen = next;
+    }
+}
+
+failure* environment_access::collect(environment& e, failure* first) noexcept {
+    failure* ordered = nullptr;
+    while (e.failures_ != nullptr) {  // the list is youngest first: turn it round
+        failure* const f = e.failures_;
+        e.failures_ = f->next;
+        f->next = ordered;
+        ordered = f;
+    }
+    while (ordered != nullptr) {
+        failure* const f = ordered;
+        ordered = f->next;
+        if (f->observed()) {
+            f->release();
+            continue;
+        }
+        if (first == nullptr) {
+            first = f;  // becomes the scope's own error, which waits for an observer in its turn
+        } else {
+            first->add(*f);
+            f->observe();
+            f->release();
+        }
+    }
+    return first;
+}
+
+void environment_access::list(environment& e, frame_control& c) noexcept {
+    environment_object& o = object(e);
+    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
+    const spin_guard guard(o.children_lock_);
+    links.previous = nullptr;
+    links.next = o.children_list_;
+    if (links.next != nullptr) links.next->previous = &links;
+    o.children_list_ = &links;
+}
+
+void environment_access::unlist(environment& e, frame_control& c) noexcept {
+    environment_object& o = object(e);
+    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
+    const spin_guard guard(o.children_lock_);
+    (links.previous != nullptr ? links.previous->next : o.children_list_) = links.next;
+    if (links.next != nullptr) links.next->previous = links.previous;
+}
+
+void* allocate_shared_frame(std::size_t size, environment& parent, std::uint16_t flags) {
+    std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
+    if (!environment_access::is_object(parent)) return allocate_frame(size, frames, ticket::shared, flags);
+    const frame_layout layout = layout_of_frame(size, sizeof(root_links) + sizeof(frame_control));
+    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment) : frames->allocate(layout.bytes, layout.alignment);
+    auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
+    ::new (control) frame_control(frames, ticket::shared, flags | frame_flags::listed);
+    ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
+    return control + 1;
+}
+
+namespace {
+
+void free_memory(frame_control& c, std::size_t size) noexcept {
+    if (c.word.has(frame_flags::has_error)) c.error->release();
+    const std::size_t prefix = sizeof(frame_control) + (c.word.has(frame_flags::listed) ? sizeof(root_links) : 0);
+    const frame_layout layout = layout_of_frame(size, prefix);
+    std::pmr::memory_resource* const frames = c.resource;
+    void* const base = static_cast<char*>(c.frame().address()) - layout.offset;
+    if (frames == nullptr) {
+        deallocate_pooled(base, layout.bytes, layout.alignment);
+    } else {
+        frames->deallocate(base, layout.bytes, layout.alignment);
+    }
+}
+
+}  // namespace
+
+void deallocate_special_frame(void* frame, std::size_t size) noexcept {
+    frame_control& c = frame_control::of(frame);
+    if (c.word.has(frame_flags::retain)) {
+        c.word.clear(frame_flags::retain);
+        c.word.set(frame_flags::destroyed);
+        ::new (frame) std::size_t(size);  // the frame's memory is free: its size waits there for free_ended()
+        return;
+    }
+    free_memory(c, size);
+}
+
+void promise_base::free_ended(frame_control& c) noexcept { free_memory(c, *std::launder(reinterpret_cast<std::size_t*>(&c + 1))); }
+
+}  // namespace detail
+
+environment_object::join_awaiter environment_object::join() noexcept { return join_awaiter(*this); }
+
+void environment_object::close() noexcept {
+    {
+        const detail::spin_guard guard(children_lock_);
+        if (children_list_ != nullptr) {
+            for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
+                const std::source_location& where = l->control().where;
+                std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", where.function_name(), where.file_name(), static_cast<unsigned>(where.line()));
+            }
+            COFLUX_VERIFY(children_list_ == nullptr, "an environment ends while coroutines made in it are alive (listed above); join them first");
+        }
+    }
+    // The last child took itself off the list and is a few instructions away from its last access: wait for it.
+    while (remaining_.load(detail::memory_order_acquire) != detail::scope_open) detail::cpu_pause();  // pairs with release of the ticket
+    if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
+        detail::report_unobserved(storage_.on_error, *f);
+        f->release();
+    }
+}
+
+std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
+    (void)coroutine->suspends();  // not a stop point
+    coroutine->leaves();
+    ended = [](detail::waiter& self, detail::frame_control&, const detail::executor_entry* here) noexcept {
+        return detail::promise_base::resume_from(*self.coroutine, here);
+    };
+    detail::promise_base& p = *coroutine;
+    of_.joiner_ = this;
+    // acq_rel: pairs with the children's decrements; whoever brings it to 0 sees joiner_.
+    if (of_.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) return std::noop_coroutine();
+    return detail::transfer(p.handle());
+}
+
+void environment_object::join_awaiter::await_resume() {
+    detail::this_thread.current = coroutine;
+    of_.joiner_ = nullptr;
+    of_.remaining_.store(detail::scope_open, detail::memory_order_relaxed);  // pairs with nothing: all children are gone
+    if (detail::failure* const f = detail::environment_access::collect(of_, nullptr)) f->rethrow();
+}
+
+}  // namespace coflux

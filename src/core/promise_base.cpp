@@ -1,0 +1,335 @@
+// The slow paths of a coroutine's end: waiting for children, telling waiters, unwinding a stopped body.
+//
+// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist, publish, callbacks,
+// give back the parent's ticket, wake. After the ticket is given back the parent may be gone; after a waiter is woken the
+// frame may be gone.
+#include <coflux/core/promise_base.hpp>
+
+#include <coflux/core/frame_allocation.hpp>
+
+#include "environment_access.hpp"
+
+namespace coflux::detail {
+namespace {
+
+using frame_state::tags;
+
+constexpr std::uintptr_t pointer_of(std::uintptr_t state) { return state & ~tags; }
+
+using resume_function = void (*)(void*);
+
+/// Both compilers (and libstdc++'s noop coroutine) start a frame with the pointer that resume() calls.
+resume_function& resume_slot(std::coroutine_handle<> h) noexcept { return *static_cast<resume_function*>(h.address()); }
+
+/// Collects who goes on: the first on this thread, the others through their own executors.
+class successors {
+public:
+    void add(std::coroutine_handle<> h) noexcept {
+        if (h == std::noop_coroutine()) return;
+        if (!found_) {
+            first_ = h;
+            found_ = true;
+            return;
+        }
+        promise_base& w = promise_base::of(frame_control::of(h));
+        if (w.runs_on() != nullptr) {
+            w.runs_on()->post(h);
+        } else {
+            run_next(h);
+        }
+    }
+    [[nodiscard]] std::coroutine_handle<> first() const noexcept { return first_; }
+
+private:
+    std::coroutine_handle<> first_ = std::noop_coroutine();
+    bool found_ = false;
+};
+
+waiter* oldest_first(waiter* youngest) noexcept {
+    waiter* oldest = nullptr;
+    while (youngest != nullptr) {
+        waiter* const next = youngest->next;
+        youngest->next = oldest;
+        oldest = youngest;
+        youngest = next;
+    }
+    return oldest;
+}
+
+/// Gives a child's ticket back; returns the scope that this completes, if it does.
+environment* give_back_ticket(ticket counted, environment* parent, const environment* suspended_in_await) noexcept {
+    if (counted == ticket::none) return nullptr;
+    if (counted == ticket::plain && suspended_in_await == parent) {
+        --environment_access::children(*parent);  // the owner is suspended until we wake it
+        return nullptr;
+    }
+    // acq_rel: pairs with the closing fetch_add: whoever completes the scope sees what every child did.
+    return environment_access::remaining(*parent).fetch_sub(1, memory_order_acq_rel) == 1 ? parent : nullptr;
+}
+
+/// Tells everybody that coroutine `c`, child of `parent`, ended, then the same for each scope that this completes.
+/// `here` is the executor that this thread stands on. Returns who goes on here.
+std::coroutine_handle<> tell(frame_control* c, environment* parent, const executor_entry* here) noexcept {
+    this_thread.current = nullptr;
+    successors next;
+    for (;;) {
+        const ticket counted = c->word.counted();
+        const ending end = c->end;
+        const bool listed = c->word.has(frame_flags::listed);
+        if (listed) environment_access::unlist(*parent, *c);
+
+        waiter* woken = nullptr;         // waiters to wake, oldest first
+        promise_base* direct = nullptr;  // or the one coroutine in a plain await
+        std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
+        if (pointer_of(s) == 0 || (s & frame_state::list) != 0) {
+            if (end == ending::error && counted != ticket::none) environment_access::record(*parent, *c->error);
+            if (s == frame_state::detached) {
+                promise_base::destroy(*c);
+                s = 0;
+            } else {
+                s = c->state.fetch_or(frame_state::done, memory_order_acq_rel);  // publishes the result; pairs with the loads in done(), drop()
+                if ((s & frame_state::list) != 0) {
+                    woken = oldest_first(reinterpret_cast<waiter*>(pointer_of(s)));
+                    for (waiter** link = &woken; *link != nullptr;) {
+                        waiter* const w = *link;
+                        if (!w->first) {
+                            link = &w->next;
+                            continue;
+                        }
+                        *link = w->next;
+                        w->scope = parent;
+                        w->ended(*w, *c, here);
+                    }
+                    promise_base::drop_reference(*c);  // the coroutine's own; those who wait hold theirs
+                    s = 0;
+                } else if (s == frame_state::detached) {
+                    promise_base::destroy(*c);
+                    s = 0;
+                }
+            }
+        }
+        if ((s & frame_state::direct) != 0) {
+            direct = reinterpret_cast<promise_base*>(pointer_of(s));
+        } else if (pointer_of(s) != 0) {
+            woken = reinterpret_cast<waiter*>(pointer_of(s));
+            woken->next = nullptr;
+        }
+
+        // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has ended.
+        if (pointer_of(s) != 0) c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
+
+        const environment* suspended = direct;
+        if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
+        environment* const completed = give_back_ticket(counted, parent, suspended);
+
+        if (direct != nullptr) next.add(promise_base::wake(*direct, end, here));
+        while (woken != nullptr) {
+            waiter* const w = woken;
+            woken = w->next;
+            next.add(w->ended(*w, *c, here));
+        }
+
+        if (completed == nullptr) return next.first();
+        if (environment_access::is_object(*completed)) {
+            waiter* const joiner = environment_access::joiner(*completed);
+            next.add(joiner->ended(*joiner, *c, here));
+            return next.first();
+        }
+        promise_base& scope = environment_access::coroutine(*completed);
+        if (scope.control().word.has(frame_flags::turned)) {
+            next.add(promise_base::resume_from(scope, here));  // its locals die on its own executor
+            return next.first();
+        }
+        scope.scope_joined();
+        c = &scope.control();
+        parent = scope.parent();
+    }
+}
+
+void resume_turned(void* frame);
+void resume_unwound(void* frame);
+
+/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters.
+std::coroutine_handle<> unwind(promise_base& p) noexcept {
+    p.scope_joined();
+    frame_control& c = p.control();
+    environment* const parent = p.parent();
+    const executor_entry* const here = p.runs_on();
+    c.word.set(frame_flags::retain);
+    p.handle().destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
+    return tell(&c, parent, here);
+}
+
+/// First half of a stop: closes the scope; the last child continues with resume_unwound().
+std::coroutine_handle<> close_turned(promise_base& p) noexcept {
+    resume_slot(p.handle()) = &resume_unwound;
+    return p.close_scope() ? unwind(p) : std::noop_coroutine();
+}
+
+/// Goes on with `h` from a plain function. A chain of stopped parents is a loop, not a recursion.
+void go_on(std::coroutine_handle<> h) noexcept {
+    while (h != std::noop_coroutine()) {
+        promise_base& p = promise_base::of(frame_control::of(h));
+        if (resume_slot(h) == &resume_turned) {
+            h = close_turned(p);
+        } else if (resume_slot(h) == &resume_unwound) {
+            h = unwind(p);
+        } else {
+            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of here.
+            if (p.runs_on() != nullptr) return p.runs_on()->post(h);
+            return run_next(h);
+        }
+    }
+}
+
+void resume_turned(void* frame) {
+    this_thread.current = nullptr;
+    go_on(close_turned(promise_base::of(frame_control::of(frame))));
+}
+
+void resume_unwound(void* frame) {
+    this_thread.current = nullptr;
+    go_on(unwind(promise_base::of(frame_control::of(frame))));
+}
+
+}  // namespace
+
+bool promise_base::suspends_slowly() noexcept {
+    frame_control& c = control();
+    if (c.word.has(frame_flags::inline_start)) {
+        c.word.clear(frame_flags::inline_start);
+        stops_seen_ = ~stops_seen_;
+    }
+    return stop_requested();
+}
+
+bool promise_base::close_scope() noexcept {
+    if (!control().word.has(frame_flags::scope_open)) return true;
+    const std::int32_t left = children_ - scope_open;
+    children_ = 0;
+    // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
+    return remaining_.fetch_add(left, memory_order_acq_rel) + left == 0;
+}
+
+void promise_base::scope_joined() noexcept {
+    frame_control& c = control();
+    if (!c.word.has(frame_flags::scope_open) || failures_ == nullptr) return;
+    failure* const own = c.end == ending::error ? c.error : nullptr;
+    if (failure* const f = environment_access::collect(*this, own)) {
+        c.error = f;
+        c.end = ending::error;
+        c.word.set(frame_flags::has_error);
+    }
+}
+
+std::coroutine_handle<> promise_base::join_children() noexcept {
+    (void)suspends();  // no longer inline; a stop comes too late
+    leaves();
+    if (!close_scope()) return std::noop_coroutine();
+    scope_joined();
+    return tell_waiters();
+}
+
+std::coroutine_handle<> promise_base::tell_waiters() noexcept {
+    return transfer(tell(&control(), parent_, executor_));
+}
+
+std::coroutine_handle<> promise_base::ended_inline() noexcept {
+    // Reached for everything but a plain child that ends with a value and made no children of its own.
+    frame_control& c = control();
+    environment* const creator = c.word.counted() == ticket::plain ? parent_ : nullptr;
+    const std::coroutine_handle<> next = tell_waiters();
+    this_thread.current = creator;  // which is what this thread goes back to
+    return next;
+}
+
+void promise_base::fold_children() noexcept {
+    environment& e = *parent_;
+    e.remaining_.fetch_add(e.children_, memory_order_relaxed);  // pairs with nothing: the sum of both counts stays
+    e.children_ = 0;
+}
+
+void promise_base::count_in_shared(frame_control& c) noexcept {
+    parent_->remaining_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: the scope is open while its creator runs
+    if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
+}
+
+std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noexcept {
+    leaves();
+    std::uintptr_t s = 0;
+    // release: the child's end sees this coroutine suspended; acquire: if it has ended, its result is visible.
+    if (child.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_acq_rel,
+                                            memory_order_acquire)) {
+        return std::noop_coroutine();
+    }
+    return transfer(wake(*this, child.end, executor_));
+}
+
+std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const executor_entry* here) noexcept {
+    if (end == ending::stopped && !w.control().word.has(frame_flags::takes_stop)) w.turn_to_stop();
+    return resume_from(w, here);
+}
+
+std::coroutine_handle<> promise_base::resume_from(promise_base& w, const executor_entry* here) noexcept {
+    const executor_entry* const own = w.executor_;
+    if (own == nullptr || own == here || (here != nullptr && own->identity == here->identity)) return w.handle();
+    own->post(w.handle());
+    return std::noop_coroutine();
+}
+
+void promise_base::turn_to_stop() noexcept {
+    frame_control& c = control();
+    c.end = ending::stopped;
+    c.word.set(frame_flags::turned);
+    resume_slot(handle()) = &resume_turned;
+}
+
+std::coroutine_handle<> promise_base::stop_here() noexcept {
+    leaves();
+    turn_to_stop();
+    return transfer(handle());
+}
+
+void promise_base::drop(frame_control& c) noexcept {
+    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the fetch_or of tell()
+    if ((s & frame_state::list) != 0) return drop_reference(c);
+    if ((s & frame_state::done) == 0) {
+        // acq_rel: either the end sees `detached` and frees, or we see `done` and all it wrote, and free.
+        s = c.state.fetch_or(frame_state::detached, memory_order_acq_rel);
+        if ((s & frame_state::done) == 0) return;
+    }
+    destroy(c);
+}
+
+void promise_base::drop_reference(frame_control& c) noexcept {
+    // acq_rel pairs with the other drops: whoever frees sees all uses.
+    if (c.references().fetch_sub(1, memory_order_acq_rel) == 1) destroy(c);
+}
+
+void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
+    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the fetch_or of tell()
+    if ((s & frame_state::list) != 0) {
+        c.references().fetch_add(extra, memory_order_relaxed);
+        return;
+    }
+    if ((s & frame_state::done) != 0) {
+        c.references().store(1 + extra, memory_order_relaxed);  // pairs with nothing: only the handle can reach the frame
+        c.state.fetch_or(frame_state::list, memory_order_release);  // pairs with the loads of those the handle is shared with
+        return;
+    }
+    c.references().store(2 + extra, memory_order_relaxed);  // published by the fetch_or
+    s = c.state.fetch_or(frame_state::list, memory_order_acq_rel);  // pairs with the fetch_or of tell()
+    if ((s & frame_state::done) != 0) c.references().fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
+}
+
+bool promise_base::add_waiter(frame_control& c, waiter& w) noexcept {
+    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the fetch_or of tell()
+    while ((s & frame_state::done) == 0) {
+        w.next = reinterpret_cast<waiter*>(pointer_of(s));
+        // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
+        if (c.state.compare_exchange_weak(s, reinterpret_cast<std::uintptr_t>(&w) | (s & tags), memory_order_acq_rel, memory_order_acquire)) return true;
+    }
+    return false;
+}
+
+}  // namespace coflux::detail

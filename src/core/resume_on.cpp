@@ -1,0 +1,22 @@
+#include <coflux/core/resume_on.hpp>
+
+#include <coflux/core/this_coroutine.hpp>
+
+namespace coflux::detail {
+
+std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<> h) const noexcept {
+    if (p_.suspends()) return p_.stop_here();
+    p_.leaves();
+    const executor_entry* const to = to_;
+    p_.move_to(to);
+    to->post(h);  // this object may be gone from here on
+    return std::noop_coroutine();
+}
+
+std::coroutine_handle<> yield_awaiter::yield_elsewhere(promise_base& p) noexcept {
+    p.leaves();
+    p.runs_on()->post(p.handle());
+    return std::noop_coroutine();
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,321 @@
+// The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work, sleeping and waking.
+#include <coflux/executor/thread_pool.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/thread.hpp>
+#include <coflux/core/thread_state.hpp>
+#include <coflux/core/transfer.hpp>
+#include <coflux/core/worker.hpp>
+
+#include "../os/thread.hpp"
+#include "injection_queue.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr std::uint32_t turns_per_round = 61;   // resumptions between two looks at what came from outside and what is ready
+constexpr std::uint32_t rounds_per_oldest = 1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
+                                                       // gives up the depth-first order that bounds the memory of a tree
+constexpr std::chrono::milliseconds watch_period{10};
+
+// The pool's idle word: low half workers asleep, high half workers looking for work.
+constexpr std::uint32_t one_sleeper = 1;
+constexpr std::uint32_t one_searcher = 0x10000;
+constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
+constexpr std::uint32_t searchers_of(std::uint32_t idle) { return idle >> 16; }
+
+}  // namespace
+
+class pool_worker;
+
+class thread_pool {
+public:
+    explicit thread_pool(thread_pool_options options);
+    ~thread_pool();
+
+    void execute(std::coroutine_handle<> h) noexcept;
+
+    std::size_t size() const noexcept { return workers_.size(); }
+    std::vector<worker_counters> counters() const;
+
+private:
+    friend class pool_worker;
+
+    void wake_one() noexcept;
+
+    thread_pool_options options_;
+    // Sleepers and searchers. seq_cst on the way to sleep and after an injection (Dekker: either the sleeper sees the work or the
+    // injector sees the sleeper); relaxed where a worker pushes to its own queue, which it will serve itself.
+    alignas(cache_line) atomic<std::uint32_t> idle_{0};
+    atomic<bool> ends_{false};  // set once, by the destructor
+    alignas(cache_line) injection_queue injected_;
+    mutex sleepers_lock_;
+    std::vector<pool_worker*> sleepers_;  // under sleepers_lock_; the last to sleep is the first to be woken: its caches are warm
+    std::vector<std::unique_ptr<pool_worker>> workers_;
+    std::vector<thread> threads_;
+};
+
+class pool_worker final : public worker {
+public:
+    pool_worker(thread_pool& pool, std::size_t position) : worker(&pool, pool.idle_), pool_(pool), position_(position), random_(position * 2654435761U + 1) {}
+
+    void serve() noexcept;
+    void unpark() noexcept { parker_.unpark(); }
+    worker_counters counters() const noexcept {
+        return {resumed_.load(memory_order_relaxed), stolen_.load(memory_order_relaxed), injected_.load(memory_order_relaxed), sleeps_.load(memory_order_relaxed),
+                wakes_.load(memory_order_relaxed)};
+    }
+    using worker::push_ready;
+
+private:
+    friend class thread_pool;
+    using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
+    static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
+
+    std::coroutine_handle<> next() noexcept;
+    std::coroutine_handle<> next_in_turn() noexcept;
+    std::coroutine_handle<> take_injected() noexcept;
+    std::coroutine_handle<> steal() noexcept;
+    std::coroutine_handle<> search() noexcept;
+    std::coroutine_handle<> sleep() noexcept;
+    bool work_in_sight() const noexcept;
+    void call_for_help() noexcept override;
+    bool others_wait() noexcept override;
+    void overflow(std::coroutine_handle<> h) noexcept override;
+
+    thread_pool& pool_;
+    const std::size_t position_;
+    std::uint32_t random_;
+    std::uint32_t round_ = 0;        // counts rounds of turns
+    std::uint32_t lone_pushes_ = 0;  // pushes of a lone fork while somebody slept
+    std::uint32_t lone_mask_ = 0;    // wake at every (mask + 1)-th of them
+    std::uint64_t robbed_seen_ = 0;  // robbed_ at the last wake-up for a lone fork
+    counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0};
+    alignas(cache_line) counter robbed_{0};  // times others took from us; written by thieves
+    os::parker parker_;
+};
+
+// --- work -------------------------------------------------------------------------------------------------------------------
+
+void pool_worker::serve() noexcept {
+    char name[64];
+    std::snprintf(name, sizeof name, "%s-%zu", pool_.options_.name.c_str(), position_);
+    os::name_this_thread(name);
+    if (pool_.options_.pin) os::pin_this_thread(position_);
+    this_thread.queues = this;
+    while (const std::coroutine_handle<> h = next()) {
+        count(resumed_);
+        run(h);
+        this_thread.current = nullptr;
+    }
+    this_thread.queues = nullptr;
+}
+
+std::coroutine_handle<> pool_worker::next() noexcept {
+    if (turns_ == 0) [[unlikely]] {
+        turns_ = turns_per_round;
+        if (const auto h = next_in_turn()) return h;
+    }
+    --turns_;
+    if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
+    if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    if (const auto h = take_injected()) return h;
+    return search();
+}
+
+bool pool_worker::others_wait() noexcept {
+    if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
+    ++round_;
+    turns_ = turns_per_round;
+    return false;
+}
+
+/// Law 8: the youngest forks come first, so now and then the others do: what came from outside, what is ready, the oldest fork.
+std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
+    if (++round_ % rounds_per_oldest == 0) {
+        if (void* const oldest = forks_.steal()) return std::coroutine_handle<>::from_address(oldest);
+    }
+    const bool ready_first = round_ % 2 == 0;
+    if (ready_first) {
+        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    }
+    if (const auto h = take_injected()) return h;
+    void* const ready = ready_first ? nullptr : ready_.take();
+    return ready != nullptr ? std::coroutine_handle<>::from_address(ready) : nullptr;
+}
+
+std::coroutine_handle<> pool_worker::take_injected() noexcept {
+    const std::coroutine_handle<> h = pool_.injected_.take();
+    if (h) count(injected_);
+    return h;
+}
+
+std::coroutine_handle<> pool_worker::steal() noexcept {
+    const std::size_t n = pool_.workers_.size();
+    random_ = random_ * 1664525U + 1013904223U;
+    for (std::size_t i = 0, at = random_ % n; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
+        pool_worker& victim = *pool_.workers_[at];
+        if (&victim == this) continue;
+        void* taken = victim.forks_.size() != 0 ? victim.forks_.steal() : nullptr;
+        if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();
+        if (taken == nullptr) continue;
+        victim.robbed_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for call_for_help()
+        count(stolen_);
+        return std::coroutine_handle<>::from_address(taken);
+    }
+    return nullptr;
+}
+
+/// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then sleeps.
+std::coroutine_handle<> pool_worker::search() noexcept {
+    for (;;) {
+        pool_.idle_.fetch_add(one_searcher, memory_order_seq_cst);
+        std::coroutine_handle<> found = nullptr;
+        const auto begin = std::chrono::steady_clock::now();
+        for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
+            found = steal();
+            if (!found) found = take_injected();
+            if (found || pool_.ends_.load(memory_order_acquire)) break;  // pairs with the store in the destructor
+            if (std::chrono::steady_clock::now() - begin >= pool_.options_.spin) break;
+            for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+        }
+        const std::uint32_t before = pool_.idle_.fetch_sub(one_searcher, memory_order_seq_cst);
+        if (found) {
+            // The last searcher leaves: while it looked, pushers woke nobody. If there may be more, somebody else must look.
+            if (searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) pool_.wake_one();
+            return found;
+        }
+        found = sleep();
+        if (found) return found;
+        if (pool_.ends_.load(memory_order_acquire) && !work_in_sight()) return nullptr;  // pairs with the store in the destructor
+    }
+}
+
+bool pool_worker::work_in_sight() const noexcept {
+    if (!pool_.injected_.empty()) return true;
+    return std::any_of(pool_.workers_.begin(), pool_.workers_.end(), [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
+}
+
+/// Sleeps unless there is work after all. Returns work if the re-check found some, else nothing: the caller looks again.
+std::coroutine_handle<> pool_worker::sleep() noexcept {
+    {
+        const lock_guard<mutex> guard(pool_.sleepers_lock_);
+        if (pool_.ends_.load(memory_order_relaxed)) return nullptr;
+        pool_.sleepers_.push_back(this);
+        pool_.idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
+    }
+    count(sleeps_);
+    bool woken = false;
+    while (!woken && !work_in_sight()) {
+        // While others work, look again now and then: a worker that pushes to its own queue uses no fence and may have missed us, and may
+        // have been told not to wake us for a lone fork. When all sleep, nobody can push but from outside, which never misses us.
+        const bool all_sleep = sleepers_of(pool_.idle_.load(memory_order_seq_cst)) == pool_.workers_.size();
+        woken = parker_.park(all_sleep ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(watch_period));
+    }
+    if (!woken) {
+        const lock_guard<mutex> guard(pool_.sleepers_lock_);
+        const auto at = std::find(pool_.sleepers_.begin(), pool_.sleepers_.end(), this);
+        if (at != pool_.sleepers_.end()) {
+            pool_.sleepers_.erase(at);
+            pool_.idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
+        }
+        // Otherwise somebody is waking us: its token makes the next park() return at once, which is harmless.
+    }
+    lone_mask_ = 0;
+    return nullptr;
+}
+
+// --- waking -----------------------------------------------------------------------------------------------------------------
+
+void thread_pool::wake_one() noexcept {
+    pool_worker* sleeper = nullptr;
+    {
+        const lock_guard<mutex> guard(sleepers_lock_);
+        if (sleepers_.empty()) return;
+        sleeper = sleepers_.back();
+        sleepers_.pop_back();
+        idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
+    }
+    sleeper->unpark();
+}
+
+/// Somebody sleeps, nobody looks for work, and this worker has just queued some.
+void pool_worker::call_for_help() noexcept {
+    if (forks_.size() + ready_.size() <= 1) {
+        // A lone fork is often taken back at once by its maker. If the last wake-up for one was in vain, ask ever more rarely; the sleeper
+        // that was woken in vain looks again every watch_period, so a fork that stays waits no longer than that.
+        if ((++lone_pushes_ & lone_mask_) != 0) return;
+        const std::uint64_t robbed = robbed_.load(memory_order_relaxed);
+        lone_mask_ = robbed == robbed_seen_ ? std::min((lone_mask_ << 1) | 1U, 0xffffU) : 0;
+        robbed_seen_ = robbed;
+    }
+    count(wakes_);
+    pool_.wake_one();
+}
+
+void pool_worker::overflow(std::coroutine_handle<> h) noexcept { pool_.injected_.push(h); }
+
+void thread_pool::execute(std::coroutine_handle<> h) noexcept {
+    if (worker* const w = this_thread.queues; w != nullptr && w->executor() == this) return w->push_ready(h);
+    injected_.push(h);
+    // The push released a lock, the sleeper takes none: order it before the look at the idle word.
+    const std::uint32_t idle = idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in sleep()
+    if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
+}
+
+// --- life -------------------------------------------------------------------------------------------------------------------
+
+thread_pool::thread_pool(thread_pool_options options) : options_(std::move(options)) {
+    const std::size_t n = options_.threads != 0 ? options_.threads : os::usable_processors();
+    COFLUX_VERIFY(n < 0xffff, "a thread pool of %zu threads: at most 65534 are counted", n);
+    sleepers_.reserve(n);
+    workers_.reserve(n);
+    threads_.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i));
+    try {
+        for (std::size_t i = 0; i < n; ++i) threads_.emplace_back([w = workers_[i].get()] { w->serve(); });
+    } catch (...) {
+        ends_.store(true, memory_order_release);  // pairs with the loads in search()
+        for (std::size_t i = 0; i < threads_.size(); ++i) workers_[i]->unpark();
+        for (thread& t : threads_) t.join();
+        throw;
+    }
+}
+
+thread_pool::~thread_pool() {
+    COFLUX_VERIFY(this_thread.queues == nullptr || this_thread.queues->executor() != this, "a thread pool is destroyed on one of its own threads");
+    {
+        const lock_guard<mutex> guard(sleepers_lock_);
+        ends_.store(true, memory_order_release);  // pairs with the loads in search() and sleep()
+    }
+    for (const auto& w : workers_) w->unpark();
+    for (thread& t : threads_) t.join();
+}
+
+std::vector<worker_counters> thread_pool::counters() const {
+    std::vector<worker_counters> all;
+    all.reserve(workers_.size());
+    for (const auto& w : workers_) all.push_back(w->counters());
+    return all;
+}
+
+}  // namespace coflux::detail
+
+namespace coflux {
+
+thread_pool_executor::thread_pool_executor(std::size_t threads) : thread_pool_executor(thread_pool_options{.threads = threads}) {}
+thread_pool_executor::thread_pool_executor(thread_pool_options options) : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
+thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
+thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
+thread_pool_executor::~thread_pool_executor() = default;
+
+void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept { pool_->execute(h); }
+std::size_t thread_pool_executor::size() const noexcept { return pool_->size(); }
+std::vector<worker_counters> thread_pool_executor::counters() const { return pool_->counters(); }
+
+}  // namespace coflux

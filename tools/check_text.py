@@ -1,0 +1,82 @@
+#!/usr/bin/python3
+"""Checks what no file may say, and that the README's program is the example that ctest compiles and runs.
+
+No mark of unfinished work without the number of an issue, no host name of a package registry (a mirror must be able to
+take its place), no path of a developer's machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import tree
+
+# Assembled from parts, so that this file passes its own check.
+MARKS = re.compile(r"\b(" + "|".join(("TO" "DO", "FIX" "ME", "X" "XX", "HA" "CK")) + r")\b")
+ISSUE = re.compile(r"#\d+")
+REGISTRIES = re.compile(r"(?<![\w-])(" + "|".join(re.escape(".".join(parts)) for parts in (
+    ("crates", "io"), ("pypi", "org"), ("pythonhosted", "org"), ("deb", "debian", "org"), ("security", "debian", "org"),
+    ("snapshot", "debian", "org"), ("archive", "ubuntu", "com"), ("registry", "npmjs", "org"), ("proxy", "golang", "org"),
+    ("center", "conan", "io"), ("center2", "conan", "io"))) + r")(?![\w-])", re.IGNORECASE)
+MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)])")
+
+README = "README.md"
+FIRST_EXAMPLE = "examples/01_hello.cpp"
+CPP_BLOCK = re.compile(rb"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def line_problems(file: str, line: str) -> list[str]:
+    problems = []
+    if (mark := MARKS.search(line)) and not ISSUE.search(line):
+        problems.append(f"{mark[0]} without the number of an issue (#12)")
+    # A lock file names its registry in a format that is not ours to choose.
+    if not file.endswith(".lock") and (host := REGISTRIES.search(line)):
+        problems.append(f"host name of a package registry: {host[0]}")
+    if path := MACHINE_PATH.search(line):
+        problems.append(f"path of one machine: {path[0]}")
+    return problems
+
+
+def text_problems(root: Path) -> list[str]:
+    problems = []
+    for path in tree.files(root):
+        try:
+            text = (root / path).read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        for number, line in enumerate(text.splitlines(), start=1):
+            problems += [f"{path}:{number}: {problem}" for problem in line_problems(str(path), line)]
+    return problems
+
+
+def readme_problems(root: Path) -> list[str]:
+    readme, example = root / README, root / FIRST_EXAMPLE
+    missing = [name for name, path in ((README, readme), (FIRST_EXAMPLE, example)) if not path.is_file()]
+    if missing:
+        return [f"{name}:1: does not exist" for name in missing]
+    text = readme.read_bytes()
+    block = CPP_BLOCK.search(text)
+    if block is None:
+        return [f"{README}:1: no ```cpp block"]
+    if block[1] != example.read_bytes():
+        line = text.count(b"\n", 0, block.start()) + 1
+        return [f"{README}:{line}: the first ```cpp block is not {FIRST_EXAMPLE}, byte for byte"]
+    return []
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=tree.ROOT)
+    root = parser.parse_args(arguments).root
+    problems = text_problems(root) + readme_problems(root)
+    for problem in problems:
+        print(problem)
+    print(f"text: {len(problems)} violations")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

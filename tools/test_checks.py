@@ -1,0 +1,289 @@
+#!/usr/bin/python3
+"""Plants one fault after the other and sees that the check finds it: a check that cannot fail is a defect."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import os
+import shutil
+import sys
+import tempfile
+import tomllib
+import unittest
+from pathlib import Path
+
+import check_format
+import check_layers
+import check_limits
+import check_text
+import tree
+
+DATA = tomllib.loads((tree.ROOT / "tools/layers.toml").read_text(encoding="utf-8"))
+
+
+def load(path: str):
+    """A script that stands outside tools/, as a module."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, tree.ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class PlantedTree(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def plant(self, file: str, *lines: str) -> Path:
+        path = self.root / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        return path
+
+
+class Layers(PlantedTree):
+    def problems(self) -> list[str]:
+        return check_layers.check(self.root, check_layers.Rules.load(DATA))
+
+    def assert_only(self, start: str, rule: str) -> None:
+        problems = self.problems()
+        self.assertEqual(len(problems), 1, problems)
+        self.assertTrue(problems[0].startswith(start), problems[0])
+        self.assertIn(rule, problems[0])
+
+    def test_downward_includes_are_right(self) -> None:
+        self.plant("include/coflux/version.hpp")
+        self.plant("include/coflux/base/config.hpp", "#include <coflux/version.hpp>", "#include <atomic>")
+        self.plant("include/coflux/core/task.hpp", "#include <coflux/base/config.hpp>")
+        self.plant("include/coflux/scope/scope.hpp", "#include <coflux/core/task.hpp>")
+        self.plant("include/coflux/combine/all.hpp", "#include <coflux/scope/scope.hpp>")
+        self.plant("include/coflux/executor/pool.hpp", "#include <coflux/core/task.hpp>", "#include <thread>")
+        self.plant("include/coflux/coflux.hpp", "#include <coflux/executor/pool.hpp>")
+        self.plant("src/os/cpu.hpp")
+        self.plant("src/os/cpu.cpp", '#include "cpu.hpp"', "#include <sched.h>", "#include <thread>")
+        self.plant("src/executor/pool.cpp", "#include <coflux/executor/pool.hpp>", '#include "os/cpu.hpp"')
+        self.assertEqual(self.problems(), [])
+
+    def test_upward_include(self) -> None:
+        self.plant("include/coflux/executor/pool.hpp")
+        self.plant("include/coflux/core/task.hpp", "#pragma once", "#include <coflux/executor/pool.hpp>")
+        self.assert_only("include/coflux/core/task.hpp:2:", "upward include: core (layer 2) includes executor (layer 5)")
+
+    def test_upward_include_of_a_missing_header(self) -> None:
+        self.plant("src/core/task.cpp", "#include <coflux/executor/pool.hpp>")
+        self.assert_only("src/core/task.cpp:1:", "upward include")
+
+    def test_sideways_include(self) -> None:
+        self.plant("include/coflux/sync/mutex.hpp")
+        self.plant("include/coflux/channel/channel.hpp", "#include <coflux/sync/mutex.hpp>")
+        self.assert_only("include/coflux/channel/channel.hpp:1:", "sideways include: channel and sync")
+
+    def test_the_exception_from_sideways_goes_one_way(self) -> None:
+        self.plant("include/coflux/combine/all.hpp")
+        self.plant("include/coflux/scope/scope.hpp", "#include <coflux/combine/all.hpp>")
+        self.assert_only("include/coflux/scope/scope.hpp:1:", "sideways include: scope and combine")
+
+    def test_cycle(self) -> None:
+        self.plant("include/coflux/core/a.hpp", "#include <coflux/core/b.hpp>")
+        self.plant("include/coflux/core/b.hpp", "#include <coflux/core/c.hpp>")
+        self.plant("include/coflux/core/c.hpp", "", '#include "a.hpp"')
+        self.assert_only("include/coflux/core/c.hpp:2:", "include cycle: include/coflux/core/a.hpp:1 -> ")
+
+    def test_operating_system_header_in_a_public_header(self) -> None:
+        self.plant("include/coflux/io/socket.hpp", "#include <sys/socket.h>")
+        self.assert_only("include/coflux/io/socket.hpp:1:", "header of the operating system <sys/socket.h>")
+
+    def test_operating_system_header_in_an_ordinary_source(self) -> None:
+        self.plant("src/executor/pool.cpp", "// why", "#include <pthread.h>")
+        self.assert_only("src/executor/pool.cpp:2:", "header of the operating system <pthread.h>")
+
+    def test_thread_header_in_a_low_layer(self) -> None:
+        self.plant("src/core/task.cpp", "#  include <mutex>")
+        self.assert_only("src/core/task.cpp:1:", "<mutex> in layer 2")
+
+    def test_stream_header_in_a_low_layer(self) -> None:
+        self.plant("include/coflux/sync/mutex.hpp", "#include <iostream>")
+        self.assert_only("include/coflux/sync/mutex.hpp:1:", "<iostream> in layer 3")
+
+    def test_thread_seam_in_a_low_header_but_not_in_its_source(self) -> None:
+        self.plant("include/coflux/base/thread.hpp", "#include <thread>")
+        self.plant("src/core/task.cpp", "#include <coflux/base/thread.hpp>")
+        self.plant("include/coflux/core/task.hpp", "#include <coflux/base/thread.hpp>")
+        self.assert_only("include/coflux/core/task.hpp:1:", "the thread seam in a header of layer 2")
+
+    def test_private_header_in_a_public_one(self) -> None:
+        self.plant("src/executor/queue.hpp")
+        self.plant("include/coflux/executor/pool.hpp", '#include "executor/queue.hpp"')
+        self.assert_only("include/coflux/executor/pool.hpp:1:", "which is not installed")
+
+    def test_folder_without_a_layer(self) -> None:
+        self.plant("include/coflux/misc/misc.hpp")
+        self.assert_only("include/coflux/misc/misc.hpp:1:", "misc has no layer")
+
+    def test_includes_in_comments_do_not_count(self) -> None:
+        self.plant("include/coflux/core/task.hpp", "/* so:", "#include <thread>", "*/", "// #include <thread>")
+        self.assertEqual(self.problems(), [])
+
+
+class Limits(PlantedTree):
+    HEADER, TEST = "include/coflux/base/x.hpp", "test/unit/base/x_test.cpp"
+
+    def check(self, **untested: str) -> tuple[list[str], list[str]]:
+        return check_limits.check(self.root, {"limits": DATA["limits"], "untested": untested.get("untested", {})})
+
+    def test_a_long_file_is_a_notice_and_a_longer_one_an_error(self) -> None:
+        self.plant("src/base/limit.cpp", *["//"] * 300)
+        self.assertEqual(self.check(), ([], []))
+        self.plant("src/base/limit.cpp", *["//"] * 450)
+        self.assertEqual(self.check(), ([], ["src/base/limit.cpp: 450 lines, more than 300"]))
+        self.plant("src/base/limit.cpp", *["//"] * 451)
+        self.assertEqual(self.check(), (["src/base/limit.cpp:451: 451 lines, the limit is 450"], []))
+
+    def test_a_long_example(self) -> None:
+        self.plant("examples/01_hello.cpp", *["//"] * 80)
+        self.assertEqual(self.check(), ([], []))
+        self.plant("examples/01_hello.cpp", *["//"] * 81)
+        self.assertEqual(len(self.check()[0]), 1)
+
+    def test_a_header_without_its_test(self) -> None:
+        self.plant(self.HEADER)
+        self.assertEqual(self.check()[0], [f"{self.HEADER}:1: no {self.TEST}"])
+        self.assertEqual(self.check(untested={self.HEADER: "only macros"})[0], [])
+        self.plant(self.TEST)
+        self.assertEqual(self.check()[0], [])
+
+    def test_exceptions_that_except_nothing(self) -> None:
+        self.plant(self.HEADER)
+        self.plant(self.TEST)
+        self.assertIn("which has a test", self.check(untested={self.HEADER: "why"})[0][0])
+        self.assertIn("is no public header", self.check(untested={"include/coflux/base/gone.hpp": "why"})[0][0])
+
+    def test_an_exception_needs_a_reason(self) -> None:
+        self.plant(self.HEADER)
+        self.assertIn("gives no reason", self.check(untested={self.HEADER: " "})[0][0])
+
+    def test_details_and_the_top_folder_need_no_test(self) -> None:
+        self.plant("include/coflux/base/detail/x.hpp")
+        self.plant("include/coflux/coflux.hpp")
+        self.assertEqual(self.check(), ([], []))
+
+
+class Text(PlantedTree):
+    def problems(self) -> list[str]:
+        return check_text.text_problems(self.root)
+
+    def test_a_mark_needs_an_issue(self) -> None:
+        mark = "TO" "DO"
+        self.plant("src/a.cpp", f"// {mark}: later")
+        self.assertEqual(self.problems(), [f"src/a.cpp:1: {mark} without the number of an issue (#12)"])
+        self.plant("src/a.cpp", f"// {mark} #12: later")
+        self.assertEqual(self.problems(), [])
+
+    def test_a_registry_host(self) -> None:
+        host = ".".join(("static", "crates", "io"))
+        self.plant("lab/Cargo.lock", host)
+        self.assertEqual(self.problems(), [])
+        self.plant("scripts/setup", f"curl https://{host}/x")
+        self.assertIn("scripts/setup:1: host name of a package registry", self.problems()[0])
+
+    def test_a_path_of_one_machine(self) -> None:
+        path = "/" + "work"
+        for line in (f"cd {path}/main", f'"{path}"', f"`{path}/x`"):
+            self.plant("docs/a.md", "fine", line)
+            self.assertEqual(self.problems(), [f"docs/a.md:2: path of one machine: {path}"], line)
+        for line in ("lab/workloads", f"lab{path}", f"{path}loads/x"):
+            self.plant("docs/a.md", line)
+            self.assertEqual(self.problems(), [], line)
+
+    def test_the_readme_block(self) -> None:
+        self.assertEqual(len(check_text.readme_problems(self.root)), 2)
+        self.plant("examples/01_hello.cpp", "int main() {}")
+        self.plant("README.md", "# x", "no block")
+        self.assertEqual(check_text.readme_problems(self.root), ["README.md:1: no ```cpp block"])
+        self.plant("README.md", "# x", "```sh", "x", "```", "```cpp", "int main() {}", "```", "```cpp", "other", "```")
+        self.assertEqual(check_text.readme_problems(self.root), [])
+        self.plant("README.md", "# x", "```cpp", "int main()  {}", "```")
+        self.assertIn("README.md:2: the first ```cpp block is not", check_text.readme_problems(self.root)[0])
+
+
+class Format(PlantedTree):
+    def run_check(self, *arguments: str) -> int:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return check_format.main(["--root", str(self.root), *arguments])
+
+    def setUp(self) -> None:
+        super().setUp()
+        shutil.copy(tree.ROOT / ".clang-format", self.root)
+
+    def test_without_files_it_fails(self) -> None:
+        self.assertEqual(self.run_check(), 1)
+
+    def test_a_file_in_another_format_is_found_and_mended(self) -> None:
+        path = self.plant("src/a.cpp", "int *p;")
+        self.assertEqual(self.run_check(), 1)
+        self.assertEqual(self.run_check("--fix"), 0)
+        self.assertEqual(path.read_text(encoding="utf-8"), "int* p;\n")
+        self.assertEqual(self.run_check(), 0)
+
+
+class CompileFail(PlantedTree):
+    """The runner of test/compile_fail, with the compiler of the build."""
+
+    run_case = load("test/compile_fail/run_case.py")
+    NOT_AN_INT = 'static_assert(sizeof(char) == 2, "a char has one byte");'
+
+    def failure(self, *lines: str) -> str | None:
+        source = self.plant("case.cpp", *lines)
+        case = self.run_case.parse(source.read_text(encoding="utf-8"))
+        return self.run_case.failure(case, os.environ.get("COFLUX_CXX", "c++"), [], source)
+
+    def test_the_expected_sentence(self) -> None:
+        self.assertIsNone(self.failure("// expect: a char has one byte", self.NOT_AN_INT))
+
+    def test_another_sentence(self) -> None:
+        self.assertIn("the first error is another", self.failure("// expect: a char has two bytes", self.NOT_AN_INT))
+
+    def test_the_sentence_in_a_later_error_only(self) -> None:
+        text = self.failure("// expect: a char has one byte", "undeclared name;", self.NOT_AN_INT)
+        self.assertIn("the first error is another", text)
+
+    def test_a_case_that_compiles(self) -> None:
+        self.assertIn("it compiles", self.failure("// expect: anything", "int main() {}"))
+
+    def test_a_case_without_expectation(self) -> None:
+        self.assertIn("no '// expect: <text>'", self.failure(self.NOT_AN_INT))
+
+    def test_a_discarded_result(self) -> None:
+        lines = ('[[nodiscard("it is lost")]] int make();', "void use() { make(); }")
+        self.assertIsNone(self.failure("// expect-warning: it is lost", *lines))
+        self.assertIn("it compiles", self.failure("// expect: it is lost", *lines))
+
+    def test_the_good_twin(self) -> None:
+        bad = ("#ifndef COFLUX_GOOD", self.NOT_AN_INT, "#endif")
+        self.assertIsNone(self.failure("// expect: a char has one byte", *bad))
+        text = self.failure("// expect: a char has one byte", *bad, "undeclared name;")
+        self.assertIn("its good twin (-DCOFLUX_GOOD) does not compile", text)
+
+
+class RunExample(PlantedTree):
+    run_example = load("examples/run_example.py")
+
+    def problem(self, script: str) -> str | None:
+        program = self.plant("program", "#!/bin/sh", script)
+        program.chmod(0o755)
+        return self.run_example.problem(program, self.root / "program.expected")
+
+    def test_status_and_output(self) -> None:
+        self.assertIsNone(self.problem("echo anything"))
+        self.assertIn("exited with 3", self.problem("exit 3"))
+        self.plant("program.expected", "hello")
+        self.assertIsNone(self.problem("echo hello"))
+        self.assertIn("printed something else", self.problem("echo hullo"))
+
+
+if __name__ == "__main__":
+    unittest.main()
