@@ -49,11 +49,12 @@ def positive(text: str) -> int:
 def make_parser() -> Parser:
     # Its own --help, because --check-args must be able to see it without printing.
     parser = Parser(prog="scripts/lab", add_help=False, allow_abbrev=False,
-                    description="Runs the workloads on Coflux and on other runtimes, checks every answer and writes a report.",
-                    epilog="Exit status: 0 all that ran was right; 1 a row is wrong, failed or out of time; 2 bad arguments; "
-                           "130 interrupted, to be continued with --resume.")
-    parser.add_argument("--suite", choices=SUITES, help="; ".join(f"{name}: {each.purpose}" for name, each in SUITES.items())
-                        + f" (default: {DEFAULT_SUITE})")
+                    description="Runs the workloads on Coflux and on other runtimes, checks every answer and writes a "
+                                "report.",
+                    epilog="Exit status: 0 all that ran was right; 1 a row is wrong, failed or out of time; "
+                           "2 bad arguments; 130 interrupted, to be continued with --resume.")
+    purposes = "; ".join(f"{name}: {each.purpose}" for name, each in SUITES.items())
+    parser.add_argument("--suite", choices=SUITES, help=f"{purposes} (default: {DEFAULT_SUITE})")
     parser.add_argument("--workload", choices=catalog.all_workloads(), nargs="+", action="extend", metavar="W",
                         help="only these workloads: %(choices)s")
     parser.add_argument("--runtime", choices=RUNTIMES, nargs="+", action="extend", metavar="R",
@@ -62,11 +63,12 @@ def make_parser() -> Parser:
     parser.add_argument("--reps", type=positive, metavar="N", help="repetitions of each row, in place of the suite's")
     parser.add_argument("--threads", type=positive, metavar="N",
                         help="threads of the workloads that do not fix them (default: the number of CPUs)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="where results go (default: build/lab/results/<UTC time>)")
+    parser.add_argument("--out", type=Path, metavar="DIR",
+                        help="where results go (default: build/lab/results/<UTC time>)")
     parser.add_argument("--list", action="store_true", help="print suites, workloads and runtimes, and measure nothing")
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with an interrupted run, with its arguments")
     parser.add_argument("--compare", type=Path, metavar="OLD_DIR",
-                        help="also compare with the results of an older run; with --resume of a complete run, only compare")
+                        help="also compare with an older run; with --resume of a complete run, do only that")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
     parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -113,7 +115,8 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     cases = plan(workloads, sizes, chosen.threads or len(execute.cpus_for(1 << 16)))
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:
-        parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; --size {'|'.join(SIZES)} chooses others")
+        parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; "
+                     f"--size {'|'.join(SIZES)} chooses others")
     directory = chosen.out or paths.new_run_dir()
     if (directory / STATE_FILE).exists():
         parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
@@ -126,8 +129,8 @@ def resumed(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     others = [f"--{name}" for name in ("suite", "workload", "runtime", "size", "reps", "threads", "out")
               if getattr(chosen, name) is not None]
     if others:
-        parser.error(f"--resume goes on with the arguments of its run, so {', '.join(others)} is not allowed beside it; "
-                     "allowed: --compare")
+        parser.error(f"--resume goes on with the arguments of its run, so {', '.join(others)} is not allowed beside "
+                     "it; allowed: --compare")
     try:
         state = State.load(chosen.resume)
     except StateError as error:
@@ -135,5 +138,6 @@ def resumed(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     unknown = {row.runtime for row in state.rows} - set(RUNTIMES) | \
               {row.case.workload for row in state.rows} - set(catalog.all_workloads())
     if unknown:
-        parser.error(f"{chosen.resume} was started with what this version of the lab does not have: {', '.join(unknown)}")
+        parser.error(f"{chosen.resume} was started with what this version of the lab does not have: "
+                     f"{', '.join(sorted(unknown))}")
     return state, chosen.resume

@@ -69,7 +69,8 @@ def as_text(comparison: Comparison) -> str:
     lines = [["new over old", "old", "new", "ratio", "95 % interval", "verdict"]]
     for each in comparison.rows:
         value = "" if each.ratio is None else f"{each.ratio.value:.2f}"
-        lines.append([row_name(each.new), tables.figure(each.old), tables.figure(each.new), value, each.interval, each.verdict])
+        lines.append([row_name(each.new), tables.figure(each.old), tables.figure(each.new), value, each.interval,
+                      each.verdict])
     text = [f"note: {warning}" for warning in comparison.warnings] + [tables.align(lines, rule_after=0)]
     text += [f"only in the new run: {name}" for name in comparison.only_new]
     text += [f"only in the old run: {name}" for name in comparison.only_old]
@@ -94,8 +95,8 @@ def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         warnings.append(f"the machines differ, so the ratios say little about the code ({differs})")
     before, after = _median_line(old), _median_line(new)
     if before is not None and after is not None and max(before, after) > STATE_FACTOR * min(before, after):
-        warnings.append(f"the host had the CPUs in different places: line round trip {before:.0f} ns then, {after:.0f} ns "
-                        "now; rows with two threads or more are not comparable")
+        warnings.append(f"the host had the CPUs in different places: line round trip {before:.0f} ns then, "
+                        f"{after:.0f} ns now; rows with two threads or more are not comparable")
     return warnings
 
 

@@ -20,8 +20,8 @@ def text(build: Path) -> str:
         lines.append(f"  {name:<8}{suite.repetitions} repetitions of {' and '.join(suite.sizes)}: {suite.purpose}")
     lines.append("\nworkloads")
     for name, workload in catalog.all_workloads().items():
-        lines += textwrap.wrap(f"{workload.DESCRIPTION} An item is {workload.ITEM}.", WIDTH, initial_indent=f"  {name}: ",
-                               subsequent_indent="    ")
+        lines += textwrap.wrap(f"{workload.DESCRIPTION} An item is {workload.ITEM}.", WIDTH,
+                               initial_indent=f"  {name}: ", subsequent_indent="    ")
         for size in SIZES:
             lines += _cases(size, workload.cases(size))
         if workload.SEED:

@@ -17,8 +17,8 @@ from runner.runtimes import COFLUX, RUNTIMES
 from runner.verdicts import CaseResult, ResultRow
 
 # Told apart also by people who see fewer colours (Okabe and Ito); later runtimes take the rest in turn.
-COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#0072b2", "tbb": "#009e73", "tokio": "#e6b000",
-           "tokio_ct": "#56b4e9"}
+COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#0072b2", "tbb": "#009e73",
+           "tokio": "#e6b000", "tokio_ct": "#56b4e9"}
 SPARE_COLOURS = ("#332288", "#882255", "#117733", "#44aa99", "#999933")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
@@ -49,9 +49,13 @@ def _error(row: ResultRow) -> tuple[float, float]:
     return row["median"] - row["ci_low"], row["ci_high"] - row["median"]
 
 
+def _has_figure(case: CaseResult, runtime: str) -> bool:
+    return runtime in case.rows and case.rows[runtime]["status"] == "ok"
+
+
 def bars(cases: list[CaseResult], runtimes: list[str]) -> str | None:
     """One workload: a group of bars a case, with intervals. None where no row has a figure."""
-    shown = [name for name in runtimes if any(name in case.rows and case.rows[name]["status"] == "ok" for case in cases)]
+    shown = [name for name in runtimes if any(_has_figure(case, name) for case in cases)]
     if not shown:
         return None
     with pyplot.rc_context(STYLE):
@@ -61,9 +65,9 @@ def bars(cases: list[CaseResult], runtimes: list[str]) -> str | None:
         for index, runtime in enumerate(shown):
             places, heights, below, above = [], [], [], []
             for place, case in enumerate(cases):
-                row = case.rows.get(runtime)
-                if row is None or row["status"] != "ok":
+                if not _has_figure(case, runtime):
                     continue
+                row = case.rows[runtime]
                 error = _error(row)
                 places.append(place + (index - (len(shown) - 1) / 2) * width)
                 heights.append(row["median"])
@@ -98,7 +102,8 @@ def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:
                 if against is None:
                     continue
                 if against.low is not None:
-                    axes.plot([against.low, against.high], [place, place], color=colour(runtime), linewidth=1.6, alpha=0.6)
+                    axes.plot([against.low, against.high], [place, place], color=colour(runtime), linewidth=1.6,
+                              alpha=0.6)
                 axes.plot(against.value, place, "o", markersize=6.5, color=colour(runtime), markeredgecolor="white",
                           markeredgewidth=0.6)
             axes.plot([], [], "o", color=colour(runtime), label=runtime)

@@ -25,7 +25,8 @@ class Progress:
         self._total = self._done + left
         time_left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
         self._prefix = (f"[{self._done + 1}/{self._total}{time_left}] {row.case.workload} "
-                        f"{catalog.short_label(row.case.params)} · {row.runtime} · {repetition + 1}/{self._repetitions}")
+                        f"{catalog.short_label(row.case.params)} · {row.runtime} · "
+                        f"{repetition + 1}/{self._repetitions}")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{self._prefix[:width]}", end="", file=self._stream, flush=True)

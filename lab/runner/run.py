@@ -59,5 +59,5 @@ def _print_outcome(rows: list[dict]) -> None:
     for row in rows:
         if row["status"] in results.BAD:
             print(f"{row['status']}: {comparison.row_name(row)}: {row['reason']}")
-    for name, reason in {(row["runtime"], row["reason"]) for row in rows if row["status"] == "unavailable"}:
+    for name, reason in sorted({(row["runtime"], row["reason"]) for row in rows if row["status"] == "unavailable"}):
         print(f"unavailable: {name}: {reason}")

@@ -26,7 +26,7 @@ class Runtime:
         return [str(build / self.executable), verb, *self.arguments]
 
     def unavailable(self, build: Path) -> str | None:
-        """Why this runtime cannot be run, or None. scripts/lab leaves a file where it knows more than the remedy says."""
+        """Why this runtime cannot be run, or None. Where scripts/lab knows more than the remedy, it leaves a file."""
         executable = build / self.executable
         told = build / "unavailable" / executable.name
         if told.is_file():

@@ -6,6 +6,7 @@ import hashlib
 import time
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean, median
 from typing import Protocol
 
 from runner import catalog, execute, probe
@@ -86,14 +87,12 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer) 
 
 
 def seconds_left(state: State, pending: list[tuple[int, Row]]) -> float | None:
-    """An estimate: a row's own mean where it has run, otherwise the mean of all that ran. None before anything ran."""
-    all_seconds = [each.process_seconds for row in state.rows for each in row.repetitions]
-    if not all_seconds:
+    """An estimate: a row's own mean where it has run, otherwise the median row's. None before anything ran.
+
+    The median, because a few rows take a hundred times as long as most.
+    """
+    known = {id(row): fmean(each.process_seconds for each in row.repetitions) for row in state.rows if row.repetitions}
+    if not known:
         return None
-    overall = sum(all_seconds) / len(all_seconds)
-    return sum(_mean_seconds(row) or overall for _, row in pending)
-
-
-def _mean_seconds(row: Row) -> float | None:
-    seconds = [each.process_seconds for each in row.repetitions]
-    return sum(seconds) / len(seconds) if seconds else None
+    typical = median(known.values())
+    return sum(known.get(id(row), typical) for _, row in pending)

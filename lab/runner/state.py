@@ -78,8 +78,9 @@ class State:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
                 "descriptions": self.descriptions, "executables": self.executables,
-                "rows": [{"case": row.case.to_json(), "runtime": row.runtime, "status": row.status, "reason": row.reason,
-                          "repetitions": [asdict(repetition) for repetition in row.repetitions]} for row in self.rows]}
+                "rows": [{"case": row.case.to_json(), "runtime": row.runtime, "status": row.status,
+                          "reason": row.reason, "repetitions": [asdict(each) for each in row.repetitions]}
+                         for row in self.rows]}
         write_atomically(directory / FILE, json.dumps(data))
 
     @staticmethod
@@ -96,7 +97,8 @@ class State:
             raise StateError(f"{path} has not the format of this version of the lab; start a new run")
         rows = [Row(Case(**row["case"]), row["runtime"], [Repetition(**each) for each in row["repetitions"]],
                     row["status"], row["reason"]) for row in data["rows"]]
-        return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"], data["executables"])
+        return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
+                     data["executables"])
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -55,7 +55,7 @@ def case_key(workload: str, params: Params, threads: int) -> str:
 
 
 def plan(chosen: list[Workload], sizes: tuple[str, ...], threads: int) -> list[Case]:
-    """The cases of the workloads in the given sizes; a case that two sizes share appears once, with the longer timeout."""
+    """The cases of the workloads in the given sizes; one that two sizes share appears once, with the longer timeout."""
     cases: dict[str, Case] = {}
     for workload in chosen:
         for size in sizes:

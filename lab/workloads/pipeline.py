@@ -7,7 +7,8 @@ from typing import Any
 from workloads.answers import mismatch, word
 
 NAME = "pipeline"
-DESCRIPTION = "Tasks on the pool each run chains in sequence; a chain is nested awaited forks, stage k awaits stage k + 1."
+DESCRIPTION = ("Tasks on the pool each run chains in sequence; a chain is nested awaited forks, "
+               "stage k awaits stage k + 1.")
 ITEM = "one whole chain"
 THREADS = None
 

@@ -7,7 +7,8 @@ from typing import Any
 from workloads.answers import mismatch, sum_below, word
 
 NAME = "skynet"
-DESCRIPTION = "A tree in which every node has ten children; each leaf returns its number, each node the sum of its children."
+DESCRIPTION = ("A tree in which every node has ten children; each leaf returns its number, each node the sum of its "
+               "children.")
 ITEM = "one task of the tree"
 THREADS = None
 

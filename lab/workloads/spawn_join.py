@@ -7,7 +7,8 @@ from typing import Any
 from workloads.answers import mismatch, sum_below, word
 
 NAME = "spawn_join"
-DESCRIPTION = "A task on a worker creates and submits tasks, keeps their handles (spawn) and then awaits them all (join)."
+DESCRIPTION = ("A task on a worker creates and submits tasks, keeps their handles (spawn) and then awaits them all "
+               "(join).")
 ITEM = "one task"
 THREADS = None
 

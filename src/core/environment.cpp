@@ -119,6 +119,8 @@ void environment_access::unlist(environment& e, frame_control& c) noexcept {
     if (links.next != nullptr) links.next->previous = links.previous;
 }
 
+void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) { return frames.allocate(bytes, alignment); }
+
 void* allocate_shared_frame(std::size_t size, environment& parent, std::uint16_t flags) {
     std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
     if (!environment_access::is_object(parent)) return allocate_frame(size, frames, ticket::shared, flags);

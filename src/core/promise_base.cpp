@@ -195,12 +195,17 @@ void resume_unwound(void* frame) {
 }  // namespace
 
 bool promise_base::suspends_slowly() noexcept {
-    frame_control& c = control();
-    if (c.word.has(frame_flags::inline_start)) {
-        c.word.clear(frame_flags::inline_start);
-        stops_seen_ = ~stops_seen_;
-    }
+    if (control().word.has(frame_flags::inline_start)) leaves_inline();
     return stop_requested();
+}
+
+/// A coroutine that started inline suspends, or ends in another way than at once with a value: from now on it is like any other.
+void promise_base::leaves_inline() noexcept {
+    frame_control& c = control();
+    c.word.clear(frame_flags::inline_start);
+    stops_seen_ = ~stops_seen_;
+    if (c.word.counted() != ticket::plain) return;
+    if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
 }
 
 bool promise_base::close_scope() noexcept {
@@ -235,9 +240,8 @@ std::coroutine_handle<> promise_base::tell_waiters() noexcept {
 }
 
 std::coroutine_handle<> promise_base::ended_inline() noexcept {
-    // Reached for everything but a plain child that ends with a value and made no children of its own.
-    frame_control& c = control();
-    environment* const creator = c.word.counted() == ticket::plain ? parent_ : nullptr;
+    environment* const creator = control().word.counted() == ticket::plain ? parent_ : nullptr;
+    leaves_inline();
     const std::coroutine_handle<> next = tell_waiters();
     this_thread.current = creator;  // which is what this thread goes back to
     return next;

@@ -17,16 +17,36 @@ std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& 
     return transfer(promise_base::wake(p, c.end, p.runs_on()));
 }
 
-list_node* new_list_node(promise_base& p) {
-    return ::new (p.memory_resource()->allocate(sizeof(list_node), alignof(list_node))) list_node;
-}
+namespace {
 
-void delete_list_node(promise_base& p, list_node* node) noexcept {
-    p.memory_resource()->deallocate(node, sizeof(list_node), alignof(list_node));
-}
+/// A place in a list that frees itself when it is left.
+struct list_place : waiter {
+    static void leave(list_place* place) noexcept {
+        std::pmr::memory_resource* const memory = place->coroutine->memory_resource();
+        place->~list_place();
+        memory->deallocate(place, sizeof(list_place), alignof(list_place));
+    }
+};
 
-std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child, list_node& node) noexcept {
-    return await_shared(p, child, node);
+}  // namespace
+
+std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
+    void* const memory = p.memory_resource()->allocate(sizeof(list_place), alignof(list_place));
+    auto* const place = ::new (memory) list_place;
+    place->coroutine = &p;
+    place->ended = [](waiter& self, frame_control& c, const executor_entry* here) noexcept {
+        promise_base& awaiting = *self.coroutine;
+        list_place::leave(static_cast<list_place*>(&self));
+        return promise_base::wake(awaiting, c.end, here);
+    };
+    if (p.suspends()) {
+        list_place::leave(place);
+        return p.stop_here();
+    }
+    p.leaves();
+    if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
+    list_place::leave(place);
+    return transfer(promise_base::wake(p, child.end, p.runs_on()));
 }
 
 void record_callback_error(environment& scope) noexcept {

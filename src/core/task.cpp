@@ -18,6 +18,8 @@ const char* name_of_current() noexcept {
 
 }  // namespace
 
+void fail_empty() noexcept { COFLUX_VERIFY(false, "a handle was used after it was awaited, moved from or attached"); __builtin_unreachable(); }
+
 void block_until_done(frame_control& c) {
     if (c.done()) return;
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,

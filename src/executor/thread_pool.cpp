@@ -18,10 +18,13 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::uint32_t turns_per_round = 61;   // resumptions between two looks at what came from outside and what is ready
+constexpr std::int32_t turns_per_round = 61;   // resumptions between two looks at what came from outside and what is ready
 constexpr std::uint32_t rounds_per_oldest = 1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
                                                        // gives up the depth-first order that bounds the memory of a tree
 constexpr std::chrono::milliseconds watch_period{10};
+constexpr std::chrono::nanoseconds short_theft{1000};      // what was stolen took no longer than moving it between cores
+constexpr std::chrono::nanoseconds first_restraint{2000};  // how long a thief then leaves the others alone; doubled each time
+constexpr std::chrono::nanoseconds longest_restraint{32000};
 
 // The pool's idle word: low half workers asleep, high half workers looking for work.
 constexpr std::uint32_t one_sleeper = 1;
@@ -82,7 +85,7 @@ private:
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
     std::coroutine_handle<> search() noexcept;
-    std::coroutine_handle<> sleep() noexcept;
+    void sleep() noexcept;
     bool work_in_sight() const noexcept;
     void call_for_help() noexcept override;
     bool others_wait() noexcept override;
@@ -95,6 +98,9 @@ private:
     std::uint32_t lone_pushes_ = 0;  // pushes of a lone fork while somebody slept
     std::uint32_t lone_mask_ = 0;    // wake at every (mask + 1)-th of them
     std::uint64_t robbed_seen_ = 0;  // robbed_ at the last wake-up for a lone fork
+    bool stole_ = false;             // what ran last was stolen, at:
+    std::chrono::steady_clock::time_point stolen_at_{};
+    std::chrono::nanoseconds restraint_{0};  // how long to leave the others alone before the next theft
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0};
     alignas(cache_line) counter robbed_{0};  // times others took from us; written by thieves
     os::parker parker_;
@@ -117,7 +123,7 @@ void pool_worker::serve() noexcept {
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
-    if (turns_ == 0) [[unlikely]] {
+    if (turns_ <= 0) [[unlikely]] {
         turns_ = turns_per_round;
         if (const auto h = next_in_turn()) return h;
     }
@@ -173,15 +179,26 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
 
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then sleeps.
 std::coroutine_handle<> pool_worker::search() noexcept {
+    using clock = std::chrono::steady_clock;
     for (;;) {
         pool_.idle_.fetch_add(one_searcher, memory_order_seq_cst);
         std::coroutine_handle<> found = nullptr;
-        const auto begin = std::chrono::steady_clock::now();
+        const auto begin = clock::now();
+        // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster left alone.
+        if (stole_) restraint_ = begin - stolen_at_ < short_theft ? std::clamp(restraint_ * 2, first_restraint, longest_restraint) : std::chrono::nanoseconds(0);
+        stole_ = false;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
-            found = steal();
+            const auto now = clock::now();
+            if (now - begin >= restraint_) {
+                found = steal();
+                if (found) {
+                    stole_ = true;
+                    stolen_at_ = now;
+                }
+            }
             if (!found) found = take_injected();
             if (found || pool_.ends_.load(memory_order_acquire)) break;  // pairs with the store in the destructor
-            if (std::chrono::steady_clock::now() - begin >= pool_.options_.spin) break;
+            if (now - begin >= restraint_ + pool_.options_.spin) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         const std::uint32_t before = pool_.idle_.fetch_sub(one_searcher, memory_order_seq_cst);
@@ -190,8 +207,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) pool_.wake_one();
             return found;
         }
-        found = sleep();
-        if (found) return found;
+        restraint_ = std::chrono::nanoseconds(0);
+        sleep();
         if (pool_.ends_.load(memory_order_acquire) && !work_in_sight()) return nullptr;  // pairs with the store in the destructor
     }
 }
@@ -201,11 +218,11 @@ bool pool_worker::work_in_sight() const noexcept {
     return std::any_of(pool_.workers_.begin(), pool_.workers_.end(), [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
 }
 
-/// Sleeps unless there is work after all. Returns work if the re-check found some, else nothing: the caller looks again.
-std::coroutine_handle<> pool_worker::sleep() noexcept {
+/// Sleeps unless there is work after all. The caller looks again.
+void pool_worker::sleep() noexcept {
     {
         const lock_guard<mutex> guard(pool_.sleepers_lock_);
-        if (pool_.ends_.load(memory_order_relaxed)) return nullptr;
+        if (pool_.ends_.load(memory_order_relaxed)) return;
         pool_.sleepers_.push_back(this);
         pool_.idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
     }
@@ -227,7 +244,6 @@ std::coroutine_handle<> pool_worker::sleep() noexcept {
         // Otherwise somebody is waking us: its token makes the next park() return at once, which is harmless.
     }
     lone_mask_ = 0;
-    return nullptr;
 }
 
 // --- waking -----------------------------------------------------------------------------------------------------------------

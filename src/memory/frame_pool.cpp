@@ -1,5 +1,8 @@
-// Source: central free lists and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class, so that
-// a block finds its slab by masking its address. Everything here is a slow path: one call for a batch of blocks.
+// Source: thread caches, transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class, so
+// that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of blocks.
+//
+// A thread that frees more than it allocates hands over a chain, and a thread that allocates takes a whole chain: neither touches the blocks
+// under the lock. Only chains beyond the reserve are sorted back into their slabs, and slabs that are empty go to the global heap.
 #include <coflux/memory/frame_pool.hpp>
 
 #include <new>
@@ -13,105 +16,135 @@ namespace detail {
 namespace {
 
 constexpr std::size_t slab_bytes = std::size_t{64} * 1024;
-constexpr std::size_t slab_header = 64;         // keeps 64-byte blocks aligned
-constexpr std::size_t cached_bytes = 256 * 1024;  // about what one thread's list of one class may hold; twice that for a moment
-constexpr std::size_t batch_bytes = 8 * 1024;   // a refill; at least 8 blocks
-constexpr std::size_t spare_slabs = 1;          // empty slabs a class keeps
+constexpr std::size_t slab_header = 64;                     // keeps 64-byte blocks aligned
+constexpr std::size_t cached_bytes = std::size_t{256} * 1024;  // what one thread's list of one class keeps; twice that for a moment
+constexpr std::size_t batch_bytes = std::size_t{8} * 1024;  // what a refill takes from a slab; at least 8 blocks
+constexpr std::size_t reserve_bytes = std::size_t{64} * 1024 * 1024;  // chains kept for all threads together
 
 struct slab {
     slab* next;
     slab* previous;
     free_block* free;         // blocks that came back
     std::uint32_t untouched;  // offset of the first block never handed out, in bytes
-    std::uint32_t used;       // blocks in caches or in use
+    std::uint32_t used;       // blocks in caches, chains or use
 };
 static_assert(sizeof(slab) <= slab_header);
+
+/// Blocks that change threads together; lies in the first of them.
+struct chain {
+    free_block* rest;  // where free_block::next is
+    chain* next;
+    std::size_t bytes;
+};
+static_assert(sizeof(chain) <= frame_cache::granule);
 
 // Statistics only: relaxed, nothing is ordered by them.
 atomic<std::size_t> slabs_acquired{0};
 atomic<std::size_t> slabs_released{0};
+atomic<std::size_t> reserved{0};  // bytes in chains
 
 constexpr std::size_t block_bytes(std::size_t size_class) { return (size_class + 1) * frame_cache::granule; }
 
-constexpr std::uint32_t batch_of(std::size_t size_class) {
+constexpr std::size_t batch_of(std::size_t size_class) {
     const std::size_t n = batch_bytes / block_bytes(size_class);
-    return static_cast<std::uint32_t>(n < 8 ? 8 : n);
+    return n < 8 ? 8 : n;
 }
 
-constexpr std::uint32_t limit_of(std::size_t size_class) { return static_cast<std::uint32_t>(cached_bytes / block_bytes(size_class)); }
+constexpr std::int32_t kept_of(std::size_t size_class) { return static_cast<std::int32_t>(cached_bytes / block_bytes(size_class)); }
 
-/// Slabs of one class. Those with a block to give are in the list `open`; full ones are in none.
+/// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.
 class central_list {
 public:
-    /// Takes up to `wanted` blocks as a chain; returns how many, 0 when the heap has no slab.
-    std::uint32_t take(std::size_t size_class, std::uint32_t wanted, free_block*& chain) noexcept {
-        const spin_guard guard(lock_);
+    /// Takes blocks: a chain if there is one, else a batch from a slab. nullptr when the heap has no slab.
+    free_block* take(std::size_t size_class) noexcept {
         const std::size_t size = block_bytes(size_class);
-        std::uint32_t taken = 0;
-        while (taken < wanted) {
-            if (open_ == nullptr && !add_slab()) break;
-            slab& from = *open_;
-            if (from.used == 0) --empty_;
-            while (taken < wanted && has_block(from, size)) {
-                free_block* block = from.free;
-                if (block != nullptr) {
-                    from.free = block->next;
-                } else {
-                    block = reinterpret_cast<free_block*>(reinterpret_cast<char*>(&from) + from.untouched);
-                    from.untouched += static_cast<std::uint32_t>(size);
-                }
-                block->next = chain;
-                chain = block;
-                ++from.used;
-                ++taken;
+        char* fresh = nullptr;
+        std::size_t count = 0;
+        {
+            const spin_guard guard(lock_);
+            if (chain* const c = chains_) {
+                chains_ = c->next;
+                reserved.fetch_sub(c->bytes, memory_order_relaxed);
+                return reinterpret_cast<free_block*>(c);
             }
+            if (open_ == nullptr && !add_slab()) return nullptr;
+            slab& from = *open_;
+            if (from.free != nullptr) {
+                free_block* const taken = from.free;
+                free_block* last = taken;
+                for (count = 1; count < batch_of(size_class) && last->next != nullptr; ++count) last = last->next;
+                from.free = last->next;
+                last->next = nullptr;
+                from.used += static_cast<std::uint32_t>(count);
+                if (!has_block(from, size)) unlink(from);
+                return taken;
+            }
+            count = (slab_bytes - from.untouched) / size;
+            if (count > batch_of(size_class)) count = batch_of(size_class);
+            fresh = reinterpret_cast<char*>(&from) + from.untouched;
+            from.untouched += static_cast<std::uint32_t>(count * size);
+            from.used += static_cast<std::uint32_t>(count);
             if (!has_block(from, size)) unlink(from);
         }
-        return taken;
+        // Pages are touched for the first time here, outside the lock.
+        free_block* list = nullptr;
+        for (std::size_t i = count; i-- != 0;) list = ::new (fresh + i * size) free_block{list};
+        return list;
     }
 
-    /// Puts a chain of blocks back into their slabs and releases slabs that become empty.
-    void put(std::size_t size_class, free_block* chain) noexcept {
+    /// Keeps a chain for other threads, or sorts its blocks into their slabs if the reserve is full.
+    void put(std::size_t size_class, free_block* blocks, std::size_t count) noexcept {
+        const std::size_t bytes = count * block_bytes(size_class);
+        if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_bytes) {
+            reserved.fetch_sub(bytes, memory_order_relaxed);
+            return sort(size_class, blocks);
+        }
+        auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
+        const spin_guard guard(lock_);
+        c->next = chains_;
+        chains_ = c;
+    }
+
+    /// Sorts all chains into their slabs.
+    void give_back(std::size_t size_class) noexcept {
+        for (;;) {
+            free_block* blocks = nullptr;
+            {
+                const spin_guard guard(lock_);
+                if (chains_ == nullptr) return;
+                blocks = reinterpret_cast<free_block*>(chains_);
+                reserved.fetch_sub(chains_->bytes, memory_order_relaxed);
+                chains_ = chains_->next;
+            }
+            sort(size_class, blocks);
+        }
+    }
+
+    /// Puts blocks back into their slabs; slabs that become empty go to the heap.
+    void sort(std::size_t size_class, free_block* blocks) noexcept {
+        const std::size_t size = block_bytes(size_class);
         slab* released = nullptr;
         {
             const spin_guard guard(lock_);
-            const std::size_t size = block_bytes(size_class);
-            while (chain != nullptr) {
-                free_block* const block = chain;
-                chain = block->next;
+            while (blocks != nullptr) {
+                free_block* const block = blocks;
+                blocks = block->next;
                 slab& home = *reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~(slab_bytes - 1));
                 if (!has_block(home, size)) link(home);
                 block->next = home.free;
                 home.free = block;
                 if (--home.used != 0) continue;
-                if (empty_ < spare_slabs) {
-                    ++empty_;
-                } else {
-                    unlink(home);
-                    home.next = released;
-                    released = &home;
-                }
+                unlink(home);
+                home.next = released;
+                released = &home;
             }
         }
-        release(released);
-    }
-
-    void release_spares() noexcept {
-        slab* released = nullptr;
-        {
-            const spin_guard guard(lock_);
-            for (slab* s = open_; s != nullptr;) {
-                slab* const next = s->next;
-                if (s->used == 0) {
-                    unlink(*s);
-                    s->next = released;
-                    released = s;
-                }
-                s = next;
-            }
-            empty_ = 0;
+        while (released != nullptr) {
+            slab* const next = released->next;
+            ::operator delete(released, std::align_val_t{slab_bytes});
+            slabs_released.fetch_add(1, memory_order_relaxed);
+            released = next;
         }
-        release(released);
     }
 
 private:
@@ -122,19 +155,8 @@ private:
         if (raw == nullptr) return false;
         slabs_acquired.fetch_add(1, memory_order_relaxed);
         link(*::new (raw) slab{nullptr, nullptr, nullptr, slab_header, 0});
-        ++empty_;
         return true;
     }
-
-    static void release(slab* list) noexcept {
-        while (list != nullptr) {
-            slab* const next = list->next;
-            ::operator delete(list, std::align_val_t{slab_bytes});
-            slabs_released.fetch_add(1, memory_order_relaxed);
-            list = next;
-        }
-    }
-
     void link(slab& s) noexcept {
         s.previous = nullptr;
         s.next = open_;
@@ -148,27 +170,21 @@ private:
 
     spin_lock lock_;
     slab* open_ = nullptr;
-    std::size_t empty_ = 0;  // slabs in `open_` with nothing in use
+    chain* chains_ = nullptr;
 };
 
 constinit central_list central[frame_cache::classes];
 
-free_block* give_up_list(frame_cache::list& list) noexcept {
-    free_block* const chain = list.head;
-    list.head = nullptr;
-    list.freed = 0;
-    return chain;
-}
-
-/// Gives a thread's lists back when it ends. Frames freed by later destructors of the same thread pass the lists by (limit 0).
+/// Gives a thread's lists back when it ends. Frames freed by later destructors of the same thread pass the lists by.
 struct cache_cleaner {
     ~cache_cleaner() {
+        ended = true;
         for (std::size_t c = 0; c < frame_cache::classes; ++c) {
             frame_cache::list& list = this_frame_cache.lists[c];
-            list.limit = 0;
-            if (list.head != nullptr) central[c].put(c, give_up_list(list));
+            list.frees_left = 0;
+            if (list.head != nullptr) central[c].sort(c, list.head);
+            list.head = nullptr;
         }
-        ended = true;
     }
     void touch() noexcept { touched = true; }
     bool touched = false;
@@ -177,53 +193,47 @@ struct cache_cleaner {
 thread_local bool cache_cleaner::ended = false;
 thread_local cache_cleaner cleaner;
 
+/// The first use of a list by a thread: registers the clean-up.
+void open(frame_cache::list& list, std::size_t size_class) noexcept {
+    cleaner.touch();
+    list.frees_left = kept_of(size_class);
+}
+
 }  // namespace
 
 void* refill_frame_cache(std::size_t size_class) {
     frame_cache::list& list = this_frame_cache.lists[size_class];
-    std::uint32_t wanted = 1;
-    if (!cache_cleaner::ended) {
-        cleaner.touch();  // registers the destructor on the thread's first refill
-        list.limit = limit_of(size_class);
-        wanted = batch_of(size_class);
+    free_block* const blocks = central[size_class].take(size_class);
+    if (blocks == nullptr) throw std::bad_alloc();
+    if (cache_cleaner::ended) {
+        if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next);
+        return blocks;
     }
-    free_block* chain = nullptr;
-    const std::uint32_t taken = central[size_class].take(size_class, wanted, chain);
-    if (taken == 0) throw std::bad_alloc();
-    list.head = chain->next;
-    return chain;
+    if (list.frees_left <= 0) open(list, size_class);
+    list.head = blocks->next;
+    return blocks;
 }
 
 void spill_frame_cache(void* raw, std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
-    auto* const block = static_cast<free_block*>(raw);
-    if (list.limit == 0 && !cache_cleaner::ended) {
-        // A thread that frees before it ever allocated this class, a consumer of others' frames: open its list.
-        cleaner.touch();
-        list.limit = limit_of(size_class);
-        list.freed = 0;
+    auto* const block = ::new (raw) free_block{list.head};
+    if (cache_cleaner::ended) {
+        list.frees_left = 0;
+        block->next = nullptr;
+        return central[size_class].sort(size_class, block);
     }
-    block->next = list.head;
+    // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half: those blocks are warm.
     list.head = block;
-    if (list.limit == 0) {  // the thread has ended: keep nothing
-        central[size_class].put(size_class, give_up_list(list));
-        return;
-    }
-    // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half of the bound: those
-    // blocks are the warm ones.
-    const std::uint32_t keep = limit_of(size_class) / 2;
-    free_block* last = list.head;
-    std::uint32_t length = 1;
-    while (length < keep && last->next != nullptr) {
-        last = last->next;
-        ++length;
-    }
-    list.freed = length;
-    list.limit = limit_of(size_class);
+    open(list, size_class);
+    const std::int32_t keep = kept_of(size_class) / 2 + 1;
+    free_block* last = block;
+    for (std::int32_t i = 1; i < keep && last->next != nullptr; ++i) last = last->next;
     if (last->next == nullptr) return;
-    free_block* const chain = last->next;
+    free_block* const rest = last->next;
     last->next = nullptr;
-    central[size_class].put(size_class, chain);
+    std::size_t count = 0;
+    for (free_block* b = rest; b != nullptr; b = b->next) ++count;
+    central[size_class].put(size_class, rest, count);
 }
 
 void* allocate_large_frame(std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}); }
@@ -243,8 +253,9 @@ frame_pool& frame_pool::shared() noexcept {
 void frame_pool::trim() noexcept {
     for (std::size_t c = 0; c < detail::frame_cache::classes; ++c) {
         detail::frame_cache::list& list = detail::this_frame_cache.lists[c];
-        if (list.head != nullptr) detail::central[c].put(c, detail::give_up_list(list));
-        detail::central[c].release_spares();
+        if (list.head != nullptr) detail::central[c].sort(c, list.head);
+        list.head = nullptr;
+        detail::central[c].give_back(c);
     }
 }
 

@@ -27,6 +27,21 @@
 #define COFLUX_INLINE inline __attribute__((always_inline))
 #define COFLUX_NOINLINE __attribute__((noinline))
 #define COFLUX_COLD __attribute__((noinline, cold))
+// What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to coroutine_traits, and warns of
+// a mismatch with operator delete if operator new is a template; clang leaves the closure out.
+#if COFLUX_CLANG
+#    define COFLUX_COROUTINE_ARGUMENTS(Args, Given) template <typename... Given>
+#    define COFLUX_ARGUMENT(Args, Given) Given
+#else
+#    define COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+#    define COFLUX_ARGUMENT(Args, Given) std::remove_reference_t<Args>
+#endif
+// A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only.
+#if COFLUX_CLANG
+#    define COFLUX_ASIDE __attribute__((noinline, preserve_most))
+#else
+#    define COFLUX_ASIDE __attribute__((noinline))
+#endif
 
 namespace coflux::detail {
 

@@ -107,7 +107,7 @@ public:
         : base(p, std::ranges::size(handles), where), handles_(std::move(handles)) {}
 
     frame_control& operator[](std::size_t i) noexcept {
-        return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].frame_looked_at();
+        return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].used();
     }
 
     auto await_resume() {

@@ -19,13 +19,15 @@ namespace detail {
 template <typename T, typename... Args>
 class call_promise final : public typed_promise<T> {
 public:
-    COFLUX_INLINE explicit call_promise(std::remove_reference_t<Args>&... args) noexcept
-        : typed_promise<T>(find_environment(args...), nullptr) {}
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE explicit call_promise(COFLUX_ARGUMENT(Args, Given)&... args) noexcept
+        : typed_promise<T>(find_environment(args...)) {}
 
-    static void* operator new(std::size_t size, std::remove_reference_t<Args>&... args) {
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given)&... args) {
         return allocate_frame(size, frames_of(find_environment(args...)), ticket::none);
     }
-    static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
 
     COFLUX_INLINE call<T> get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_environment<Args...>();
@@ -43,7 +45,7 @@ public:
     public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<call_promise> h) const noexcept {
-            return h.promise().template body_ended<false>();
+            return h.promise().template body_ended<ending_kind::call>();
         }
         void await_resume() const noexcept {}
     };
@@ -101,7 +103,7 @@ public:
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         detail::promise_base& caller = *caller_;
         if (caller.suspends()) [[unlikely]] return caller.stop_here();
-        detail::promise_base::of(control_).move_to(caller.runs_on());
+        detail::promise_base::of(control_).runs_for(caller);
         // Nobody else knows the callee: a plain store.
         control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct, detail::memory_order_relaxed);
         return detail::transfer(control_.frame());

@@ -14,11 +14,9 @@
 
 namespace coflux::detail {
 
-/// A place in the list of a shared frame for a coroutine that awaits the handle; from the awaiting coroutine's environment.
-struct list_node : waiter {};
-[[nodiscard]] list_node* new_list_node(promise_base& p);
-void delete_list_node(promise_base& p, list_node* node) noexcept;
-std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child, list_node& node) noexcept;
+/// Suspends `p`, which awaits the handle of a shared frame: its place in the list comes from its environment's resource.
+/// Throws what the resource throws, before any effect.
+std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child);
 
 /// The exception being handled, thrown by a callback, becomes an error of `scope`.
 void record_callback_error(environment& scope) noexcept;
@@ -63,19 +61,22 @@ struct callback_node : waiter {
     F f_;
 };
 
-/// Calls `f` when the coroutine ends so, at once if it has. Only the handle's holder may call this.
+/// Calls `f` when the coroutine ends so, at once if it has; what it throws at once goes to the caller. Only the handle's holder may
+/// call this.
 template <ending When, typename T, typename F>
 void attach_callback(frame_control& c, F f) {
-    if (!c.done()) {
-        using node_type = callback_node<When, T, F>;
-        std::pmr::memory_resource* const memory = c.resource != nullptr ? c.resource : &frame_pool::shared();
-        auto* const node = ::new (memory->allocate(sizeof(node_type), alignof(node_type))) node_type(memory, std::move(f));
-        promise_base::share(c, 0);
-        if (promise_base::add_waiter(c, *node)) return;
-        f = std::move(node->f_);  // it ended while we allocated
-        node->destroy();
-    }
-    call_if_ended_so<When, T>(f, c);
+    if (c.done()) return call_if_ended_so<When, T>(f, c);
+    using node_type = callback_node<When, T, F>;
+    std::pmr::memory_resource* const memory = c.resource != nullptr ? c.resource : &frame_pool::shared();
+    auto* const node = ::new (memory->allocate(sizeof(node_type), alignof(node_type))) node_type(memory, std::move(f));
+    promise_base::share(c, 0);
+    if (promise_base::add_waiter(c, *node)) return;
+    // It ended while we allocated.
+    struct destroys {
+        node_type* node;
+        ~destroys() { node->destroy(); }
+    } const at_end{node};
+    call_if_ended_so<When, T>(node->f_, c);
 }
 
 }  // namespace coflux::detail

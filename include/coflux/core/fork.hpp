@@ -15,68 +15,58 @@
 namespace coflux {
 namespace detail {
 
-/// Awaits a fork or task and takes its result; owns the frame from the start of the await.
-template <typename T>
+template <typename Self, typename T>
+class owned_handle;
+
+/// Awaits a fork or task and takes its result out of the handle, which keeps the frame until then.
+template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:
-    COFLUX_INLINE owned_awaiter(promise_base& p, frame_control& child, std::source_location where) noexcept : p_(p), child_(&child) {
-        p.awaits_at(where);
-    }
-    ~owned_awaiter() {
-        if (child_ != nullptr) [[unlikely]] promise_base::drop(*child_);
-        if (node_ != nullptr) [[unlikely]] delete_list_node(p_, node_);
-    }
+    COFLUX_INLINE owned_awaiter(promise_base& p, Handle& handle, std::source_location where) noexcept : p_(p), handle_(handle) { p.awaits_at(where); }
     owned_awaiter(const owned_awaiter&) = delete;
     owned_awaiter& operator=(const owned_awaiter&) = delete;
 
-    [[nodiscard]] COFLUX_INLINE bool await_ready() {
-        const std::uintptr_t s = child_->state.load(memory_order_acquire);  // pairs with the end's fetch_or: the result
-        if ((s & frame_state::done) != 0) return child_->end != ending::stopped;
-        if ((s & frame_state::list) != 0) [[unlikely]] node_ = new_list_node(p_);
-        return false;
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        const frame_control& c = handle_.used();
+        return c.done() && c.end != ending::stopped;
     }
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
-        if (node_ != nullptr) [[unlikely]] return await_in_list(p_, *child_, *node_);
-        return p_.await_child(*child_);
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const {
+        frame_control& c = handle_.used();
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return await_in_list(p_, c);
+        return p_.await_child(c);
     }
-    COFLUX_INLINE T await_resume() {
+    COFLUX_INLINE T await_resume() const {
         this_thread.current = &p_;
-        frame_control& c = *std::exchange(child_, nullptr);
-        if (c.end != ending::value || (c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return consume_slow(c);
+        frame_control& c = handle_.release();
+        if (c.end != ending::value || (c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return consume<T>(c);
         const destroyed_frame frees(c);
         return take_value<T>(c);
     }
 
-private:
-    COFLUX_NOINLINE T consume_slow(frame_control& c) {
-        if (node_ != nullptr) delete_list_node(p_, std::exchange(node_, nullptr));
-        return consume<T>(c);
-    }
-
 protected:
     promise_base& p_;
-    frame_control* child_;
-    list_node* node_ = nullptr;
+    Handle& handle_;
 };
 
 /// The same as an outcome: error and stop are values.
-template <typename T>
-class [[nodiscard]] owned_outcome_awaiter : public owned_awaiter<T> {
+template <typename Handle, typename T>
+class [[nodiscard]] owned_outcome_awaiter : public owned_awaiter<Handle, T> {
 public:
-    using owned_awaiter<T>::owned_awaiter;
+    using owned_awaiter<Handle, T>::owned_awaiter;
 
-    [[nodiscard]] bool await_ready() {
-        if (this->child_->done()) return true;
+    [[nodiscard]] bool await_ready() const noexcept {
+        if (this->handle_.used().done()) return true;
         this->p_.control().word.set(frame_flags::takes_stop);
-        return owned_awaiter<T>::await_ready();
+        return false;
     }
-    outcome<T> await_resume() {
+    outcome<T> await_resume() const {
         this_thread.current = &this->p_;
         this->p_.control().word.clear(frame_flags::takes_stop);
-        if (this->node_ != nullptr) delete_list_node(this->p_, std::exchange(this->node_, nullptr));
-        return consume_outcome<T>(*std::exchange(this->child_, nullptr));
+        return consume_outcome<T>(this->handle_.release());
     }
 };
+
+[[noreturn]] COFLUX_COLD void fail_empty() noexcept;
 
 /// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
 template <typename Self, typename T>
@@ -92,7 +82,7 @@ public:
     /// True while the handle names a coroutine: until it was awaited, moved from or attached.
     [[nodiscard]] bool valid() const noexcept { return control_ != nullptr; }
     /// True once the coroutine has ended; its result is still to be taken.
-    [[nodiscard]] bool done() const noexcept { return used().done(); }
+    [[nodiscard]] bool done() const noexcept { return checked().done(); }
     /// Requests a stop of the coroutine and everything below it. Threads: any that has the handle. Costs: O(1).
     void request_stop() const noexcept { promise_if_running([](promise_base& p) { p.request_stop(); }); }
 
@@ -101,7 +91,7 @@ public:
     [[nodiscard]] fork_view<T> view() const
         requires(std::is_void_v<T> || std::is_reference_v<T> || std::is_copy_constructible_v<T>)
     {
-        promise_base::share(used(), 1);
+        promise_base::share(checked(), 1);
         return fork_view<T>(*control_);
     }
 
@@ -123,41 +113,39 @@ public:
     template <typename F>
     Self&& on_stopped(F f) && { return std::move(call_back<ending::stopped>(std::move(f))); }
 
-    COFLUX_INLINE owned_awaiter<T> await_in(promise_base& p, std::source_location where) && noexcept {
-        return owned_awaiter<T>(p, release(), where);
+    COFLUX_INLINE owned_awaiter<owned_handle, T> await_in(promise_base& p, std::source_location where) && noexcept {
+        if (control_ == nullptr) [[unlikely]] fail_empty();
+        return owned_awaiter<owned_handle, T>(p, *this, where);
     }
-    owned_outcome_awaiter<T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
-        return owned_outcome_awaiter<T>(p, release(), where);
+    owned_outcome_awaiter<owned_handle, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
+        if (control_ == nullptr) fail_empty();
+        return owned_outcome_awaiter<owned_handle, T>(p, *this, where);
     }
     /// For combinators: gives the frame up to the caller.
-    [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept {
-        COFLUX_VERIFY(control_ != nullptr, "a handle was used after it was awaited, moved from or attached");
-        return *std::exchange(control_, nullptr);
+    [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *std::exchange(control_, nullptr); }
+    /// For combinators and awaiters: the frame, which the handle keeps.
+    [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *control_; }
+    /// The same where the user may be wrong.
+    [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
+        if (control_ == nullptr) [[unlikely]] fail_empty();
+        return *control_;
     }
-
-    /// For combinators: the frame, which the handle keeps.
-    [[nodiscard]] frame_control& frame_looked_at() const noexcept { return used(); }
 
 protected:
     COFLUX_INLINE explicit owned_handle(frame_control& c) noexcept : control_(&c) {}
     ~owned_handle() = default;
-
-    [[nodiscard]] frame_control& used() const noexcept {
-        COFLUX_VERIFY(control_ != nullptr, "a handle was used after it was awaited, moved from or attached");
-        return *control_;
-    }
 
     frame_control* control_;
 
 private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
-        frame_control& c = used();
+        frame_control& c = checked();
         if (!c.done()) f(promise_base::of(c));
     }
     template <ending When, typename F>
     Self& call_back(F f) {
-        attach_callback<When, T>(used(), std::move(f));
+        attach_callback<When, T>(checked(), std::move(f));
         return static_cast<Self&>(*this);
     }
 };
@@ -190,7 +178,10 @@ public:
     }
 
     /// Leaves the fork to its scope on purpose.
-    void attach() && noexcept { detail::promise_base::drop(this->release()); }
+    void attach() && noexcept {
+        detail::promise_base::drop(this->checked());
+        (void)this->release();
+    }
 
 private:
     template <typename, typename, typename, typename...>

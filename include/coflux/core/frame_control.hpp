@@ -26,6 +26,8 @@ enum class ticket : std::uint16_t {
 };
 
 namespace frame_flags {
+inline constexpr std::uint16_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
+inline constexpr std::uint16_t moved = 1 << 4;          ///< a call that went to another executor than its caller's
 inline constexpr std::uint16_t scope_open = 1 << 2;     ///< it asked for its context: it may have children (environment.hpp)
 inline constexpr std::uint16_t inline_start = 1 << 8;   ///< runs inside the call that creates it and has not suspended yet
 inline constexpr std::uint16_t takes_stop = 2 << 8;     ///< its current await wants a child's stop as an outcome
@@ -47,9 +49,9 @@ public:
     [[nodiscard]] COFLUX_INLINE bool has(std::uint16_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint16_t flags) noexcept { bits_ = static_cast<std::uint16_t>(bits_ | flags); }
     COFLUX_INLINE void clear(std::uint16_t flags) noexcept { bits_ = static_cast<std::uint16_t>(bits_ & ~flags); }
-    /// True if the ticket is this and the flags are these and no others.
+    /// True if the ticket is this and the flags are these and no others, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint16_t flags) const noexcept {
-        return bits_ == (static_cast<std::uint16_t>(t) | flags);
+        return (bits_ & static_cast<std::uint16_t>(~frame_flags::from_resource)) == (static_cast<std::uint16_t>(t) | flags);
     }
 
 private:
@@ -83,7 +85,7 @@ struct alignas(16) frame_control {
     std::uint32_t references_;            // set with `list`, not before; see references()
 
     COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint16_t flags) noexcept
-        : resource(memory), word(counted, flags) {}
+        : resource(memory), word(counted, static_cast<std::uint16_t>(flags | (memory != nullptr ? frame_flags::from_resource : 0))) {}
 
     /// With `list` only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }

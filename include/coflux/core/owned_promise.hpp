@@ -13,10 +13,6 @@
 
 namespace coflux::detail {
 
-/// First and last suspension of a fork or task. `Inline` says what the type knows: an executor that starts inline, one that
-/// does not, or, for inherit_executor, that only the environment knows.
-enum class start_kind { inline_start, queued, inherited };
-
 template <typename E>
 inline constexpr start_kind start_kind_of = std::is_same_v<E, inherit_executor>                        ? start_kind::inherited
                                             : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
@@ -81,7 +77,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return h.promise().template body_ended<kind != start_kind::queued>();
+            return h.promise().template body_ended<kind == start_kind::queued ? ending_kind::queued : ending_kind::may_be_inline>();
         }
         void await_resume() const noexcept {}
     };
@@ -102,7 +98,7 @@ protected:
                 this->starts_inline();
             }
         }
-        this->count_in(c);
+        this->template count_in<kind>(c);
     }
 };
 
@@ -110,16 +106,18 @@ protected:
 template <typename Handle, typename T, typename E, typename... Args>
 class owned_promise final : public owned_promise_base<T, E> {
 public:
-    COFLUX_INLINE explicit owned_promise(std::remove_reference_t<Args>&... args) noexcept
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE explicit owned_promise(COFLUX_ARGUMENT(Args, Given)&... args) noexcept
         : owned_promise_base<T, E>(find_environment(args...)) {}
 
-    static void* operator new(std::size_t size, std::remove_reference_t<Args>&... args) {
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given)&... args) {
         environment& env = find_environment(args...);
         constexpr std::uint16_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
         if (this_thread.current == &env) [[likely]] return allocate_frame(size, frames_of(env), ticket::plain, flags);
         return allocate_shared_frame(size, env, flags);
     }
-    static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();

@@ -16,6 +16,11 @@
 
 namespace coflux::detail {
 
+/// What the type of a coroutine says about its start: in the call that makes it, through a queue, or as the environment has it.
+enum class start_kind { inline_start, queued, inherited };
+/// What it says about its end.
+enum class ending_kind { call, queued, may_be_inline };
+
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame, because
 /// results are stored without over-alignment (result.hpp).
 class promise_base : public environment {
@@ -30,7 +35,13 @@ public:
     [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
     [[nodiscard]] environment* parent() const noexcept { return parent_; }
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
-    void move_to(const executor_entry* e) noexcept { executor_ = e; }
+    /// A call takes its caller's executor.
+    COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.executor_; }
+    /// The coroutine goes to another executor.
+    void move_to(const executor_entry* e) noexcept {
+        executor_ = e;
+        control().word.set(frame_flags::moved);
+    }
 
     void unhandled_exception() noexcept {
         frame_control& c = control();
@@ -89,14 +100,13 @@ public:
     // --- the end ------------------------------------------------------------------------------------------------------
 
     /// The body ended and control().end says how: waits for the children, then tells whoever waits. Returns who goes on.
-    template <bool MayStartInline>
+    template <ending_kind Kind>
     COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
         frame_control& c = control();
         const frame_word word = c.word;
-        if constexpr (MayStartInline) {
+        if constexpr (Kind == ending_kind::may_be_inline) {
             if (word.is_exactly(ticket::plain, frame_flags::inline_start) && c.end == ending::value) {
-                // Nobody has the handle yet, and the creator waits on this very thread: no atomic operation is needed.
-                --parent_->children_;
+                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to tell.
                 c.state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: the handle's way out publishes it
                 return std::noop_coroutine();
             }
@@ -106,27 +116,33 @@ public:
             ((children_ | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 || failures_ != nullptr)) [[unlikely]] {
             return join_children();
         }
-        if constexpr (MayStartInline) {
-            if (word.has(frame_flags::inline_start)) return ended_inline();
-        }
-        const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
-        if ((s & frame_state::tags) == frame_state::direct && c.end != ending::stopped) [[likely]] {
-            promise_base& w = *reinterpret_cast<promise_base*>(s ^ frame_state::direct);
-            if (word.counted() != ticket::none) {
-                if (word.counted() != ticket::plain || parent_ != &w) [[unlikely]] return tell_waiters();
-                --parent_->children_;  // its owner is suspended in the await of this very child
-            }
-            if (executor_ == w.executor_) [[likely]] return transfer(w.handle());
+        if constexpr (Kind == ending_kind::call) {
+            // It is awaited, or it would not have begun; what the caller wrote is this thread's own.
+            promise_base& w = *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
+            if (!word.has(frame_flags::moved)) [[likely]] return transfer(w.handle());
             return transfer(resume_from(w, executor_));
-        }
-        if ((s & frame_state::tags) == 0 && s != 0 && word.counted() == ticket::plain && c.end == ending::value) {
-            waiter& w = *reinterpret_cast<waiter*>(s);
-            if (w.coroutine == parent_) {
-                --parent_->children_;  // as above: suspended in a wait for this very child
-                return transfer(w.ended(w, c, executor_));
+        } else {
+            if constexpr (Kind == ending_kind::may_be_inline) {
+                if (word.has(frame_flags::inline_start)) return ended_inline();
             }
+            const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
+            if (word.counted() == ticket::plain) [[likely]] {
+                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct)) [[likely]] {
+                    promise_base& w = static_cast<promise_base&>(*parent_);
+                    --w.children_;  // it is suspended in the await of this very child
+                    if (executor_ == w.executor_) [[likely]] return transfer(w.handle());
+                    return transfer(resume_from(w, executor_));
+                }
+                if ((s & frame_state::tags) == 0 && s != 0 && c.end == ending::value) {
+                    waiter& w = *reinterpret_cast<waiter*>(s);
+                    if (w.coroutine == parent_) {
+                        --parent_->children_;  // as above: suspended in a wait for this very child
+                        return transfer(w.ended(w, c, executor_));
+                    }
+                }
+            }
+            return tell_waiters();
         }
-        return tell_waiters();
     }
 
     /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`. Like
@@ -157,9 +173,19 @@ public:
 
 protected:
     COFLUX_INLINE promise_base(environment& parent, const executor_entry* e) noexcept : environment(parent, e) {}
+    COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Counts the new coroutine with its parent's children.
+    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted when it suspends:
+    /// until then the parent cannot end.
+    template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
+        if constexpr (Kind == start_kind::inline_start) {
+            if (this_thread.current != parent_) [[unlikely]] count_in_shared(c);
+            return;
+        }
+        if constexpr (Kind == start_kind::inherited) {
+            if (executor_ == nullptr && this_thread.current == parent_) return;
+        }
         if (this_thread.current == parent_) [[likely]] {  // ticket::plain, asked without a load of what was just stored
             if (++parent_->children_ == scope_fold) [[unlikely]] fold_children();
         } else {
@@ -180,12 +206,13 @@ private:
     friend struct environment_access;
 
     bool suspends_slowly() noexcept;
+    void leaves_inline() noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;
     std::coroutine_handle<> tell_waiters() noexcept;
     std::coroutine_handle<> ended_inline() noexcept;
-    void fold_children() noexcept;
-    void count_in_shared(frame_control& c) noexcept;
+    COFLUX_ASIDE void fold_children() noexcept;
+    COFLUX_ASIDE void count_in_shared(frame_control& c) noexcept;
     static void free_ended(frame_control& c) noexcept;
 };
 

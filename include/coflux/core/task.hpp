@@ -47,7 +47,7 @@ public:
 
     /// Blocks until the task has ended, then gives its value once.
     T get() && {
-        detail::frame_control& c = this->used();
+        detail::frame_control& c = this->checked();
         detail::block_until_done(c);
         if (c.end == detail::ending::stopped) throw_stopped();
         return detail::consume<T>(this->release());
@@ -56,7 +56,7 @@ public:
 
     /// Blocks until the task has ended; throws its error, and lets the value be. A stopped task is no error.
     void join() {
-        detail::frame_control& c = this->used();
+        detail::frame_control& c = this->checked();
         detail::block_until_done(c);
         if (c.end == detail::ending::error) detail::consume_error(this->release());
     }

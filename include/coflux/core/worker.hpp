@@ -27,10 +27,8 @@ public:
 
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        if (turns_ == 0 && others_wait()) [[unlikely]] return false;
-        if (!forks_.pop_if(h.address())) return false;
-        --turns_;
-        return true;
+        if (--turns_ < 0 && others_wait()) [[unlikely]] return false;
+        return forks_.pop_if(h.address());
     }
 
     /// Queues a coroutine that is ready again, first in, first out.
@@ -41,7 +39,7 @@ public:
 
     /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
-        if (turns_ == 0 || forks_.size() != 0) [[unlikely]] return std::noop_coroutine();
+        if (turns_ <= 0 || forks_.size() != 0) [[unlikely]] return std::noop_coroutine();
         void* const next = ready_.take();
         if (next == nullptr) [[unlikely]] return std::noop_coroutine();
         --turns_;
@@ -63,7 +61,7 @@ protected:
 
     const void* executor_;
     const atomic<std::uint32_t>* idle_;
-    std::uint32_t turns_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
+    std::int32_t turns_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
     work_stealing_deque forks_;
     ready_ring ready_;
 };

@@ -19,8 +19,9 @@ struct frame_pool_stats {
 /// The process-wide resource that environments use unless they are given another.
 ///
 /// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any thread, and goes
-/// to that thread's list. A list that grows beyond its bound gives half back to the shared slabs, a slab that is empty goes back to
-/// the global heap, and a thread's lists are given back when it ends. Larger or stricter aligned blocks go to the global heap.
+/// to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads; what the reserve of 64 MiB does
+/// not hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the slabs when it ends. Larger or
+/// stricter aligned blocks go to the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.
@@ -53,7 +54,7 @@ struct free_block {
     free_block* next;
 };
 
-/// One thread's free lists. Trivial, so that access needs no guard; `limit` is 0 until the thread registered its clean-up.
+/// One thread's free lists. Trivial, so that access needs no guard; `frees_left` is 0 until the thread registered its clean-up.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 64;
@@ -62,15 +63,14 @@ struct frame_cache {
 
     struct list {
         free_block* head;
-        std::uint32_t freed;  ///< frees since the list's length was last looked at
-        std::uint32_t limit;  ///< when to look again
+        std::int32_t frees_left;  ///< until the list's length is looked at again
     };
     list lists[classes];
 };
 
 inline constinit thread_local frame_cache this_frame_cache{};
 
-COFLUX_NOINLINE void* refill_frame_cache(std::size_t size_class);
+COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class);
 COFLUX_NOINLINE void spill_frame_cache(void* block, std::size_t size_class) noexcept;
 
 /// Class of a block, or `classes` and more when the pool does not serve it from its lists.
@@ -82,8 +82,8 @@ COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t a
     return (bytes - 1) / frame_cache::granule;
 }
 
-void* allocate_large_frame(std::size_t bytes, std::size_t alignment);
-void deallocate_large_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
+COFLUX_ASIDE void* allocate_large_frame(std::size_t bytes, std::size_t alignment);
+COFLUX_NOINLINE void deallocate_large_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
 
 /// The pool's allocate, inline: what operator new of a coroutine calls when its environment names no other resource.
 COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
@@ -100,11 +100,10 @@ COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t a
     const std::size_t c = frame_class(bytes, alignment);
     if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] return deallocate_large_frame(raw, bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
-    if (list.freed >= list.limit) [[unlikely]] return spill_frame_cache(raw, c);
+    if (--list.frees_left < 0) [[unlikely]] return spill_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
     block->next = list.head;
     list.head = block;
-    ++list.freed;
 }
 
 }  // namespace detail

@@ -32,9 +32,10 @@ if sys.argv[1] == "describe":
     if behaviour.get("describe") == "crash":
         sys.exit("no library")
     lacking = behaviour.get("lacking", {{}})
+    able = {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking else {{"supported": True}}
+            for w in catalog.all_workloads()}}
     print(json.dumps({{"runtime": name, "version": "1.2", "compiler": "fake 1", "flags": "-O3", "allocator": "malloc",
-                      "workloads": {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking else {{"supported": True}}
-                                    for w in catalog.all_workloads()}}}}))
+                      "workloads": able}}))
     sys.exit(0)
 workload = catalog.all_workloads()[options["--workload"]]
 params, threads = json.loads(options["--params"]), int(options["--threads"])
@@ -110,7 +111,8 @@ class LabTest(unittest.TestCase):
                                                                 behaviour=behaviour, calls=str(self.calls_file)))
 
     def fake_probe(self, *values: float) -> None:
-        self._install("bin/lab_probe", PROBE.format(python=sys.executable, values=values, used=str(self.root / "probed")))
+        self._install("bin/lab_probe", PROBE.format(python=sys.executable, values=values,
+                                                    used=str(self.root / "probed")))
 
     def lab(self, *arguments: str) -> Called:
         """The command line in this process."""

@@ -11,8 +11,8 @@ class Arguments(LabTest):
             self.assertEqual(self.calls(), [])
 
     def test_a_refusal_lists_what_is_allowed(self) -> None:
-        for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "go"), ("--size", "huge"), ("--frobnicate",),
-                          ("stray",), ("--workload",)):
+        for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "go"), ("--size", "huge"),
+                          ("--frobnicate",), ("stray",), ("--workload",)):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: call_overhead, fib, fork_noop")
             self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, tokio, tokio_ct")
@@ -26,7 +26,8 @@ class Arguments(LabTest):
             self.assert_refused(f"--threads={text}", says="a whole number of at least 1")
 
     def test_a_workload_without_cases_in_the_suite_is_refused(self) -> None:
-        self.assert_refused("--suite", "seed", "--workload", "fib", "pipeline", says="the suite seed has no case of fib")
+        self.assert_refused("--suite", "seed", "--workload", "fib", "pipeline",
+                            says="the suite seed has no case of fib")
 
     def test_resume_needs_a_run_and_takes_no_other_choice(self) -> None:
         self.assert_refused("--resume", str(self.root), says="holds no run")
@@ -69,12 +70,14 @@ class Arguments(LabTest):
     def test_list_names_every_case_and_what_is_built(self) -> None:
         self.fake("coflux")
         text = self.lab("--list").stdout
-        for expected in ("resource=frame_pool, count=10000000", "n=39", "An item is one whole chain", "coflux    built"):
+        for expected in ("resource=frame_pool, count=10000000", "n=39", "An item is one whole chain",
+                         "coflux    built"):
             self.assertIn(expected, text)
 
     def test_options_choose_and_may_be_repeated(self) -> None:
         for name in ("coflux", "asio", "tbb"):
             self.fake(name)
-        self.measure("--workload", "fib", "--workload", "skynet", "--runtime", "tbb", "coflux", "--reps", "1", "--threads", "1")
+        self.measure("--workload", "fib", "--workload", "skynet", "--runtime", "tbb", "coflux",
+                     "--reps", "1", "--threads", "1")
         self.assertEqual([(row["workload"], row["runtime"], row["n"], row["threads"]) for row in self.rows()],
                          [(workload, runtime, 1, 1) for workload in ("fib", "skynet") for runtime in ("coflux", "tbb")])

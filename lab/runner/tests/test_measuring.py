@@ -155,9 +155,10 @@ class Judging(LabTest):
 
     def test_anything_less_is_not(self) -> None:
         right = {"answer": '"1"', "wall_ns": "5", "cpu_ns": "0", "peak_rss_bytes": "4096", "items_done": "3"}
-        for name, value, status in (("answer", "1.0", "wrong"), ("answer", "null", "wrong"), ("items_done", "2", "wrong"),
-                                    ("wall_ns", "0", "failed"), ("wall_ns", "true", "failed"), ("wall_ns", "1.5", "failed"),
-                                    ("cpu_ns", "-1", "failed"), ("peak_rss_bytes", '"4096"', "failed")):
+        cases = (("answer", "1.0", "wrong"), ("answer", "null", "wrong"), ("items_done", "2", "wrong"),
+                 ("wall_ns", "0", "failed"), ("wall_ns", "true", "failed"), ("wall_ns", "1.5", "failed"),
+                 ("cpu_ns", "-1", "failed"), ("peak_rss_bytes", '"4096"', "failed"))
+        for name, value, status in cases:
             fields = ",".join(f'"{key}":{each}' for key, each in (right | {name: value}).items())
             judged = self.judge(f"{{{fields}}}")
             self.assertIsInstance(judged, execute.NoNumber, (name, value))

@@ -96,7 +96,8 @@ class Resuming(LabTest):
         # The fake sends SIGTERM to the runner and would then wait for ever.
         self.fake("coflux", run="interrupt", after=1)
         command = [sys.executable, "-B", "-m", "runner", "--size", "smoke", "--out", str(self.out), *PAIR]
-        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(LAB)}, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(LAB)}, capture_output=True, text=True,
+                              check=False)
         self.assertEqual(done.returncode, INTERRUPTED, done.stderr)
         self.assertIn("--resume", done.stderr)
         state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))

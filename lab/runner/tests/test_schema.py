@@ -24,7 +24,8 @@ class Schema(LabTest):
         self.measure("--workload", "fib", "call_overhead", "--reps", "2")
         results = self.results()
         VALIDATOR.validate(results)
-        self.assertEqual({row["status"] for row in results["rows"]}, {"ok", "wrong", "failed", "unsupported", "unavailable"})
+        self.assertEqual({row["status"] for row in results["rows"]},
+                         {"ok", "wrong", "failed", "unsupported", "unavailable"})
         self.assertEqual(len(results["rows"]), 2 * 7)
 
     def test_a_single_repetition_is_valid(self) -> None:
@@ -60,7 +61,8 @@ class Refusals(unittest.TestCase):
             self.assertFalse(VALIDATOR.is_valid(broken), fields)
 
     def test_an_ok_row_is_verified_and_has_its_figure(self) -> None:
-        for fields in ({"median": None}, {"verified": False}, {"samples": []}, {"n": 0}, {"unit": "ms"}, {"status": "fine"}):
+        for fields in ({"median": None}, {"verified": False}, {"samples": []}, {"n": 0}, {"unit": "ms"},
+                       {"status": "fine"}):
             broken = copy.deepcopy(self.good)
             broken["rows"][0].update(fields)
             self.assertFalse(VALIDATOR.is_valid(broken), fields)

@@ -9,8 +9,8 @@ SCRIPT = ROOT / "scripts" / "lab"
 
 class Script(LabTest):
     def script(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([str(SCRIPT), *arguments], env=os.environ | {BUILD_VARIABLE: str(self.build)}, cwd=self.root,
-                              capture_output=True, text=True, check=False)
+        return subprocess.run([str(SCRIPT), *arguments], env=os.environ | {BUILD_VARIABLE: str(self.build)},
+                              cwd=self.root, capture_output=True, text=True, check=False)
 
     def assert_built_nothing(self) -> None:
         self.assertFalse(self.build.exists())

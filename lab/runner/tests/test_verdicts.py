@@ -88,7 +88,8 @@ class Comparisons(unittest.TestCase):
         self.assertEqual(comparison.compare(old, old).warnings, [])
 
     def test_the_table_shows_the_interval_of_the_ratio(self) -> None:
-        text = comparison.as_text(comparison.compare(results_of(near("coflux", 10.0)), results_of(near("coflux", 20.0))))
+        compared = comparison.compare(results_of(near("coflux", 10.0)), results_of(near("coflux", 20.0)))
+        text = comparison.as_text(compared)
         self.assertIn("1.96 to 2.04", text)
 
 
@@ -110,7 +111,8 @@ class Reports(LabTest):
     def test_html_is_self_contained_and_escapes_reasons(self) -> None:
         reason = "<script>alert(1)</script>"
         rows = [near("coflux", 10.0), near("bare", 5.0), near("asio", 8.0),
-                result_row("tbb", [], status="unsupported", reason=reason), result_row("std", [], status="wrong", reason=reason)]
+                result_row("tbb", [], status="unsupported", reason=reason),
+                result_row("std", [], status="wrong", reason=reason)]
         self.out.mkdir()
         report.write(results_of(*rows), None, self.out)
         text = (self.out / "report.html").read_text(encoding="utf-8")
@@ -125,8 +127,8 @@ class Reports(LabTest):
 
     def test_a_report_without_any_figure_is_written_too(self) -> None:
         self.out.mkdir()
-        report.write(results_of(result_row("coflux", []), result_row("tbb", [], status="unavailable", reason="install it")),
-                     None, self.out)
+        rows = [result_row("coflux", []), result_row("tbb", [], status="unavailable", reason="install it")]
+        report.write(results_of(*rows), None, self.out)
         text = (self.out / "report.md").read_text(encoding="utf-8")
         self.assertIn("| tbb | unavailable | install it | all |", text)
 
@@ -138,7 +140,9 @@ class Reports(LabTest):
     def test_a_partly_missing_workload_is_listed_by_its_cases(self) -> None:
         self.out.mkdir()
         missing = {"status": "unsupported", "reason": "no resource", "workload": "fork_noop", "threads": 1}
-        rows = [result_row("asio", [], params={"resource": name, "count": 1000}, **missing) for name in ("pool", "monotonic")]
+        rows = [result_row("asio", [], params={"resource": name, "count": 1000}, **missing)
+                for name in ("pool", "monotonic")]
         rows += [near("asio", 5.0, workload="fork_noop", threads=1, params={"resource": "frame_pool", "count": 1000})]
         report.write(results_of(*rows), None, self.out)
-        self.assertIn("| fork_noop pool 1k, fork_noop monotonic 1k |", (self.out / "report.md").read_text(encoding="utf-8"))
+        text = (self.out / "report.md").read_text(encoding="utf-8")
+        self.assertIn("| fork_noop pool 1k, fork_noop monotonic 1k |", text)

@@ -1,0 +1,107 @@
+// Executors as a user would write them.
+#pragma once
+
+#include <condition_variable>
+#include <coroutine>
+#include <cstddef>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <coflux/core/executor.hpp>
+
+namespace coflux_test {
+
+/// Resumes only when the test says so, on the test's thread.
+class manual_executor {
+public:
+    manual_executor() = default;
+    manual_executor(const manual_executor&) = delete;
+    manual_executor& operator=(const manual_executor&) = delete;
+
+    void execute(std::coroutine_handle<> h) noexcept {
+        const std::lock_guard<std::mutex> guard(lock_);
+        queue_.push_back(h);
+        ++executed_;
+    }
+    /// Resumes the oldest; false if there is none.
+    bool run_one() {
+        std::coroutine_handle<> next;
+        {
+            const std::lock_guard<std::mutex> guard(lock_);
+            if (queue_.empty()) return false;
+            next = queue_.front();
+            queue_.pop_front();
+        }
+        next.resume();
+        return true;
+    }
+    /// Resumes until nothing is queued; returns how many it resumed.
+    std::size_t run_all() {
+        std::size_t resumed = 0;
+        while (run_one()) ++resumed;
+        return resumed;
+    }
+    [[nodiscard]] std::size_t pending() const {
+        const std::lock_guard<std::mutex> guard(lock_);
+        return queue_.size();
+    }
+    /// How often execute() was called.
+    [[nodiscard]] std::size_t executed() const {
+        const std::lock_guard<std::mutex> guard(lock_);
+        return executed_;
+    }
+
+private:
+    mutable std::mutex lock_;
+    std::deque<std::coroutine_handle<>> queue_;
+    std::size_t executed_ = 0;
+};
+static_assert(coflux::executor<manual_executor>);
+
+/// One std::thread with a queue; the destructor runs what is queued.
+class thread_executor {
+public:
+    thread_executor() : thread_([this] { serve(); }) {}
+    thread_executor(const thread_executor&) = delete;
+    thread_executor& operator=(const thread_executor&) = delete;
+    ~thread_executor() {
+        {
+            const std::lock_guard<std::mutex> guard(lock_);
+            ends_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+
+    void execute(std::coroutine_handle<> h) noexcept {
+        // Notified under the lock: the last coroutine may let the owner destroy this object.
+        const std::lock_guard<std::mutex> guard(lock_);
+        queue_.push_back(h);
+        changed_.notify_one();
+    }
+    [[nodiscard]] std::thread::id id() const noexcept { return thread_.get_id(); }
+
+private:
+    void serve() {
+        std::unique_lock<std::mutex> guard(lock_);
+        for (;;) {
+            changed_.wait(guard, [this] { return ends_ || !queue_.empty(); });
+            if (queue_.empty()) return;
+            const std::coroutine_handle<> next = queue_.front();
+            queue_.pop_front();
+            guard.unlock();
+            next.resume();
+            guard.lock();
+        }
+    }
+
+    std::mutex lock_;
+    std::condition_variable changed_;
+    std::deque<std::coroutine_handle<>> queue_;
+    bool ends_ = false;
+    std::thread thread_;  // last: it uses the others
+};
+static_assert(coflux::executor<thread_executor>);
+
+}  // namespace coflux_test

@@ -1,0 +1,169 @@
+#include <coflux/base/work_stealing_deque.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <support/iterations.hpp>
+
+namespace {
+
+using coflux::detail::work_stealing_deque;
+
+/// An element of the deque that knows how often somebody got it.
+struct item {
+    std::atomic<std::uint32_t> taken{0};
+    void take() { taken.fetch_add(1, std::memory_order_relaxed); }
+};
+
+/// Steals from the deque on a thread of its own until finish().
+class thief {
+public:
+    explicit thief(work_stealing_deque& deque) : thread_([this, &deque] {
+            while (!done_.load(std::memory_order_acquire)) {
+                if (void* const got = deque.steal()) {
+                    static_cast<item*>(got)->take();
+                    ++stolen_;
+                } else {
+                    std::this_thread::yield();
+                }
+            }
+        }) {}
+    /// Number of elements it got.
+    std::size_t finish() {
+        done_.store(true, std::memory_order_release);
+        thread_.join();
+        return stolen_;
+    }
+
+private:
+    std::atomic<bool> done_{false};
+    std::size_t stolen_ = 0;
+    std::thread thread_;
+};
+
+void expect_each_taken_once(const std::vector<item>& items) {
+    const auto wrong = std::count_if(items.begin(), items.end(), [](const item& i) { return i.taken.load() != 1; });
+    EXPECT_EQ(wrong, 0) << "of " << items.size() << " elements were lost or taken twice";
+}
+
+/// The owner pushes all of `items` in bursts and takes some back in between, in a mix that `seed` determines.
+void race_against_thieves(std::size_t thieves, std::size_t count, std::uint32_t seed) {
+    std::vector<item> items(count);
+    work_stealing_deque deque(2);  // grows while it is robbed
+    std::vector<std::unique_ptr<thief>> all;
+    for (std::size_t i = 0; i < thieves; ++i) all.push_back(std::make_unique<thief>(deque));
+    std::mt19937 random(seed);
+    std::size_t taken = 0;
+    for (std::size_t next = 0; next < count;) {
+        const std::uint32_t bits = random();
+        const std::size_t first = next;
+        for (std::size_t burst = 1 + bits % 7; burst != 0 && next < count; --burst) deque.push(&items[next++]);
+        switch (bits >> 16 & 3) {
+        case 0: break;
+        case 1:  // what an await of forks does: the youngest first, each by name
+            for (std::size_t i = next; i-- > first;) {
+                if (!deque.pop_if(&items[i])) break;
+                items[i].take();
+                ++taken;
+            }
+            break;
+        default:
+            for (std::size_t pops = bits >> 20 & 7; pops != 0; --pops) {
+                if (void* const got = deque.pop()) {
+                    static_cast<item*>(got)->take();
+                    ++taken;
+                }
+            }
+            break;
+        }
+    }
+    while (void* const got = deque.pop()) {
+        static_cast<item*>(got)->take();
+        ++taken;
+    }
+    std::size_t stolen = 0;
+    for (const auto& t : all) stolen += t->finish();
+    EXPECT_EQ(taken + stolen, count);
+    expect_each_taken_once(items);
+}
+
+TEST(work_stealing_deque_race, gives_every_element_once_with_one_thief) {
+    race_against_thieves(1, coflux_test::repetitions(4'000'000), 1);
+}
+
+TEST(work_stealing_deque_race, gives_every_element_once_with_two_thieves) {
+    race_against_thieves(2, coflux_test::repetitions(4'000'000), 2);
+}
+
+TEST(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
+    std::vector<item> items(coflux_test::repetitions(4'000'000));
+    work_stealing_deque deque(2);
+    thief other(deque);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        deque.push(&items[i]);
+        if (i % 2 == 0 ? deque.pop_if(&items[i]) : deque.pop() != nullptr) {
+            items[i].take();
+            ++taken;
+        }
+    }
+    // A thief may still hold the element that the last pop lost.
+    const std::size_t stolen = other.finish();
+    EXPECT_EQ(taken + stolen, items.size());
+    expect_each_taken_once(items);
+    EXPECT_EQ(deque.size(), 0U);
+}
+
+TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_thief) {
+    std::vector<item> items(coflux_test::repetitions(2'000'000) * 2);
+    work_stealing_deque deque(4);
+    thief other(deque);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < items.size(); i += 2) {
+        deque.push(&items[i]);
+        deque.push(&items[i + 1]);
+        while (void* const got = deque.pop()) {
+            static_cast<item*>(got)->take();
+            ++taken;
+        }
+    }
+    EXPECT_EQ(taken + other.finish(), items.size());
+    expect_each_taken_once(items);
+}
+
+TEST(work_stealing_deque_race, shows_thieves_what_was_written_before_the_push) {
+    struct message {
+        std::size_t value = 0;  // plain: only the deque orders its write before its read
+    };
+    std::vector<message> messages(coflux_test::repetitions(1'000'000));
+    work_stealing_deque deque(2);
+    std::atomic<std::size_t> received{0};
+    std::atomic<std::size_t> wrong{0};
+    std::thread reader([&] {
+        while (received.load(std::memory_order_relaxed) < messages.size()) {
+            auto* const got = static_cast<message*>(deque.steal());
+            if (got == nullptr) {
+                std::this_thread::yield();
+                continue;
+            }
+            if (got->value != static_cast<std::size_t>(got - messages.data()) + 1) wrong.fetch_add(1);
+            received.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        messages[i].value = i + 1;
+        deque.push(&messages[i]);
+    }
+    reader.join();
+    EXPECT_EQ(wrong.load(), 0U);
+}
+
+}  // namespace

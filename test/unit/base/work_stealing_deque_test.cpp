@@ -1,0 +1,132 @@
+#include <coflux/base/work_stealing_deque.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace {
+
+using coflux::detail::work_stealing_deque;
+
+TEST(work_stealing_deque, has_nothing_to_give_when_empty) {
+    work_stealing_deque deque(4);
+    EXPECT_EQ(deque.pop(), nullptr);
+    EXPECT_EQ(deque.steal(), nullptr);
+    EXPECT_EQ(deque.size(), 0U);
+}
+
+TEST(work_stealing_deque, gives_its_owner_the_youngest) {
+    work_stealing_deque deque(4);
+    int items[3];
+    for (int& item : items) deque.push(&item);
+    EXPECT_EQ(deque.pop(), &items[2]);
+    EXPECT_EQ(deque.pop(), &items[1]);
+    EXPECT_EQ(deque.pop(), &items[0]);
+    EXPECT_EQ(deque.pop(), nullptr);
+}
+
+TEST(work_stealing_deque, gives_thieves_the_oldest) {
+    work_stealing_deque deque(4);
+    int items[3];
+    for (int& item : items) deque.push(&item);
+    EXPECT_EQ(deque.steal(), &items[0]);
+    EXPECT_EQ(deque.steal(), &items[1]);
+    EXPECT_EQ(deque.steal(), &items[2]);
+    EXPECT_EQ(deque.steal(), nullptr);
+}
+
+TEST(work_stealing_deque, serves_both_ends_in_turn) {
+    work_stealing_deque deque(4);
+    int items[4];
+    for (int& item : items) deque.push(&item);
+    EXPECT_EQ(deque.steal(), &items[0]);
+    EXPECT_EQ(deque.pop(), &items[3]);
+    EXPECT_EQ(deque.steal(), &items[1]);
+    EXPECT_EQ(deque.pop(), &items[2]);
+    EXPECT_EQ(deque.pop(), nullptr);
+    EXPECT_EQ(deque.steal(), nullptr);
+}
+
+TEST(work_stealing_deque, pops_the_youngest_only_if_it_is_the_expected_one) {
+    work_stealing_deque deque(4);
+    int old = 0;
+    int young = 0;
+    deque.push(&old);
+    deque.push(&young);
+    EXPECT_FALSE(deque.pop_if(&old));
+    EXPECT_EQ(deque.size(), 2U);
+    EXPECT_TRUE(deque.pop_if(&young));
+    EXPECT_TRUE(deque.pop_if(&old));
+    EXPECT_EQ(deque.size(), 0U);
+}
+
+TEST(work_stealing_deque, does_not_pop_an_element_again_whose_pointer_is_still_in_its_cell) {
+    work_stealing_deque deque(4);
+    int item = 0;
+    deque.push(&item);
+    ASSERT_EQ(deque.pop(), &item);
+    EXPECT_FALSE(deque.pop_if(&item));
+    deque.push(&item);
+    ASSERT_EQ(deque.steal(), &item);
+    EXPECT_FALSE(deque.pop_if(&item));
+    EXPECT_EQ(deque.pop(), nullptr);
+}
+
+TEST(work_stealing_deque, is_of_use_again_after_each_way_of_becoming_empty) {
+    work_stealing_deque deque(2);
+    int item = 0;
+    for (int round = 0; round < 30; ++round) {
+        deque.push(&item);
+        ASSERT_EQ(deque.size(), 1U);
+        switch (round % 3) {
+        case 0: ASSERT_EQ(deque.pop(), &item); break;
+        case 1: ASSERT_TRUE(deque.pop_if(&item)); break;
+        default: ASSERT_EQ(deque.steal(), &item); break;
+        }
+        ASSERT_EQ(deque.pop(), nullptr);
+        ASSERT_EQ(deque.steal(), nullptr);
+    }
+}
+
+TEST(work_stealing_deque, grows_and_keeps_all_in_order) {
+    work_stealing_deque deque(2);
+    std::vector<int> items(1000);
+    // Two are stolen first, so that the elements do not begin at cell 0 when the buffer is copied.
+    deque.push(&items[0]);
+    deque.push(&items[1]);
+    ASSERT_EQ(deque.steal(), &items[0]);
+    ASSERT_EQ(deque.steal(), &items[1]);
+    for (std::size_t i = 2; i < items.size(); ++i) deque.push(&items[i]);
+    EXPECT_EQ(deque.size(), items.size() - 2);
+    for (std::size_t i = 2; i < 500; ++i) ASSERT_EQ(deque.steal(), &items[i]);
+    for (std::size_t i = items.size(); i-- > 500;) ASSERT_EQ(deque.pop(), &items[i]);
+    EXPECT_EQ(deque.size(), 0U);
+}
+
+TEST(work_stealing_deque, reuses_cells_that_thieves_emptied) {
+    work_stealing_deque deque(4);
+    std::vector<int> items(100);
+    deque.push(&items[0]);
+    deque.push(&items[1]);
+    for (std::size_t i = 2; i < items.size(); ++i) {
+        deque.push(&items[i]);
+        ASSERT_EQ(deque.steal(), &items[i - 2]);
+    }
+    EXPECT_EQ(deque.pop(), &items[99]);
+    EXPECT_EQ(deque.pop(), &items[98]);
+    EXPECT_EQ(deque.pop(), nullptr);
+}
+
+TEST(work_stealing_deque, takes_a_power_of_two_as_capacity_and_nothing_else) {
+    work_stealing_deque one(1);
+    int items[2];
+    one.push(&items[0]);
+    one.push(&items[1]);
+    EXPECT_EQ(one.pop(), &items[1]);
+    EXPECT_EQ(one.pop(), &items[0]);
+    EXPECT_DEATH(work_stealing_deque(3), "capacity 3 is not a power of two");
+    EXPECT_DEATH(work_stealing_deque(0), "capacity 0 is not a power of two");
+}
+
+}  // namespace
