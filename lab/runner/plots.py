@@ -38,7 +38,9 @@ def _plain(value: float, _position: int = 0) -> str:
 
 
 def _label_log_axis(axis: matplotlib.axis.Axis) -> None:
-    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0), numticks=14))
+    low, high = axis.get_view_interval()
+    # Labels at 2 and 5 would touch each other over many decades.
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0) if high < 1e5 * low else (1.0,), numticks=18))
     axis.set_major_formatter(FuncFormatter(_plain))
     axis.set_minor_formatter(NullFormatter())
 
@@ -61,7 +63,7 @@ def bars(cases: list[CaseResult], runtimes: list[str]) -> str | None:
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(max(6.5, 1.6 + 0.24 * len(cases) * (len(shown) + 1)), 3.4))
         width = 0.84 / len(shown)
-        medians = []
+        medians, lowest = [], []
         for index, runtime in enumerate(shown):
             places, heights, below, above = [], [], [], []
             for place, case in enumerate(cases):
@@ -73,12 +75,13 @@ def bars(cases: list[CaseResult], runtimes: list[str]) -> str | None:
                 heights.append(row["median"])
                 below.append(error[0])
                 above.append(error[1])
+                lowest.append(row["median"] - error[0])
             medians += heights
             axes.bar(places, heights, width * 0.92, yerr=[below, above], label=runtime, color=colour(runtime),
                      error_kw={"elinewidth": 1.0, "capsize": 2.0, "ecolor": "#222222"})
         if max(medians) >= LOG_FROM * min(medians):
             axes.set_yscale("log")
-            axes.set_ylim(bottom=min(medians) / 2)
+            axes.set_ylim(bottom=min(lowest) / 2)
             _label_log_axis(axes.yaxis)
         axes.set_xticks(range(len(cases)), [case.short_label.replace(" ", "\n", 1) for case in cases])
         axes.set_ylabel("ns/item" + (" (log scale)" if axes.get_yscale() == "log" else ""))

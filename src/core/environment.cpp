@@ -11,14 +11,18 @@ namespace coflux {
 
 void environment::request_stop() noexcept {
     marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
-    detail::stop_requests.fetch_add(1, detail::memory_order_acq_rel);  // pairs with the acquire in stop_requested()
+    std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
+    // acq_rel pairs with the acquire in stop_requested(): whoever sees the new count sees the mark.
+    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask, detail::memory_order_acq_rel,
+                                                        detail::memory_order_relaxed)) {
+    }
 }
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     for (const environment* e = this; e != nullptr; e = e->parent_) {
         if ((e->marks_.load(detail::memory_order_acquire) & stop_asked) != 0) return true;  // pairs with request_stop()
     }
-    stops_seen_ = requests;
+    stops_seen_ = requests | (stops_seen_ & detail::stop_count_inline);
     return false;
 }
 

@@ -203,7 +203,7 @@ bool promise_base::suspends_slowly() noexcept {
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
-    stops_seen_ = ~stops_seen_;
+    stops_seen_ &= stop_count_mask;
     if (c.word.counted() != ticket::plain) return;
     if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
 }

@@ -19,7 +19,6 @@ constexpr std::size_t slab_bytes = std::size_t{64} * 1024;
 constexpr std::size_t slab_header = 64;                     // keeps 64-byte blocks aligned
 constexpr std::size_t cached_bytes = std::size_t{256} * 1024;  // what one thread's list of one class keeps; twice that for a moment
 constexpr std::size_t batch_bytes = std::size_t{8} * 1024;  // what a refill takes from a slab; at least 8 blocks
-constexpr std::size_t reserve_bytes = std::size_t{64} * 1024 * 1024;  // chains kept for all threads together
 
 struct slab {
     slab* next;
@@ -42,6 +41,7 @@ static_assert(sizeof(chain) <= frame_cache::granule);
 atomic<std::size_t> slabs_acquired{0};
 atomic<std::size_t> slabs_released{0};
 atomic<std::size_t> reserved{0};  // bytes in chains
+atomic<std::size_t> reserve_limit{std::size_t{256} * 1024 * 1024};
 
 constexpr std::size_t block_bytes(std::size_t size_class) { return (size_class + 1) * frame_cache::granule; }
 
@@ -95,7 +95,7 @@ public:
     /// Keeps a chain for other threads, or sorts its blocks into their slabs if the reserve is full.
     void put(std::size_t size_class, free_block* blocks, std::size_t count) noexcept {
         const std::size_t bytes = count * block_bytes(size_class);
-        if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_bytes) {
+        if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_limit.load(memory_order_relaxed)) {
             reserved.fetch_sub(bytes, memory_order_relaxed);
             return sort(size_class, blocks);
         }
@@ -258,6 +258,8 @@ void frame_pool::trim() noexcept {
         detail::central[c].give_back(c);
     }
 }
+
+void frame_pool::keep_in_reserve(std::size_t bytes) noexcept { detail::reserve_limit.store(bytes, detail::memory_order_relaxed); }
 
 frame_pool_stats frame_pool::stats() const noexcept {
     const std::size_t released = detail::slabs_released.load(detail::memory_order_relaxed);

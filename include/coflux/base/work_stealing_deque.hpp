@@ -46,14 +46,15 @@ public:
     /// Owner: takes the youngest, or returns nullptr.
     COFLUX_INLINE void* pop() noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
-        return take(b);
+        void* const item = cells_[b & mask_].load(memory_order_relaxed);
+        return take(b) ? item : nullptr;
     }
 
     /// Owner: takes the youngest if it is `item`, and says whether it did.
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
         if (cells_[b & mask_].load(memory_order_relaxed) != item) return false;
-        return take(b) != nullptr;
+        return take(b);
     }
 
     /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
@@ -91,26 +92,21 @@ private:
         return made;
     }
 
-    COFLUX_INLINE void* take(std::int64_t b) noexcept {
-        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not read again
+    /// Owner: takes cell b, the youngest if there is any. Its content may be read before: no thief writes cells.
+    COFLUX_INLINE bool take(std::int64_t b) noexcept {
+        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not reused while it is read
         if (t >= b) [[unlikely]] {
-            if (t > b) return nullptr;  // empty: top_ only grows, and bottom_ is ours
+            if (t > b) return false;  // empty: top_ only grows, and bottom_ is ours
             // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching bottom_.
-            void* const item = cells_[b & mask_].load(memory_order_relaxed);
-            return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed) ? item : nullptr;
+            return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         }
-        return take_contended(b);
-    }
-
-    COFLUX_INLINE void* take_contended(std::int64_t b) noexcept {
         bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads in steal()
-        std::int64_t t = top_.load(memory_order_seq_cst);
-        void* item = cells_[b & mask_].load(memory_order_relaxed);
-        if (t < b) [[likely]] return item;
+        t = top_.load(memory_order_seq_cst);
+        if (t < b) [[likely]] return true;
         // Thieves came down to our last element: race for it, then put bottom_ back.
-        if (t > b || !top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) item = nullptr;
+        const bool won = t == b && top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_relaxed);  // top_ >= b + 1 by now: empty for every thief, whatever it reads
-        return item;
+        return won;
     }
 
     COFLUX_COLD void make_room(std::int64_t b) noexcept {

@@ -1,9 +1,11 @@
 // when_all: waits for all of several coroutines or other awaitables.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <coroutine>
 #include <cstddef>
+#include <iterator>
 #include <memory_resource>
 #include <ranges>
 #include <source_location>
@@ -72,6 +74,8 @@ class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Handles...>> 
     using base = all_awaiter<all_of_tuple<Handles...>>;
 
 public:
+    static constexpr bool many = false;
+
     all_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
         : base(p, sizeof...(Handles), where), frames_{&handles.release()...} {}
     ~all_of_tuple() {
@@ -103,6 +107,8 @@ class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Range>> {
     using value = typename std::ranges::range_value_t<Range>::value_type;
 
 public:
+    static constexpr bool many = true;
+
     all_of_range(promise_base& p, std::source_location where, Range&& handles) noexcept
         : base(p, std::ranges::size(handles), where), handles_(std::move(handles)) {}
 
@@ -112,12 +118,17 @@ public:
 
     auto await_resume() {
         this->rethrow_failures();
+        const auto take = [this, size = std::ranges::size(handles_), i = std::size_t{0}](auto& h) mutable {
+            if (i + base::prefetched < size) base::prefetch((*this)[i + base::prefetched]);
+            ++i;
+            return consume<value>(h.release());
+        };
         if constexpr (std::is_void_v<value>) {
-            for (auto& h : handles_) consume<void>(h.release());
+            std::ranges::for_each(handles_, take);
         } else {
             std::pmr::vector<value> values(this->awaiting().memory_resource());
             values.reserve(std::ranges::size(handles_));
-            for (auto& h : handles_) values.push_back(consume<value>(h.release()));
+            std::ranges::transform(handles_, std::back_inserter(values), take);
             return values;
         }
     }

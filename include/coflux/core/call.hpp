@@ -71,19 +71,37 @@ public:
     call& operator=(const call&) = delete;
     COFLUX_INLINE ~call() { detail::promise_base::destroy(control_); }
 
-    COFLUX_INLINE call& await_in(detail::promise_base& p, std::source_location where) && noexcept {
+    /// For g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the call is its own awaiter.
+    class awaiter {
+    public:
+        COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of) {}
+        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
+        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return of_.begin(); }
+        COFLUX_INLINE T await_resume() const { return of_.take(); }
+
+    private:
+        call& of_;
+    };
+    COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
         caller_ = &p;
         p.awaits_at(where);
-        return *this;
+        if constexpr (COFLUX_CLANG) {
+            return static_cast<call&>(*this);
+        } else {
+            return awaiter(*this);
+        }
     }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return begin(); }
+    COFLUX_INLINE T await_resume() { return take(); }
 
     class outcome_awaiter {
     public:
         explicit outcome_awaiter(call& of) noexcept : of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
             of_.caller_->control().word.set(detail::frame_flags::takes_stop);
-            return of_.await_suspend(h);
+            return of_.begin();
         }
         outcome<T> await_resume() const {
             detail::this_thread.current = of_.caller_;
@@ -95,12 +113,13 @@ public:
         call& of_;
     };
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
-        std::move(*this).await_in(p, where);
+        caller_ = &p;
+        p.awaits_at(where);
         return outcome_awaiter(*this);
     }
 
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+private:
+    COFLUX_INLINE std::coroutine_handle<> begin() noexcept {
         detail::promise_base& caller = *caller_;
         if (caller.suspends()) [[unlikely]] return caller.stop_here();
         detail::promise_base::of(control_).runs_for(caller);
@@ -108,7 +127,7 @@ public:
         control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct, detail::memory_order_relaxed);
         return detail::transfer(control_.frame());
     }
-    COFLUX_INLINE T await_resume() {
+    COFLUX_INLINE T take() {
         detail::this_thread.current = caller_;
         if (control_.end == detail::ending::error) [[unlikely]] {
             control_.error->retain();
@@ -117,7 +136,6 @@ public:
         return detail::take_value<T>(control_);
     }
 
-private:
     template <typename, typename...>
     friend class detail::call_promise;
     COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(c) {}

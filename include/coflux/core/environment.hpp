@@ -88,15 +88,16 @@ public:
 protected:
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
     COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on) noexcept
-        : data_(parent.data_), executor_(runs_on), parent_(&parent), stops_seen_(parent.stops_seen_) {}
+        : data_(parent.data_), executor_(runs_on), parent_(&parent), stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
     /// That of a call, which learns its executor when it is awaited.
-    COFLUX_INLINE explicit environment(environment& parent) noexcept : data_(parent.data_), parent_(&parent), stops_seen_(parent.stops_seen_) {}
+    COFLUX_INLINE explicit environment(environment& parent) noexcept
+        : data_(parent.data_), parent_(&parent), stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept : data_(&data), executor_(nullptr), parent_(parent), marks_(is_object) {
         open_scope();
         if (parent != nullptr) {
             executor_ = parent->executor_;
-            stops_seen_ = parent->stops_seen_;
+            stops_seen_ = parent->stops_seen_ & detail::stop_count_mask;
         }
     }
     ~environment() = default;
@@ -123,8 +124,7 @@ protected:
     const detail::environment_data* data_;
     const detail::executor_entry* executor_;  // where the coroutine runs; nullptr: wherever it is resumed
     environment* parent_;
-    std::uint32_t stops_seen_ = 0;  // stop_requests when the ancestors were last found clean; made wrong on purpose for a coroutine
-                                    // that starts inline, whose first suspension must take the slow path
+    std::uint32_t stops_seen_ = 0;  // stop_requests when the ancestors were last found clean, and stop_count_inline
     detail::atomic<std::uint32_t> marks_{0};
 
     // The scope, without a value until it is open: a coroutine that never asks for its context has no children and never pays for it.

@@ -158,7 +158,7 @@ public:
         c.frame().destroy();
     }
     /// The handle of an unfinished or finished coroutine dies: the frame goes now or when it ends.
-    static void drop(frame_control& c) noexcept;
+    COFLUX_ASIDE static void drop(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
         if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return drop_reference(c);
@@ -194,7 +194,7 @@ protected:
     }
 
     /// The coroutine starts inline: its first suspension must find that out.
-    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ = ~stops_seen_; }
+    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ |= stop_count_inline; }
 
     /// Queues the new coroutine for its first resumption.
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
@@ -205,7 +205,7 @@ protected:
 private:
     friend struct environment_access;
 
-    bool suspends_slowly() noexcept;
+    COFLUX_ASIDE bool suspends_slowly() noexcept;
     void leaves_inline() noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;

@@ -22,19 +22,19 @@ public:
     /// Queues a coroutine that was just created: youngest first for the owner, oldest first for thieves.
     COFLUX_INLINE void push_fork(std::coroutine_handle<> h) noexcept {
         forks_.push(h.address());
-        if (somebody_sleeps()) [[unlikely]] call_for_help();
+        if (somebody_sleeps()) [[unlikely]] ask_for_help();
     }
 
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        if (--turns_ < 0 && others_wait()) [[unlikely]] return false;
+        if (--turns_ < 0 && owes_a_turn()) [[unlikely]] return false;
         return forks_.pop_if(h.address());
     }
 
     /// Queues a coroutine that is ready again, first in, first out.
     COFLUX_INLINE void push_ready(std::coroutine_handle<> h) noexcept {
         if (!ready_.push(h.address())) [[unlikely]] return overflow(h);
-        if (somebody_sleeps()) [[unlikely]] call_for_help();
+        if (somebody_sleeps()) [[unlikely]] ask_for_help();
     }
 
     /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
@@ -54,6 +54,10 @@ protected:
     /// With no turns left: true if the loop must run; else there are turns again.
     virtual bool others_wait() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
+
+    // The same from a fast path, whose registers they keep.
+    COFLUX_ASIDE void ask_for_help() noexcept;
+    COFLUX_ASIDE bool owes_a_turn() noexcept;
 
     /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
     /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds (docs/design/thread_pool.md).

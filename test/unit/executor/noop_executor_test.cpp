@@ -121,6 +121,54 @@ TEST(noop_executor, lets_whoever_ends_the_wait_resume_it_where_there_is_no_other
     root.get();
 }
 
+coflux::fork<int, noop_executor> chain(coflux::environment&, coflux::borrowed<foreign_event> event, int levels) {
+    if (levels == 0) {
+        co_await *event;
+        co_return 0;
+    }
+    auto&& here = co_await coflux::context();
+    co_return 1 + co_await chain(here, event, levels - 1);
+}
+
+coflux::task<int, noop_executor> start_of_chain(auto&&, coflux::borrowed<foreign_event> event, int levels) {
+    auto&& here = co_await coflux::context();
+    co_return co_await chain(here, event, levels);
+}
+
+TEST(noop_executor, wakes_each_of_a_chain_of_parents) {
+    auto env = coflux::make_environment(noop_executor{});
+    for (int levels = 0; levels < 10; ++levels) {
+        foreign_event event;
+        auto root = start_of_chain(env, coflux::borrowed(event), levels);
+        EXPECT_FALSE(root.done());
+        event.set();
+        ASSERT_TRUE(root.done()) << levels << " levels";
+        EXPECT_EQ(root.get(), levels);
+    }
+}
+
+coflux::fork<int, noop_executor> asks_and_waits(auto&&, coflux::borrowed<foreign_event> event) {
+    const coflux::stop_token token = co_await coflux::this_coroutine::stop_token();
+    if (token.stop_requested()) co_return -1;
+    co_await *event;
+    co_return 5;
+}
+
+coflux::task<int, noop_executor> awaits_one_that_asks(auto&&, coflux::borrowed<foreign_event> event) {
+    auto&& here = co_await coflux::context();
+    co_return co_await asks_and_waits(here, event);
+}
+
+TEST(noop_executor, wakes_its_parent_after_it_asked_for_its_stop_state) {
+    auto env = coflux::make_environment(noop_executor{});
+    foreign_event event;
+    auto root = awaits_one_that_asks(env, coflux::borrowed(event));
+    EXPECT_FALSE(root.done());
+    event.set();
+    ASSERT_TRUE(root.done());
+    EXPECT_EQ(root.get(), 5);
+}
+
 coflux::fork<int, noop_executor> depth(coflux::environment&, int levels) {
     if (levels == 0) co_return 0;
     auto&& here = co_await coflux::context();

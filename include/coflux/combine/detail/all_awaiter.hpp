@@ -15,7 +15,7 @@
 
 namespace coflux::detail {
 
-/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation.
+/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may be `many`.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -27,6 +27,13 @@ public:
         promise_base& p = *coroutine;
         if (p.suspends()) [[unlikely]] return p.stop_here();
         return transfer(advance(p.runs_on()));
+    }
+
+    /// How many children ahead the frames are fetched into the cache where there may be many.
+    static constexpr std::size_t prefetched = 8;
+    static COFLUX_INLINE void prefetch(const frame_control& c) noexcept {
+        __builtin_prefetch(&c);
+        __builtin_prefetch(reinterpret_cast<const char*>(&c) + cache_line);
     }
 
 protected:
@@ -62,6 +69,9 @@ protected:
 private:
     frame_control* next_running() noexcept {
         for (; left_ != 0; --left_) {
+            if constexpr (Children::many) {
+                if (left_ > prefetched) prefetch(children()[left_ - 1 - prefetched]);
+            }
             frame_control& c = children()[left_ - 1];
             if (!c.done()) return &c;
             note(c);

@@ -1,0 +1,9 @@
+#include <coflux/core/worker.hpp>
+
+namespace coflux::detail {
+
+void worker::ask_for_help() noexcept { call_for_help(); }
+
+bool worker::owes_a_turn() noexcept { return others_wait(); }
+
+}  // namespace coflux::detail
