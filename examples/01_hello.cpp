@@ -4,7 +4,9 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> twice(auto&&, int x) { co_return 2 * x; }
+coflux::fork<int, pool> twice(auto&&, int x) {
+    co_return 2 * x;
+}
 
 coflux::task<int, pool> sum(auto&&) {
     auto&& here = co_await coflux::context();  // this coroutine, as environment of its children

@@ -33,9 +33,11 @@ void fail(const char* file, int line, const char* expression, const char* format
     std::vsnprintf(message + used, sizeof message - static_cast<std::size_t>(used), format, values);
     va_end(values);
     std::fprintf(stderr, "%s\n  check failed: %s\n  at %s:%d\n", message, expression, file, line);
-    if (const failure_context print = context_in_use.load(memory_order_acquire)) print();  // pairs with set_failure_context
+    if (const failure_context print = context_in_use.load(memory_order_acquire))
+        print();  // pairs with set_failure_context
     std::fflush(stderr);
-    if (const failure_handler handler = handler_in_use.load(memory_order_acquire)) handler(message);  // pairs with set_failure_handler
+    if (const failure_handler handler = handler_in_use.load(memory_order_acquire))
+        handler(message);  // pairs with set_failure_handler
     std::abort();
 }
 

@@ -13,9 +13,8 @@ void environment::request_stop() noexcept {
     marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
     std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
     // acq_rel pairs with the acquire in stop_requested(): whoever sees the new count sees the mark.
-    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask, detail::memory_order_acq_rel,
-                                                        detail::memory_order_relaxed)) {
-    }
+    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
+                                                        detail::memory_order_acq_rel, detail::memory_order_relaxed)) {}
 }
 
 bool environment::look_up(std::uint32_t requests) noexcept {
@@ -47,7 +46,9 @@ class environment_access::failures_guard {
 public:
     explicit failures_guard(environment& e) noexcept : marks_(e.marks_) {
         // acquire pairs with the release below: the list as the last holder left it.
-        while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) != 0) cpu_pause();
+        while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) !=
+               0)
+            cpu_pause();
     }
     ~failures_guard() { marks_.fetch_and(~environment::failures_locked, memory_order_release); }
     failures_guard(const failures_guard&) = delete;
@@ -123,13 +124,16 @@ void environment_access::unlist(environment& e, frame_control& c) noexcept {
     if (links.next != nullptr) links.next->previous = links.previous;
 }
 
-void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) { return frames.allocate(bytes, alignment); }
+void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) {
+    return frames.allocate(bytes, alignment);
+}
 
-void* allocate_shared_frame(std::size_t size, environment& parent, std::uint16_t flags) {
+void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
     std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
     if (!environment_access::is_object(parent)) return allocate_frame(size, frames, ticket::shared, flags);
     const frame_layout layout = layout_of_frame(size, sizeof(root_links) + sizeof(frame_control));
-    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment) : frames->allocate(layout.bytes, layout.alignment);
+    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
+                                         : frames->allocate(layout.bytes, layout.alignment);
     auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
     ::new (control) frame_control(frames, ticket::shared, flags | frame_flags::listed);
     ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
@@ -164,11 +168,15 @@ void deallocate_special_frame(void* frame, std::size_t size) noexcept {
     free_memory(c, size);
 }
 
-void promise_base::free_ended(frame_control& c) noexcept { free_memory(c, *std::launder(reinterpret_cast<std::size_t*>(&c + 1))); }
+void promise_base::free_ended(frame_control& c) noexcept {
+    free_memory(c, *std::launder(reinterpret_cast<std::size_t*>(&c + 1)));
+}
 
 }  // namespace detail
 
-environment_object::join_awaiter environment_object::join() noexcept { return join_awaiter(*this); }
+environment_object::join_awaiter environment_object::join() noexcept {
+    return join_awaiter(*this);
+}
 
 void environment_object::close() noexcept {
     {
@@ -176,13 +184,16 @@ void environment_object::close() noexcept {
         if (children_list_ != nullptr) {
             for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
                 const std::source_location& where = l->control().where;
-                std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", where.function_name(), where.file_name(), static_cast<unsigned>(where.line()));
+                std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", where.function_name(), where.file_name(),
+                             static_cast<unsigned>(where.line()));
             }
-            COFLUX_VERIFY(children_list_ == nullptr, "an environment ends while coroutines made in it are alive (listed above); join them first");
+            COFLUX_VERIFY(children_list_ == nullptr,
+                          "an environment ends while coroutines made in it are alive (listed above); join them first");
         }
     }
     // The last child took itself off the list and is a few instructions away from its last access: wait for it.
-    while (remaining_.load(detail::memory_order_acquire) != detail::scope_open) detail::cpu_pause();  // pairs with release of the ticket
+    while (remaining_.load(detail::memory_order_acquire) != detail::scope_open)
+        detail::cpu_pause();  // pairs with release of the ticket
     if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
         detail::report_unobserved(storage_.on_error, *f);
         f->release();
@@ -198,14 +209,16 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     detail::promise_base& p = *coroutine;
     of_.joiner_ = this;
     // acq_rel: pairs with the children's decrements; whoever brings it to 0 sees joiner_.
-    if (of_.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) return std::noop_coroutine();
+    if (of_.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open)
+        return std::noop_coroutine();
     return detail::transfer(p.handle());
 }
 
 void environment_object::join_awaiter::await_resume() {
     detail::this_thread.current = coroutine;
     of_.joiner_ = nullptr;
-    of_.remaining_.store(detail::scope_open, detail::memory_order_relaxed);  // pairs with nothing: all children are gone
+    of_.remaining_.store(detail::scope_open,
+                         detail::memory_order_relaxed);  // pairs with nothing: all children are gone
     if (detail::failure* const f = detail::environment_access::collect(of_, nullptr)) f->rethrow();
 }
 

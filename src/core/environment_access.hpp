@@ -23,7 +23,8 @@ struct environment_access {
 
     /// Remembers a failed child's error for the end of the scope, and forgets those at hand that were observed since.
     static void record(environment& e, failure& f) noexcept;
-    /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns a reference.
+    /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns
+    /// a reference.
     static failure* collect(environment& e, failure* first) noexcept;
 
     class failures_guard;

@@ -1,7 +1,9 @@
 // The slow paths of a coroutine's end: waiting for children, telling waiters, unwinding a stopped body.
 //
-// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist, publish, callbacks,
-// give back the parent's ticket, wake. After the ticket is given back the parent may be gone; after a waiter is woken the
+// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
+// publish, callbacks,
+// give back the parent's ticket, wake. After the ticket is given back the parent may be gone; after a waiter is
+// woken the
 // frame may be gone.
 #include <coflux/core/promise_base.hpp>
 
@@ -14,12 +16,16 @@ namespace {
 
 using frame_state::tags;
 
-constexpr std::uintptr_t pointer_of(std::uintptr_t state) { return state & ~tags; }
+constexpr std::uintptr_t pointer_of(std::uintptr_t state) {
+    return state & ~tags;
+}
 
 using resume_function = void (*)(void*);
 
 /// Both compilers (and libstdc++'s noop coroutine) start a frame with the pointer that resume() calls.
-resume_function& resume_slot(std::coroutine_handle<> h) noexcept { return *static_cast<resume_function*>(h.address()); }
+resume_function& resume_slot(std::coroutine_handle<> h) noexcept {
+    return *static_cast<resume_function*>(h.address());
+}
 
 /// Collects who goes on: the first on this thread, the others through their own executors.
 class successors {
@@ -74,12 +80,12 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const execut
     successors next;
     for (;;) {
         const ticket counted = c->word.counted();
-        const ending end = c->end;
+        const ending end = c->word.end();
         const bool listed = c->word.has(frame_flags::listed);
         if (listed) environment_access::unlist(*parent, *c);
 
-        waiter* woken = nullptr;         // waiters to wake, oldest first
-        promise_base* direct = nullptr;  // or the one coroutine in a plain await
+        waiter* woken = nullptr;                                 // waiters to wake, oldest first
+        promise_base* direct = nullptr;                          // or the one coroutine in a plain await
         std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
         if (pointer_of(s) == 0 || (s & frame_state::list) != 0) {
             if (end == ending::error && counted != ticket::none) environment_access::record(*parent, *c->error);
@@ -87,7 +93,9 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const execut
                 promise_base::destroy(*c);
                 s = 0;
             } else {
-                s = c->state.fetch_or(frame_state::done, memory_order_acq_rel);  // publishes the result; pairs with the loads in done(), drop()
+                s = c->state.fetch_or(
+                    frame_state::done,
+                    memory_order_acq_rel);  // publishes the result; pairs with the loads in done(), drop()
                 if ((s & frame_state::list) != 0) {
                     woken = oldest_first(reinterpret_cast<waiter*>(pointer_of(s)));
                     for (waiter** link = &woken; *link != nullptr;) {
@@ -115,8 +123,11 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const execut
             woken->next = nullptr;
         }
 
-        // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has ended.
-        if (pointer_of(s) != 0) c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
+        // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has
+        // ended.
+        // A plain await needs that only then: its awaiter takes the result, and itself, from the pointer.
+        if (pointer_of(s) != 0 && (direct == nullptr || end == ending::stopped))
+            c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
 
         const environment* suspended = direct;
         if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
@@ -175,7 +186,8 @@ void go_on(std::coroutine_handle<> h) noexcept {
         } else if (resume_slot(h) == &resume_unwound) {
             h = unwind(p);
         } else {
-            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of here.
+            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of
+            // here.
             if (p.runs_on() != nullptr) return p.runs_on()->post(h);
             return run_next(h);
         }
@@ -199,7 +211,8 @@ bool promise_base::suspends_slowly() noexcept {
     return stop_requested();
 }
 
-/// A coroutine that started inline suspends, or ends in another way than at once with a value: from now on it is like any other.
+/// A coroutine that started inline suspends, or ends in another way than at once with a value: from now on it is
+/// like any other.
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
@@ -219,10 +232,10 @@ bool promise_base::close_scope() noexcept {
 void promise_base::scope_joined() noexcept {
     frame_control& c = control();
     if (!c.word.has(frame_flags::scope_open) || failures_ == nullptr) return;
-    failure* const own = c.end == ending::error ? c.error : nullptr;
+    failure* const own = c.word.end() == ending::error ? c.error : nullptr;
     if (failure* const f = environment_access::collect(*this, own)) {
         c.error = f;
-        c.end = ending::error;
+        c.word.set_end(ending::error);
         c.word.set(frame_flags::has_error);
     }
 }
@@ -254,7 +267,8 @@ void promise_base::fold_children() noexcept {
 }
 
 void promise_base::count_in_shared(frame_control& c) noexcept {
-    parent_->remaining_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: the scope is open while its creator runs
+    parent_->remaining_.fetch_add(
+        1, memory_order_relaxed);  // pairs with nothing: the scope is open while its creator runs
     if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
 }
 
@@ -262,11 +276,12 @@ std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noex
     leaves();
     std::uintptr_t s = 0;
     // release: the child's end sees this coroutine suspended; acquire: if it has ended, its result is visible.
-    if (child.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_acq_rel,
-                                            memory_order_acquire)) {
+    if (child.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(this) | frame_state::direct,
+                                            memory_order_acq_rel, memory_order_acquire)) {
         return std::noop_coroutine();
     }
-    return transfer(wake(*this, child.end, executor_));
+    this_thread.current = this;
+    return transfer(wake(*this, child.word.end(), executor_));
 }
 
 std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const executor_entry* here) noexcept {
@@ -283,7 +298,7 @@ std::coroutine_handle<> promise_base::resume_from(promise_base& w, const executo
 
 void promise_base::turn_to_stop() noexcept {
     frame_control& c = control();
-    c.end = ending::stopped;
+    c.word.set_end(ending::stopped);
     c.word.set(frame_flags::turned);
     resume_slot(handle()) = &resume_turned;
 }
@@ -317,13 +332,16 @@ void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
         return;
     }
     if ((s & frame_state::done) != 0) {
-        c.references().store(1 + extra, memory_order_relaxed);  // pairs with nothing: only the handle can reach the frame
-        c.state.fetch_or(frame_state::list, memory_order_release);  // pairs with the loads of those the handle is shared with
+        c.references().store(1 + extra,
+                             memory_order_relaxed);  // pairs with nothing: only the handle can reach the frame
+        c.state.fetch_or(frame_state::list,
+                         memory_order_release);  // pairs with the loads of those the handle is shared with
         return;
     }
-    c.references().store(2 + extra, memory_order_relaxed);  // published by the fetch_or
+    c.references().store(2 + extra, memory_order_relaxed);          // published by the fetch_or
     s = c.state.fetch_or(frame_state::list, memory_order_acq_rel);  // pairs with the fetch_or of tell()
-    if ((s & frame_state::done) != 0) c.references().fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
+    if ((s & frame_state::done) != 0)
+        c.references().fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
 }
 
 bool promise_base::add_waiter(frame_control& c, waiter& w) noexcept {
@@ -331,7 +349,9 @@ bool promise_base::add_waiter(frame_control& c, waiter& w) noexcept {
     while ((s & frame_state::done) == 0) {
         w.next = reinterpret_cast<waiter*>(pointer_of(s));
         // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
-        if (c.state.compare_exchange_weak(s, reinterpret_cast<std::uintptr_t>(&w) | (s & tags), memory_order_acq_rel, memory_order_acquire)) return true;
+        if (c.state.compare_exchange_weak(s, reinterpret_cast<std::uintptr_t>(&w) | (s & tags), memory_order_acq_rel,
+                                          memory_order_acquire))
+            return true;
     }
     return false;
 }

@@ -11,10 +11,10 @@ std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& 
     p.leaves();
     w.coroutine = &p;
     w.ended = [](waiter& self, frame_control& child, const executor_entry* here) noexcept {
-        return promise_base::wake(*self.coroutine, child.end, here);
+        return promise_base::wake(*self.coroutine, child.word.end(), here);
     };
     if (promise_base::add_waiter(c, w)) return std::noop_coroutine();
-    return transfer(promise_base::wake(p, c.end, p.runs_on()));
+    return transfer(promise_base::wake(p, c.word.end(), p.runs_on()));
 }
 
 namespace {
@@ -37,7 +37,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
     place->ended = [](waiter& self, frame_control& c, const executor_entry* here) noexcept {
         promise_base& awaiting = *self.coroutine;
         list_place::leave(static_cast<list_place*>(&self));
-        return promise_base::wake(awaiting, c.end, here);
+        return promise_base::wake(awaiting, c.word.end(), here);
     };
     if (p.suspends()) {
         list_place::leave(place);
@@ -46,7 +46,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
     p.leaves();
     if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
     list_place::leave(place);
-    return transfer(promise_base::wake(p, child.end, p.runs_on()));
+    return transfer(promise_base::wake(p, child.word.end(), p.runs_on()));
 }
 
 void record_callback_error(environment& scope) noexcept {

@@ -18,25 +18,33 @@ const char* name_of_current() noexcept {
 
 }  // namespace
 
-void fail_empty() noexcept { COFLUX_VERIFY(false, "a handle was used after it was awaited, moved from or attached"); __builtin_unreachable(); }
+void fail_empty() noexcept {
+    COFLUX_VERIFY(false, "a handle was used after it was awaited, moved from or attached");
+    __builtin_unreachable();
+}
 
 void block_until_done(frame_control& c) {
     if (c.done()) return;
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
-                  "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead", c.where.function_name(), name_of_current());
+                  "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
+                  c.where.function_name(), name_of_current());
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const executor_entry*) noexcept -> std::coroutine_handle<> {
         auto& woken = static_cast<blocking_waiter&>(self).woken;
-        woken.store(1, memory_order_release);  // pairs with the wait below: the result is visible; `self` may be gone from here on
-        woken.notify_one();                    // uses the address only
+        woken.store(
+            1,
+            memory_order_release);  // pairs with the wait below: the result is visible; `self` may be gone from here on
+        woken.notify_one();         // uses the address only
         return std::noop_coroutine();
     };
     std::uintptr_t s = 0;
     // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
-    if (!c.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&w)), memory_order_acq_rel, memory_order_acquire)) {
+    if (!c.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&w)),
+                                         memory_order_acq_rel, memory_order_acquire)) {
         if ((s & frame_state::list) == 0 || !promise_base::add_waiter(c, w)) return;
     }
-    while (w.woken.load(memory_order_acquire) == 0) w.woken.wait(0, memory_order_acquire);  // pairs with the store in `ended`
+    while (w.woken.load(memory_order_acquire) == 0)
+        w.woken.wait(0, memory_order_acquire);  // pairs with the store in `ended`
 }
 
 void end_of_task_handle(frame_control& c) noexcept {
@@ -48,7 +56,7 @@ void end_of_task_handle(frame_control& c) noexcept {
         if (root) {
             const error_handler on_error = p.data().on_error;
             block_until_done(c);
-            if (c.end == ending::error && !c.error->observed()) {
+            if (c.word.end() == ending::error && !c.error->observed()) {
                 c.error->observe();
                 report_unobserved(on_error, *c.error);
             }

@@ -1,4 +1,5 @@
-// The pool's queue for coroutines that come from outside its threads: many producers, many consumers, first in, first out.
+// The pool's queue for coroutines that come from outside its threads: many producers, many consumers, first in,
+// first out.
 #pragma once
 
 #include <coroutine>
@@ -35,7 +36,9 @@ public:
     }
 
     /// A hint, exact once nobody pushes.
-    [[nodiscard]] bool empty() const noexcept { return size_.load(memory_order_acquire) == 0; }  // pairs with the stores of size_
+    [[nodiscard]] bool empty() const noexcept {
+        return size_.load(memory_order_acquire) == 0;
+    }  // pairs with the stores of size_
 
 private:
     void grow() noexcept {

@@ -18,19 +18,26 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::int32_t turns_per_round = 61;   // resumptions between two looks at what came from outside and what is ready
-constexpr std::uint32_t rounds_per_oldest = 1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
-                                                       // gives up the depth-first order that bounds the memory of a tree
+constexpr std::int32_t turns_per_round =
+    61;  // resumptions between two looks at what came from outside and what is ready
+constexpr std::uint32_t rounds_per_oldest =
+    1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
+               // gives up the depth-first order that bounds the memory of a tree
 constexpr std::chrono::milliseconds watch_period{10};
-constexpr std::chrono::nanoseconds short_theft{1000};      // what was stolen took no longer than moving it between cores
-constexpr std::chrono::nanoseconds first_restraint{2000};  // how long a thief then leaves the others alone; doubled each time
+constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
+constexpr std::chrono::nanoseconds first_restraint{
+    2000};  // how long a thief then leaves the others alone; doubled each time
 constexpr std::chrono::nanoseconds longest_restraint{32000};
 
 // The pool's idle word: low half workers asleep, high half workers looking for work.
 constexpr std::uint32_t one_sleeper = 1;
 constexpr std::uint32_t one_searcher = 0x10000;
-constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
-constexpr std::uint32_t searchers_of(std::uint32_t idle) { return idle >> 16; }
+constexpr std::uint32_t sleepers_of(std::uint32_t idle) {
+    return idle & 0xffffU;
+}
+constexpr std::uint32_t searchers_of(std::uint32_t idle) {
+    return idle >> 16;
+}
 
 }  // namespace
 
@@ -52,25 +59,32 @@ private:
     void wake_one() noexcept;
 
     thread_pool_options options_;
-    // Sleepers and searchers. seq_cst on the way to sleep and after an injection (Dekker: either the sleeper sees the work or the
+    // Sleepers and searchers. seq_cst on the way to sleep and after an injection (Dekker: either the sleeper sees
+    // the work or the
     // injector sees the sleeper); relaxed where a worker pushes to its own queue, which it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
     atomic<bool> ends_{false};  // set once, by the destructor
     alignas(cache_line) injection_queue injected_;
     mutex sleepers_lock_;
-    std::vector<pool_worker*> sleepers_;  // under sleepers_lock_; the last to sleep is the first to be woken: its caches are warm
+    std::vector<pool_worker*>
+        sleepers_;  // under sleepers_lock_; the last to sleep is the first to be woken: its caches are warm
     std::vector<std::unique_ptr<pool_worker>> workers_;
     std::vector<thread> threads_;
 };
 
 class pool_worker final : public worker {
 public:
-    pool_worker(thread_pool& pool, std::size_t position) : worker(&pool, pool.idle_), pool_(pool), position_(position), random_(position * 2654435761U + 1) {}
+    pool_worker(thread_pool& pool, std::size_t position)
+        : worker(&pool, pool.idle_),
+          pool_(pool),
+          position_(position),
+          random_(position * 2654435761U + 1) {}
 
     void serve() noexcept;
     void unpark() noexcept { parker_.unpark(); }
     worker_counters counters() const noexcept {
-        return {resumed_.load(memory_order_relaxed), stolen_.load(memory_order_relaxed), injected_.load(memory_order_relaxed), sleeps_.load(memory_order_relaxed),
+        return {resumed_.load(memory_order_relaxed), stolen_.load(memory_order_relaxed),
+                injected_.load(memory_order_relaxed), sleeps_.load(memory_order_relaxed),
                 wakes_.load(memory_order_relaxed)};
     }
     using worker::push_ready;
@@ -106,7 +120,8 @@ private:
     os::parker parker_;
 };
 
-// --- work -------------------------------------------------------------------------------------------------------------------
+// --- work
+// -------------------------------------------------------------------------------------------------------------------
 
 void pool_worker::serve() noexcept {
     char name[64];
@@ -141,7 +156,8 @@ bool pool_worker::others_wait() noexcept {
     return false;
 }
 
-/// Law 8: the youngest forks come first, so now and then the others do: what came from outside, what is ready, the oldest fork.
+/// Law 8: the youngest forks come first, so now and then the others do: what came from outside, what is ready, the
+/// oldest fork.
 std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
     if (++round_ % rounds_per_oldest == 0) {
         if (void* const oldest = forks_.steal()) return std::coroutine_handle<>::from_address(oldest);
@@ -184,8 +200,12 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         pool_.idle_.fetch_add(one_searcher, memory_order_seq_cst);
         std::coroutine_handle<> found = nullptr;
         const auto begin = clock::now();
-        // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster left alone.
-        if (stole_) restraint_ = begin - stolen_at_ < short_theft ? std::clamp(restraint_ * 2, first_restraint, longest_restraint) : std::chrono::nanoseconds(0);
+        // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
+        // left alone.
+        if (stole_)
+            restraint_ = begin - stolen_at_ < short_theft
+                             ? std::clamp(restraint_ * 2, first_restraint, longest_restraint)
+                             : std::chrono::nanoseconds(0);
         stole_ = false;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             const auto now = clock::now();
@@ -203,19 +223,22 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         const std::uint32_t before = pool_.idle_.fetch_sub(one_searcher, memory_order_seq_cst);
         if (found) {
-            // The last searcher leaves: while it looked, pushers woke nobody. If there may be more, somebody else must look.
+            // The last searcher leaves: while it looked, pushers woke nobody. If there may be more, somebody else
+            // must look.
             if (searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) pool_.wake_one();
             return found;
         }
         restraint_ = std::chrono::nanoseconds(0);
         sleep();
-        if (pool_.ends_.load(memory_order_acquire) && !work_in_sight()) return nullptr;  // pairs with the store in the destructor
+        if (pool_.ends_.load(memory_order_acquire) && !work_in_sight())
+            return nullptr;  // pairs with the store in the destructor
     }
 }
 
 bool pool_worker::work_in_sight() const noexcept {
     if (!pool_.injected_.empty()) return true;
-    return std::any_of(pool_.workers_.begin(), pool_.workers_.end(), [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
+    return std::any_of(pool_.workers_.begin(), pool_.workers_.end(),
+                       [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
 }
 
 /// Sleeps unless there is work after all. The caller looks again.
@@ -224,13 +247,16 @@ void pool_worker::sleep() noexcept {
         const lock_guard<mutex> guard(pool_.sleepers_lock_);
         if (pool_.ends_.load(memory_order_relaxed)) return;
         pool_.sleepers_.push_back(this);
-        pool_.idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
+        pool_.idle_.fetch_add(one_sleeper,
+                              memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
     }
     count(sleeps_);
     bool woken = false;
     while (!woken && !work_in_sight()) {
-        // While others work, look again now and then: a worker that pushes to its own queue uses no fence and may have missed us, and may
-        // have been told not to wake us for a lone fork. When all sleep, nobody can push but from outside, which never misses us.
+        // While others work, look again now and then: a worker that pushes to its own queue uses no fence and may
+        // have missed us, and may
+        // have been told not to wake us for a lone fork. When all sleep, nobody can push but from outside, which
+        // never misses us.
         const bool all_sleep = sleepers_of(pool_.idle_.load(memory_order_seq_cst)) == pool_.workers_.size();
         woken = parker_.park(all_sleep ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(watch_period));
     }
@@ -246,7 +272,8 @@ void pool_worker::sleep() noexcept {
     lone_mask_ = 0;
 }
 
-// --- waking -----------------------------------------------------------------------------------------------------------------
+// --- waking
+// -----------------------------------------------------------------------------------------------------------------
 
 void thread_pool::wake_one() noexcept {
     pool_worker* sleeper = nullptr;
@@ -263,7 +290,8 @@ void thread_pool::wake_one() noexcept {
 /// Somebody sleeps, nobody looks for work, and this worker has just queued some.
 void pool_worker::call_for_help() noexcept {
     if (forks_.size() + ready_.size() <= 1) {
-        // A lone fork is often taken back at once by its maker. If the last wake-up for one was in vain, ask ever more rarely; the sleeper
+        // A lone fork is often taken back at once by its maker. If the last wake-up for one was in vain, ask ever
+        // more rarely; the sleeper
         // that was woken in vain looks again every watch_period, so a fork that stays waits no longer than that.
         if ((++lone_pushes_ & lone_mask_) != 0) return;
         const std::uint64_t robbed = robbed_.load(memory_order_relaxed);
@@ -274,7 +302,9 @@ void pool_worker::call_for_help() noexcept {
     pool_.wake_one();
 }
 
-void pool_worker::overflow(std::coroutine_handle<> h) noexcept { pool_.injected_.push(h); }
+void pool_worker::overflow(std::coroutine_handle<> h) noexcept {
+    pool_.injected_.push(h);
+}
 
 void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     if (worker* const w = this_thread.queues; w != nullptr && w->executor() == this) return w->push_ready(h);
@@ -284,7 +314,8 @@ void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
 }
 
-// --- life -------------------------------------------------------------------------------------------------------------------
+// --- life
+// -------------------------------------------------------------------------------------------------------------------
 
 thread_pool::thread_pool(thread_pool_options options) : options_(std::move(options)) {
     const std::size_t n = options_.threads != 0 ? options_.threads : os::usable_processors();
@@ -304,7 +335,8 @@ thread_pool::thread_pool(thread_pool_options options) : options_(std::move(optio
 }
 
 thread_pool::~thread_pool() {
-    COFLUX_VERIFY(this_thread.queues == nullptr || this_thread.queues->executor() != this, "a thread pool is destroyed on one of its own threads");
+    COFLUX_VERIFY(this_thread.queues == nullptr || this_thread.queues->executor() != this,
+                  "a thread pool is destroyed on one of its own threads");
     {
         const lock_guard<mutex> guard(sleepers_lock_);
         ends_.store(true, memory_order_release);  // pairs with the loads in search() and sleep()
@@ -324,14 +356,22 @@ std::vector<worker_counters> thread_pool::counters() const {
 
 namespace coflux {
 
-thread_pool_executor::thread_pool_executor(std::size_t threads) : thread_pool_executor(thread_pool_options{.threads = threads}) {}
-thread_pool_executor::thread_pool_executor(thread_pool_options options) : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
+thread_pool_executor::thread_pool_executor(std::size_t threads)
+    : thread_pool_executor(thread_pool_options{.threads = threads}) {}
+thread_pool_executor::thread_pool_executor(thread_pool_options options)
+    : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
 thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
 thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
 thread_pool_executor::~thread_pool_executor() = default;
 
-void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept { pool_->execute(h); }
-std::size_t thread_pool_executor::size() const noexcept { return pool_->size(); }
-std::vector<worker_counters> thread_pool_executor::counters() const { return pool_->counters(); }
+void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
+    pool_->execute(h);
+}
+std::size_t thread_pool_executor::size() const noexcept {
+    return pool_->size();
+}
+std::vector<worker_counters> thread_pool_executor::counters() const {
+    return pool_->counters();
+}
 
 }  // namespace coflux

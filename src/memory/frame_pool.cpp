@@ -1,8 +1,12 @@
-// Source: thread caches, transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class, so
-// that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of blocks.
+// Source: thread caches, transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds
+// blocks of one class, so
+// that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of
+// blocks.
 //
-// A thread that frees more than it allocates hands over a chain, and a thread that allocates takes a whole chain: neither touches the blocks
-// under the lock. Only chains beyond the reserve are sorted back into their slabs, and slabs that are empty go to the global heap.
+// A thread that frees more than it allocates hands over a chain, and a thread that allocates takes a whole chain:
+// neither touches the blocks
+// under the lock. Only chains beyond the reserve are sorted back into their slabs, and slabs that are empty go to
+// the global heap.
 #include <coflux/memory/frame_pool.hpp>
 
 #include <new>
@@ -16,8 +20,9 @@ namespace detail {
 namespace {
 
 constexpr std::size_t slab_bytes = std::size_t{64} * 1024;
-constexpr std::size_t slab_header = 64;                     // keeps 64-byte blocks aligned
-constexpr std::size_t cached_bytes = std::size_t{256} * 1024;  // what one thread's list of one class keeps; twice that for a moment
+constexpr std::size_t slab_header = 64;  // keeps 64-byte blocks aligned
+constexpr std::size_t cached_bytes =
+    std::size_t{256} * 1024;  // what one thread's list of one class keeps; twice that for a moment
 constexpr std::size_t batch_bytes = std::size_t{8} * 1024;  // what a refill takes from a slab; at least 8 blocks
 
 struct slab {
@@ -43,14 +48,18 @@ atomic<std::size_t> slabs_released{0};
 atomic<std::size_t> reserved{0};  // bytes in chains
 atomic<std::size_t> reserve_limit{std::size_t{256} * 1024 * 1024};
 
-constexpr std::size_t block_bytes(std::size_t size_class) { return (size_class + 1) * frame_cache::granule; }
+constexpr std::size_t block_bytes(std::size_t size_class) {
+    return (size_class + 1) * frame_cache::granule;
+}
 
 constexpr std::size_t batch_of(std::size_t size_class) {
     const std::size_t n = batch_bytes / block_bytes(size_class);
     return n < 8 ? 8 : n;
 }
 
-constexpr std::int32_t kept_of(std::size_t size_class) { return static_cast<std::int32_t>(cached_bytes / block_bytes(size_class)); }
+constexpr std::int32_t kept_of(std::size_t size_class) {
+    return static_cast<std::int32_t>(cached_bytes / block_bytes(size_class));
+}
 
 /// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.
 class central_list {
@@ -148,7 +157,9 @@ public:
     }
 
 private:
-    static bool has_block(const slab& s, std::size_t size) noexcept { return s.free != nullptr || s.untouched + size <= slab_bytes; }
+    static bool has_block(const slab& s, std::size_t size) noexcept {
+        return s.free != nullptr || s.untouched + size <= slab_bytes;
+    }
 
     bool add_slab() noexcept {
         void* const raw = ::operator new(slab_bytes, std::align_val_t{slab_bytes}, std::nothrow);
@@ -214,15 +225,23 @@ void* refill_frame_cache(std::size_t size_class) {
     return blocks;
 }
 
-void spill_frame_cache(void* raw, std::size_t size_class) noexcept {
+/// Frees a block, and counts it and those of its page that were freed without a count.
+void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
     auto* const block = ::new (raw) free_block{list.head};
+    constexpr std::size_t page = 4096;
+    list.frees_left -= static_cast<std::int32_t>(page / block_bytes(size_class) + 1);
+    if (list.frees_left >= 0) {
+        list.head = block;
+        return;
+    }
     if (cache_cleaner::ended) {
         list.frees_left = 0;
         block->next = nullptr;
         return central[size_class].sort(size_class, block);
     }
-    // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half: those blocks are warm.
+    // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half:
+    // those blocks are warm.
     list.head = block;
     open(list, size_class);
     const std::int32_t keep = kept_of(size_class) / 2 + 1;
@@ -236,7 +255,9 @@ void spill_frame_cache(void* raw, std::size_t size_class) noexcept {
     central[size_class].put(size_class, rest, count);
 }
 
-void* allocate_large_frame(std::size_t bytes, std::size_t alignment) { return ::operator new(bytes, std::align_val_t{alignment}); }
+void* allocate_large_frame(std::size_t bytes, std::size_t alignment) {
+    return ::operator new(bytes, std::align_val_t{alignment});
+}
 
 void deallocate_large_frame(void* block, std::size_t, std::size_t alignment) noexcept {
     ::operator delete(block, std::align_val_t{alignment});
@@ -259,7 +280,9 @@ void frame_pool::trim() noexcept {
     }
 }
 
-void frame_pool::keep_in_reserve(std::size_t bytes) noexcept { detail::reserve_limit.store(bytes, detail::memory_order_relaxed); }
+void frame_pool::keep_in_reserve(std::size_t bytes) noexcept {
+    detail::reserve_limit.store(bytes, detail::memory_order_relaxed);
+}
 
 frame_pool_stats frame_pool::stats() const noexcept {
     const std::size_t released = detail::slabs_released.load(detail::memory_order_relaxed);

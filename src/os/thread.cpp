@@ -44,16 +44,19 @@ std::size_t usable_processors() noexcept {
 }
 
 bool parker::park(std::chrono::nanoseconds longest) noexcept {
-    const auto deadline = std::chrono::steady_clock::now() + (longest.count() < 0 ? std::chrono::nanoseconds(0) : longest);
+    const auto deadline =
+        std::chrono::steady_clock::now() + (longest.count() < 0 ? std::chrono::nanoseconds(0) : longest);
     while (token_.exchange(0, memory_order_acquire) == 0) {  // pairs with the exchange in unpark()
         timespec left{};
         if (longest.count() >= 0) {
-            const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now());
+            const auto rest =
+                std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now());
             if (rest.count() <= 0) return false;
             left.tv_sec = static_cast<time_t>(rest.count() / 1'000'000'000);
             left.tv_nsec = static_cast<long>(rest.count() % 1'000'000'000);
         }
-        syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&token_), FUTEX_WAIT_PRIVATE, 0, longest.count() < 0 ? nullptr : &left, nullptr, 0);
+        syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&token_), FUTEX_WAIT_PRIVATE, 0,
+                longest.count() < 0 ? nullptr : &left, nullptr, 0);
     }
     return true;
 }
@@ -68,7 +71,9 @@ static_assert(sizeof(atomic<std::uint32_t>) == sizeof(std::uint32_t), "the futex
 #else
 
 void name_this_thread(const char*) noexcept {}
-bool pin_this_thread(std::size_t) noexcept { return false; }
+bool pin_this_thread(std::size_t) noexcept {
+    return false;
+}
 std::size_t usable_processors() noexcept {
     const unsigned n = thread::hardware_concurrency();
     return n == 0 ? 1 : n;
@@ -80,7 +85,9 @@ static condition_variable sleepers;
 
 bool parker::park(std::chrono::nanoseconds longest) noexcept {
     unique_lock<mutex> guard(sleepers_lock);
-    const auto woken = [this] { return token_.exchange(0, memory_order_acquire) != 0; };  // pairs with the exchange in unpark()
+    const auto woken = [this] {
+        return token_.exchange(0, memory_order_acquire) != 0;
+    };  // pairs with the exchange in unpark()
     if (longest.count() >= 0) return sleepers.wait_for(guard, longest, woken);
     sleepers.wait(guard, woken);
     return true;

@@ -12,7 +12,8 @@ namespace coflux::detail::os {
 /// Names the calling thread; cut to what the system allows.
 void name_this_thread(const char* name) noexcept;
 
-/// Binds the calling thread to the n-th processor that the process may use, modulo their number; false if the system refuses.
+/// Binds the calling thread to the n-th processor that the process may use, modulo their number; false if the system
+/// refuses.
 bool pin_this_thread(std::size_t n) noexcept;
 
 /// Number of processors that the process may use, at least 1.
@@ -26,7 +27,8 @@ public:
     void unpark() noexcept;
 
 private:
-    // 0 nothing, 1 a wake is waiting. Woken by exchange to 1 (release), taken by exchange to 0 (acquire): the sleeper sees what the waker did.
+    // 0 nothing, 1 a wake is waiting. Woken by exchange to 1 (release), taken by exchange to 0 (acquire): the
+    // sleeper sees what the waker did.
     atomic<std::uint32_t> token_{0};
 };
 

@@ -10,7 +10,8 @@ namespace coflux {
 /// Threads: any. Costs: none until a check fails.
 using failure_handler = void (*)(const char* message) noexcept;
 
-/// Replaces the handler of failed checks and returns the one before; nullptr restores the default, which prints to stderr.
+/// Replaces the handler of failed checks and returns the one before; nullptr restores the default, which prints to
+/// stderr.
 ///
 /// Threads: any; the last writer wins.
 failure_handler set_failure_handler(failure_handler handler) noexcept;
@@ -21,7 +22,8 @@ namespace detail {
 [[noreturn]] COFLUX_COLD void fail(const char* file, int line, const char* expression, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 
-/// A function that adds lines to a failed check's message: core registers the async back-trace here, so that base needs not
+/// A function that adds lines to a failed check's message: core registers the async back-trace here, so that base
+/// needs not
 /// know it.
 using failure_context = void (*)() noexcept;
 void set_failure_context(failure_context print) noexcept;
@@ -30,8 +32,8 @@ void set_failure_context(failure_context print) noexcept;
 }  // namespace coflux
 
 /// Always-on check: COFLUX_VERIFY(condition, "printf format", values...).
-#define COFLUX_VERIFY(condition, ...)                                                    \
-    do {                                                                                 \
-        if (!(condition)) [[unlikely]]                                                   \
-            ::coflux::detail::fail(__FILE__, __LINE__, #condition, __VA_ARGS__);         \
+#define COFLUX_VERIFY(condition, ...)                                            \
+    do {                                                                         \
+        if (!(condition)) [[unlikely]]                                           \
+            ::coflux::detail::fail(__FILE__, __LINE__, #condition, __VA_ARGS__); \
     } while (false)

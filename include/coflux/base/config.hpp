@@ -27,7 +27,8 @@
 #define COFLUX_INLINE inline __attribute__((always_inline))
 #define COFLUX_NOINLINE __attribute__((noinline))
 #define COFLUX_COLD __attribute__((noinline, cold))
-// What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to coroutine_traits, and warns of
+// What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to
+// coroutine_traits, and warns of
 // a mismatch with operator delete if operator new is a template; clang leaves the closure out.
 #if COFLUX_CLANG
 #    define COFLUX_COROUTINE_ARGUMENTS(Args, Given) template <typename... Given>
@@ -45,7 +46,8 @@
 
 namespace coflux::detail {
 
-/// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is part of
+/// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is
+/// part of
 /// no ABI and may differ between translation units.
 inline constexpr std::size_t cache_line = 64;
 

@@ -1,6 +1,7 @@
 // Bounded FIFO of pointers: one owner pushes at the tail, any thread takes at the head.
 //
-// Source: the local run queue of Go's and Tokio's schedulers. Deviations: 64-bit indices, so that a stalled taker cannot
+// Source: the local run queue of Go's and Tokio's schedulers. Deviations: 64-bit indices, so that a stalled taker
+// cannot
 // be fooled by a wrap-around; takers take one element.
 #pragma once
 
@@ -20,7 +21,8 @@ public:
     COFLUX_INLINE bool push(void* item) noexcept {
         const std::uint64_t t = tail_.load(memory_order_relaxed);
         // acquire pairs with the CAS in take(): whoever emptied the cell has read it before we write it again.
-        if (t - head_.load(memory_order_acquire) >= capacity) [[unlikely]] return false;
+        if (t - head_.load(memory_order_acquire) >= capacity) [[unlikely]]
+            return false;
         cells_[t % capacity].store(item, memory_order_relaxed);
         tail_.store(t + 1, memory_order_release);  // pairs with the load of tail_ in take(): the cell is visible
         return true;

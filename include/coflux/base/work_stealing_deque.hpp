@@ -1,12 +1,15 @@
 // Work-stealing deque of pointers: one owner pushes and pops at the bottom, any thread steals at the top.
 //
-// Source: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the C11 orders of N. M. Lê et al.,
+// Source: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the C11 orders of N. M. Lê et
+// al.,
 // "Correct and efficient work-stealing for weak memory models", PPoPP 2013. Deviations:
 //   * the owner's pop orders its write of `bottom` before its read of `top` by a seq_cst exchange instead of a fence
 //     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns);
-//   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked instructions;
+//   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
+//   instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
-//   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads freed memory.
+//   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads
+//   freed memory.
 // The page docs/design/thread_pool.md has the state table and the argument.
 #pragma once
 
@@ -22,7 +25,10 @@ namespace coflux::detail {
 
 class work_stealing_deque {
 public:
-    explicit work_stealing_deque(std::size_t capacity = 1024) : owned_(make(capacity, nullptr)), cells_(owned_->cells), mask_(capacity - 1) {
+    explicit work_stealing_deque(std::size_t capacity = 1024)
+        : owned_(make(capacity, nullptr)),
+          cells_(owned_->cells),
+          mask_(capacity - 1) {
         buffer_.store(owned_, memory_order_relaxed);  // pairs with nothing: published with the deque itself
     }
     ~work_stealing_deque() {
@@ -35,10 +41,12 @@ public:
     work_stealing_deque(const work_stealing_deque&) = delete;
     work_stealing_deque& operator=(const work_stealing_deque&) = delete;
 
-    /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is fatal.
+    /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is
+    /// fatal.
     COFLUX_INLINE void push(void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
-        if (b - top_seen_ > mask_) [[unlikely]] make_room(b);
+        if (b - top_seen_ > mask_) [[unlikely]]
+            make_room(b);
         cells_[b & mask_].store(item, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
     }
@@ -59,7 +67,8 @@ public:
 
     /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
     void* steal() noexcept {
-        // The two seq_cst loads and the CAS stand in one total order with take()'s exchange and load: either the owner sees
+        // The two seq_cst loads and the CAS stand in one total order with take()'s exchange and load: either the
+        // owner sees
         // our advance of top_, or we see its retreat of bottom_.
         std::int64_t t = top_.load(memory_order_seq_cst);
         const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
@@ -84,7 +93,8 @@ private:
     };
 
     static buffer* make(std::size_t capacity, buffer* older) noexcept {
-        COFLUX_VERIFY(capacity != 0 && (capacity & (capacity - 1)) == 0, "deque capacity %zu is not a power of two", capacity);
+        COFLUX_VERIFY(capacity != 0 && (capacity & (capacity - 1)) == 0, "deque capacity %zu is not a power of two",
+                      capacity);
         void* const raw = ::operator new(sizeof(buffer) + (capacity - 1) * sizeof(atomic<void*>), std::nothrow);
         COFLUX_VERIFY(raw != nullptr, "out of memory for a work-stealing deque of %zu cells", capacity);
         auto* const made = ::new (raw) buffer{older, static_cast<std::int64_t>(capacity) - 1, {}};
@@ -94,15 +104,18 @@ private:
 
     /// Owner: takes cell b, the youngest if there is any. Its content may be read before: no thief writes cells.
     COFLUX_INLINE bool take(std::int64_t b) noexcept {
-        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not reused while it is read
+        std::int64_t t = top_.load(
+            memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not reused while it is read
         if (t >= b) [[unlikely]] {
             if (t > b) return false;  // empty: top_ only grows, and bottom_ is ours
-            // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching bottom_.
+            // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching
+            // bottom_.
             return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         }
         bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads in steal()
         t = top_.load(memory_order_seq_cst);
-        if (t < b) [[likely]] return true;
+        if (t < b) [[likely]]
+            return true;
         // Thieves came down to our last element: race for it, then put bottom_ back.
         const bool won = t == b && top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_relaxed);  // top_ >= b + 1 by now: empty for every thief, whatever it reads
@@ -121,7 +134,8 @@ private:
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire in steal(): the copies are visible
     }
 
-    // bottom_: index of the next free cell; written by the owner only. top_: index of the oldest element; only grows, by CAS.
+    // bottom_: index of the next free cell; written by the owner only. top_: index of the oldest element; only
+    // grows, by CAS.
     // Elements are [top_, bottom_). bottom_ == top_ - 1 is seen for a moment by thieves while the owner loses a race.
     alignas(cache_line) atomic<std::int64_t> bottom_{0};
     std::int64_t top_seen_ = 0;  // owner: a lower bound of top_

@@ -37,7 +37,8 @@ inline constexpr bool is_owned_handle<task<T, E>> = true;
 
 /// The type that awaiting an A gives.
 template <typename A>
-using awaited_type = std::remove_cvref_t<decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}))>;
+using awaited_type =
+    std::remove_cvref_t<decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}))>;
 template <typename A>
 using await_result = decltype(std::declval<awaited_type<A>&>().await_resume());
 
@@ -49,7 +50,8 @@ fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::rem
 template <typename A>
 decltype(auto) as_handle(environment& here, A&& awaited) {
     if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
-        static_assert(!std::is_lvalue_reference_v<A>, "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
+        static_assert(!std::is_lvalue_reference_v<A>,
+                      "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
         return std::remove_cvref_t<A>(std::forward<A>(awaited));
     } else {
         return wrapped<A>(here, borrowed<std::remove_reference_t<A>>(awaited));
@@ -77,7 +79,8 @@ public:
     static constexpr bool many = false;
 
     all_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
-        : base(p, sizeof...(Handles), where), frames_{&handles.release()...} {}
+        : base(p, sizeof...(Handles), where),
+          frames_{&handles.release()...} {}
     ~all_of_tuple() {
         for (frame_control* const c : frames_) {
             if (c != nullptr) promise_base::drop(*c);
@@ -110,7 +113,8 @@ public:
     static constexpr bool many = true;
 
     all_of_range(promise_base& p, std::source_location where, Range&& handles) noexcept
-        : base(p, std::ranges::size(handles), where), handles_(std::move(handles)) {}
+        : base(p, std::ranges::size(handles), where),
+          handles_(std::move(handles)) {}
 
     frame_control& operator[](std::size_t i) noexcept {
         return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].used();
@@ -146,7 +150,8 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         (void)p.opened();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... a) { return all_of_tuple(p, where, as_handle(p, std::forward<As>(a))...); }, std::move(awaited_));
+        return std::apply([&](auto&&... a) { return all_of_tuple(p, where, as_handle(p, std::forward<As>(a))...); },
+                          std::move(awaited_));
     }
 
 private:
@@ -163,8 +168,8 @@ public:
     all_range_request& operator=(const all_range_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        if constexpr (is_owned_handle<element> && std::ranges::random_access_range<Range> && std::is_move_constructible_v<std::remove_cvref_t<Range>> &&
-                      !std::is_lvalue_reference_v<Range>) {
+        if constexpr (is_owned_handle<element> && std::ranges::random_access_range<Range> &&
+                      std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>) {
             return all_of_range<Range>(p, where, std::move(range_));
         } else {
             (void)p.opened();
@@ -184,12 +189,16 @@ private:
 
 /// Waits for all: `auto [x, y] = co_await coflux::when_all(std::move(a), std::move(b));`
 ///
-/// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at once, in order.
-/// Returns: a tuple of the values in the order of the arguments, std::monostate for void. Resumes: the awaiting coroutine, once, after the
+/// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at
+/// once, in order.
+/// Returns: a tuple of the values in the order of the arguments, std::monostate for void. Resumes: the awaiting
+/// coroutine, once, after the
 /// last child ended.
-/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The others are not stopped.
+/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The
+/// others are not stopped.
 /// Stops: a stop point; a stop loses the results. A stopped child stops the awaiting coroutine once all have ended.
-/// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no counter.
+/// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
+/// counter.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard]] detail::all_request<As...> when_all(As&&... awaited) noexcept {
@@ -199,7 +208,8 @@ template <typename... As>
 /// The same for a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place.
-/// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for void.
+/// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for
+/// void.
 /// Costs: the vector, and a vector of handles if the range cannot be used in place.
 template <std::ranges::input_range Range>
 [[nodiscard]] detail::all_range_request<Range> when_all(Range&& range) noexcept {

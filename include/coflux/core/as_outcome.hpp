@@ -56,7 +56,8 @@ private:
 
 }  // namespace detail
 
-/// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and without stopping
+/// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and
+/// without stopping
 /// the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a call, or any awaitable of others.
@@ -64,7 +65,8 @@ private:
 /// Costs: those of the plain await.
 template <typename A>
 [[nodiscard]] detail::outcome_request<A> as_outcome(A&& awaited) noexcept {
-    static_assert(!detail::single_use_lvalue<A>, "coflux: this handle can be awaited once: write as_outcome(std::move(handle))");
+    static_assert(!detail::single_use_lvalue<A>,
+                  "coflux: this handle can be awaited once: write as_outcome(std::move(handle))");
     return detail::outcome_request<A>(std::forward<A>(awaited));
 }
 

@@ -13,13 +13,16 @@ namespace coflux {
 
 /// Operand of `co_await coflux::context()`: the running coroutine as environment of its children; never suspends.
 struct context_request {};
-[[nodiscard("co_await it: it is the request, not the environment")]] constexpr context_request context() noexcept { return {}; }
+[[nodiscard("co_await it: it is the request, not the environment")]] constexpr context_request context() noexcept {
+    return {};
+}
 
 namespace detail {
 
 /// Something of ours: knows how to wait inside a coroutine of ours.
 template <typename A>
-concept native_awaitable = requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
+concept native_awaitable =
+    requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
 
 /// A handle that may be awaited once, used as an lvalue.
 template <typename A>
@@ -41,7 +44,9 @@ COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::sourc
     if constexpr (std::is_same_v<std::remove_cvref_t<A>, context_request>) {
         return context_awaiter(p);
     } else if constexpr (single_use_lvalue<A>) {
-        static_assert(!single_use_lvalue<A>, "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
+        static_assert(
+            !single_use_lvalue<A>,
+            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
         return context_awaiter(p);
     } else if constexpr (native_awaitable<A>) {
         return std::forward<A>(awaited).await_in(p, where);

@@ -20,11 +20,11 @@ template <typename T, typename... Args>
 class call_promise final : public typed_promise<T> {
 public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
-    COFLUX_INLINE explicit call_promise(COFLUX_ARGUMENT(Args, Given)&... args) noexcept
+    COFLUX_INLINE explicit call_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
         : typed_promise<T>(find_environment(args...)) {}
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
-    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given)&... args) {
+    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
         return allocate_frame(size, frames_of(find_environment(args...)), ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
@@ -37,7 +37,8 @@ public:
     }
 
     template <typename A>
-    COFLUX_INLINE decltype(auto) await_transform(A&& awaited, std::source_location where = std::source_location::current()) {
+    COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
+                                                 std::source_location where = std::source_location::current()) {
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
@@ -58,11 +59,13 @@ public:
 
 /// An async function call: begins when it is awaited and runs inline as part of its caller, on the caller's executor.
 ///
-/// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile. Neither
+/// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended
+/// meanwhile. Neither
 /// movable nor storable: it is awaited in the expression that makes it.
 /// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, by symmetric transfer.
 /// Errors: std::bad_alloc from the call, without effect.
-/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless as_outcome() asks.
+/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless
+/// as_outcome() asks.
 /// Threads: the caller's. Costs: one frame; no atomic read-modify-write.
 template <typename T>
 class [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
@@ -71,19 +74,22 @@ public:
     call& operator=(const call&) = delete;
     COFLUX_INLINE ~call() { detail::promise_base::destroy(control_); }
 
-    /// For g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the call is its own awaiter.
+    /// For g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the call is its own
+    /// awaiter.
     class awaiter {
     public:
         COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of) {}
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
-        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return of_.begin(); }
+        template <typename P>
+        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+            return of_.begin(h.promise());
+        }
         COFLUX_INLINE T await_resume() const { return of_.take(); }
 
     private:
         call& of_;
     };
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
-        caller_ = &p;
         p.awaits_at(where);
         if constexpr (COFLUX_CLANG) {
             return static_cast<call&>(*this);
@@ -92,44 +98,50 @@ public:
         }
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return begin(); }
+    template <typename P>
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        return begin(h.promise());
+    }
     COFLUX_INLINE T await_resume() { return take(); }
 
     class outcome_awaiter {
     public:
-        explicit outcome_awaiter(call& of) noexcept : of_(of) {}
+        outcome_awaiter(detail::promise_base& caller, call& of) noexcept : caller_(caller), of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
-            of_.caller_->control().word.set(detail::frame_flags::takes_stop);
-            return of_.begin();
+            caller_.control().word.set(detail::frame_flags::takes_stop);
+            return of_.begin(caller_);
         }
         outcome<T> await_resume() const {
-            detail::this_thread.current = of_.caller_;
-            of_.caller_->control().word.clear(detail::frame_flags::takes_stop);
+            detail::this_thread.current = &caller_;
+            caller_.control().word.clear(detail::frame_flags::takes_stop);
             return detail::outcome_of<T>(of_.control_);
         }
 
     private:
+        detail::promise_base& caller_;
         call& of_;
     };
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
-        caller_ = &p;
         p.awaits_at(where);
-        return outcome_awaiter(*this);
+        return outcome_awaiter(p, *this);
     }
 
 private:
-    COFLUX_INLINE std::coroutine_handle<> begin() noexcept {
-        detail::promise_base& caller = *caller_;
-        if (caller.suspends()) [[unlikely]] return caller.stop_here();
+    COFLUX_INLINE std::coroutine_handle<> begin(detail::promise_base& caller) noexcept {
+        if (caller.suspends()) [[unlikely]]
+            return caller.stop_here();
         detail::promise_base::of(control_).runs_for(caller);
         // Nobody else knows the callee: a plain store.
-        control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct, detail::memory_order_relaxed);
+        control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct,
+                             detail::memory_order_relaxed);
         return detail::transfer(control_.frame());
     }
     COFLUX_INLINE T take() {
-        detail::this_thread.current = caller_;
-        if (control_.end == detail::ending::error) [[unlikely]] {
+        // Its state still names the caller.
+        detail::this_thread.current = reinterpret_cast<detail::promise_base*>(
+            control_.state.load(detail::memory_order_relaxed) - detail::frame_state::direct);
+        if (control_.word.end() == detail::ending::error) [[unlikely]] {
             control_.error->retain();
             control_.error->rethrow();
         }
@@ -141,7 +153,6 @@ private:
     COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(c) {}
 
     detail::frame_control& control_;
-    detail::promise_base* caller_;  // set by the await
 };
 
 }  // namespace coflux

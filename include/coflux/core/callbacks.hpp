@@ -14,7 +14,8 @@
 
 namespace coflux::detail {
 
-/// Suspends `p`, which awaits the handle of a shared frame: its place in the list comes from its environment's resource.
+/// Suspends `p`, which awaits the handle of a shared frame: its place in the list comes from its environment's
+/// resource.
 /// Throws what the resource throws, before any effect.
 std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child);
 
@@ -23,7 +24,7 @@ void record_callback_error(environment& scope) noexcept;
 
 template <ending When, typename T, typename F>
 void call_if_ended_so(F& f, frame_control& c) {
-    if (c.end != When) return;
+    if (c.word.end() != When) return;
     if constexpr (When == ending::error) {
         c.error->observe();
         std::invoke(f, c.error->error());
@@ -61,7 +62,8 @@ struct callback_node : waiter {
     F f_;
 };
 
-/// Calls `f` when the coroutine ends so, at once if it has; what it throws at once goes to the caller. Only the handle's holder may
+/// Calls `f` when the coroutine ends so, at once if it has; what it throws at once goes to the caller. Only the
+/// handle's holder may
 /// call this.
 template <ending When, typename T, typename F>
 void attach_callback(frame_control& c, F f) {

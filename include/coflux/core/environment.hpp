@@ -1,4 +1,5 @@
-// What a coroutine runs in: memory resource, executors, stop state, deadline, parent. Every coroutine is one for its children.
+// What a coroutine runs in: memory resource, executors, stop state, deadline, parent. Every coroutine is one for its
+// children.
 #pragma once
 
 #include <chrono>
@@ -34,14 +35,17 @@ const executor_entry* executor_of(const environment& e) noexcept;
 
 /// What environment objects add, shared by all coroutines made in them.
 struct environment_data {
-    std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called without a virtual call
+    std::pmr::memory_resource* frames =
+        nullptr;  ///< nullptr: the frame pool, which is then called without a virtual call
     std::span<const executor_entry> executors{};
     const environment_data* outer = nullptr;  ///< the environment object around this one
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     error_handler on_error = nullptr;
 
-    [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key, std::size_t position) const noexcept {
-        if (position == 0 && !executors.empty() && executors.front().key == key) [[likely]] return &executors.front();
+    [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key,
+                                                           std::size_t position) const noexcept {
+        if (position == 0 && !executors.empty() && executors.front().key == key) [[likely]]
+            return &executors.front();
         return find_slow(key, position);
     }
     [[nodiscard]] const executor_entry* find_slow(const executor_key* key, std::size_t position) const noexcept;
@@ -59,7 +63,8 @@ inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
 /// (`auto&& here = co_await coflux::context()`).
 ///
 /// Ownership: what is made in it belongs to it, and it ends after all of that has.
-/// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that owns it,
+/// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that
+/// owns it,
 /// except request_stop().
 /// Lifetime: an environment object must outlive its children; its destructor checks that.
 class environment {
@@ -76,11 +81,13 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs: O(1).
+    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs:
+    /// O(1).
     void request_stop() noexcept;
     /// True once a stop was requested here or above.
     [[nodiscard]] bool stop_requested() noexcept {
-        const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
+        const std::uint32_t requests =
+            detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
         return requests != stops_seen_ && look_up(requests);
     }
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
@@ -88,12 +95,21 @@ public:
 protected:
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
     COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on) noexcept
-        : data_(parent.data_), executor_(runs_on), parent_(&parent), stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
+        : data_(parent.data_),
+          executor_(runs_on),
+          parent_(&parent),
+          stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
     /// That of a call, which learns its executor when it is awaited.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
-        : data_(parent.data_), parent_(&parent), stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
+        : data_(parent.data_),
+          parent_(&parent),
+          stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
     /// An environment object: its scope is open from the start.
-    environment(detail::environment_data& data, environment* parent) noexcept : data_(&data), executor_(nullptr), parent_(parent), marks_(is_object) {
+    environment(detail::environment_data& data, environment* parent) noexcept
+        : data_(&data),
+          executor_(nullptr),
+          parent_(parent),
+          marks_(is_object) {
         open_scope();
         if (parent != nullptr) {
             executor_ = parent->executor_;
@@ -117,22 +133,23 @@ protected:
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
 
     // marks_: bits that are set once and stay, but for the lock.
-    static constexpr std::uint32_t stop_asked = 1;      // a stop was requested of this one
-    static constexpr std::uint32_t is_object = 2;       // made by make_environment, not a coroutine
+    static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one
+    static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
     static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
 
+    // The order keeps what is stored together from being merged into wider stores that a load of one field would wait for.
     const detail::environment_data* data_;
-    const detail::executor_entry* executor_;  // where the coroutine runs; nullptr: wherever it is resumed
     environment* parent_;
+    const detail::executor_entry* executor_;  // where the coroutine runs; nullptr: wherever it is resumed
     std::uint32_t stops_seen_ = 0;  // stop_requests when the ancestors were last found clean, and stop_count_inline
-    detail::atomic<std::uint32_t> marks_{0};
 
-    // The scope, without a value until it is open: a coroutine that never asks for its context has no children and never pays for it.
-    // Children not yet accounted for are children_ + remaining_ - scope_open. children_ is touched by the owning coroutine, or by
-    // a child while the owner is suspended in an await of it. remaining_ starts at scope_open; -1 by each child that ends without such
-    // an await (acq_rel: the end of the scope sees what they did); the end of the body adds children_ - scope_open, and whoever brings
-    // it to 0 continues.
+    // The scope, but for marks_ without a value until it is open: a coroutine that never asks for its context has no
+    // children and never pays for it. Children not yet accounted for are children_ + remaining_ - scope_open. children_ is
+    // touched by the owning coroutine, or by a child while the owner is suspended in an await of it. remaining_ starts at
+    // scope_open; -1 by each child that ends without such an await (acq_rel: the end of the scope sees what they did); the
+    // end of the body adds children_ - scope_open, and whoever brings it to 0 continues.
     std::int32_t children_;
+    detail::atomic<std::uint32_t> marks_{0};
     union {
         detail::atomic<std::int32_t> remaining_;
     };
@@ -142,12 +159,20 @@ protected:
 namespace detail {
 
 /// The frame resource as frames remember it: nullptr for the frame pool.
-COFLUX_INLINE std::pmr::memory_resource* frames_of(const environment& e) noexcept { return e.data_->frames; }
-COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept { return *e.data_; }
-COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept { return e.executor_; }
+COFLUX_INLINE std::pmr::memory_resource* frames_of(const environment& e) noexcept {
+    return e.data_->frames;
+}
+COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
+    return *e.data_;
+}
+COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
+    return e.executor_;
+}
 
 }  // namespace detail
 
-inline bool stop_token::stop_requested() const noexcept { return of_->stop_requested(); }
+inline bool stop_token::stop_requested() const noexcept {
+    return of_->stop_requested();
+}
 
 }  // namespace coflux

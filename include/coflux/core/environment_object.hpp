@@ -23,7 +23,8 @@ public:
     /// Stops: not a stop point: the children are below the awaiting coroutine and are stopped with it.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
 
-    /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
+    /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and
+    /// terminate.
     void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
 
 protected:
@@ -43,7 +44,7 @@ protected:
     friend struct detail::environment_access;
 
     detail::environment_data storage_;
-    detail::spin_lock children_lock_;             // guards the list below
+    detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
     detail::waiter* joiner_ = nullptr;             // set before remaining_ is closed by join()
 };

@@ -13,10 +13,14 @@ namespace coflux {
 
 /// Something that resumes coroutines.
 ///
-/// Laws: `execute(h)` resumes `h` exactly once, later, never inside the call, with `h.resume()` on a stack that is not that of a
-/// coroutine; everything that happened before the call happens before the resumption. An executor outlives the environments
-/// that name it. Two optional members refine it: `static constexpr bool starts_inline = true` says that it does not schedule
-/// (then `execute` is never called, see noop_executor), and `const void* identity() const noexcept` says which objects stand for
+/// Laws: `execute(h)` resumes `h` exactly once, later, never inside the call, with `h.resume()` on a stack that is
+/// not that of a
+/// coroutine; everything that happened before the call happens before the resumption. An executor outlives the
+/// environments
+/// that name it. Two optional members refine it: `static constexpr bool starts_inline = true` says that it does not
+/// schedule
+/// (then `execute` is never called, see noop_executor), and `const void* identity() const noexcept` says which
+/// objects stand for
 /// the same executor (default: the object's address).
 template <typename E>
 concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e, std::coroutine_handle<> h) {
@@ -64,7 +68,10 @@ struct executor_entry {
 template <typename E>
 executor_entry entry_for(E& e) noexcept {
     const void* identity = std::addressof(e);
-    if constexpr (requires { { e.identity() } -> std::convertible_to<const void*>; }) identity = e.identity();
+    if constexpr (requires {
+                      { e.identity() } -> std::convertible_to<const void*>;
+                  })
+        identity = e.identity();
     return {&key_of<E>, identity, std::addressof(e),
             [](void* object, std::coroutine_handle<> h) noexcept { static_cast<E*>(object)->execute(h); }};
 }
@@ -82,7 +89,8 @@ struct executor_choice<index<E, N>> {
 };
 
 template <typename E>
-inline constexpr bool names_executor = std::is_same_v<E, inherit_executor> || executor<typename executor_choice<E>::type>;
+inline constexpr bool names_executor =
+    std::is_same_v<E, inherit_executor> || executor<typename executor_choice<E>::type>;
 
 }  // namespace detail
 }  // namespace coflux

@@ -10,7 +10,8 @@
 
 namespace coflux {
 
-/// Handles an error that nobody can observe any more: that of a root whose handle died, or of a child left behind in an environment.
+/// Handles an error that nobody can observe any more: that of a root whose handle died, or of a child left behind in
+/// an environment.
 using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 
 /// The errors that came with the one being handled: what else failed in the scope whose first error was thrown.
@@ -21,7 +22,8 @@ using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 
 namespace detail {
 
-/// A failed coroutine's exception, shared by its frame and by the list of the scope that must not end before somebody saw it.
+/// A failed coroutine's exception, shared by its frame and by the list of the scope that must not end before
+/// somebody saw it.
 class failure {
 public:
     explicit failure(std::exception_ptr error) noexcept : error_(std::move(error)) {}
@@ -36,8 +38,10 @@ public:
     /// Throws the error and gives up the caller's reference; other_errors() then returns the others.
     [[noreturn]] void rethrow();
 
-    void observe() noexcept { observed_.store(true, memory_order_release); }                             // pairs with observed()
-    [[nodiscard]] bool observed() const noexcept { return observed_.load(memory_order_acquire); }  // pairs with observe()
+    void observe() noexcept { observed_.store(true, memory_order_release); }  // pairs with observed()
+    [[nodiscard]] bool observed() const noexcept {
+        return observed_.load(memory_order_acquire);
+    }  // pairs with observe()
 
     void retain() noexcept { references_.fetch_add(1, memory_order_relaxed); }
     void release() noexcept {

@@ -33,8 +33,10 @@ concept foreign_awaitable = requires(A&& a, std::coroutine_handle<> h) {
     awaiter_of(std::forward<A>(a)).await_resume();
 };
 
-/// Wraps a foreign awaiter. The handle that it is given is not the coroutine's: resuming it, on any thread, queues the coroutine on
-/// its own executor, so that a notifier never runs it and a foreign thread never keeps it. Without an executor it resumes in place.
+/// Wraps a foreign awaiter. The handle that it is given is not the coroutine's: resuming it, on any thread, queues
+/// the coroutine on
+/// its own executor, so that a notifier never runs it and a foreign thread never keeps it. Without an executor it
+/// resumes in place.
 ///
 /// Stops: not a stop point; the foreign operation cannot be told.
 template <typename A>
@@ -44,7 +46,8 @@ class foreign_awaiter {
 
 public:
     foreign_awaiter(promise_base& p, A&& awaited, std::source_location where)
-        : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p}, inner_(awaiter_of(std::forward<A>(awaited))) {
+        : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p},
+          inner_(awaiter_of(std::forward<A>(awaited))) {
         p.awaits_at(where);
     }
 

@@ -18,52 +18,47 @@ namespace detail {
 template <typename Self, typename T>
 class owned_handle;
 
-/// Awaits a fork or task and takes its result out of the handle, which keeps the frame until then.
+/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the
+/// handle is its own awaiter, and an await costs no store for one.
 template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:
-    COFLUX_INLINE owned_awaiter(promise_base& p, Handle& handle, std::source_location where) noexcept : p_(p), handle_(handle) { p.awaits_at(where); }
-    owned_awaiter(const owned_awaiter&) = delete;
-    owned_awaiter& operator=(const owned_awaiter&) = delete;
+    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle) {}
+    [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+        return handle_.await_suspend(h);
+    }
+    T await_resume() const { return handle_.await_resume(); }
 
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        const frame_control& c = handle_.used();
-        return c.done() && c.end != ending::stopped;
-    }
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const {
-        frame_control& c = handle_.used();
-        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return await_in_list(p_, c);
-        return p_.await_child(c);
-    }
-    COFLUX_INLINE T await_resume() const {
-        this_thread.current = &p_;
-        frame_control& c = handle_.release();
-        if (c.end != ending::value || (c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return consume<T>(c);
-        const destroyed_frame frees(c);
-        return take_value<T>(c);
-    }
-
-protected:
-    promise_base& p_;
+private:
     Handle& handle_;
 };
 
 /// The same as an outcome: error and stop are values.
 template <typename Handle, typename T>
-class [[nodiscard]] owned_outcome_awaiter : public owned_awaiter<Handle, T> {
+class [[nodiscard]] owned_outcome_awaiter {
 public:
-    using owned_awaiter<Handle, T>::owned_awaiter;
+    owned_outcome_awaiter(promise_base& p, Handle& handle) noexcept : p_(p), handle_(handle) {}
 
     [[nodiscard]] bool await_ready() const noexcept {
-        if (this->handle_.used().done()) return true;
-        this->p_.control().word.set(frame_flags::takes_stop);
+        if (handle_.used().done()) return true;
+        p_.control().word.set(frame_flags::takes_stop);
         return false;
     }
-    outcome<T> await_resume() const {
-        this_thread.current = &this->p_;
-        this->p_.control().word.clear(frame_flags::takes_stop);
-        return consume_outcome<T>(this->handle_.release());
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+        return handle_.await_suspend(h);
     }
+    outcome<T> await_resume() const {
+        this_thread.current = &p_;
+        p_.control().word.clear(frame_flags::takes_stop);
+        return consume_outcome<T>(handle_.release());
+    }
+
+private:
+    promise_base& p_;
+    Handle& handle_;
 };
 
 [[noreturn]] COFLUX_COLD void fail_empty() noexcept;
@@ -84,10 +79,14 @@ public:
     /// True once the coroutine has ended; its result is still to be taken.
     [[nodiscard]] bool done() const noexcept { return checked().done(); }
     /// Requests a stop of the coroutine and everything below it. Threads: any that has the handle. Costs: O(1).
-    void request_stop() const noexcept { promise_if_running([](promise_base& p) { p.request_stop(); }); }
+    void request_stop() const noexcept {
+        promise_if_running([](promise_base& p) { p.request_stop(); });
+    }
 
-    /// A copyable look at the result: several coroutines may await it. The frame then lives as long as handle or views.
-    /// Shapes: T is copyable or void, because the awaits of the handle and of the views would otherwise fight for the value.
+    /// A copyable look at the result: several coroutines may await it. The frame then lives as long as handle or
+    /// views.
+    /// Shapes: T is copyable or void, because the awaits of the handle and of the views would otherwise fight for
+    /// the value.
     [[nodiscard]] fork_view<T> view() const
         requires(std::is_void_v<T> || std::is_reference_v<T> || std::is_copy_constructible_v<T>)
     {
@@ -97,37 +96,80 @@ public:
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
     /// Threads: `f` runs on the thread that ends the coroutine, before those who await it are woken.
-    /// Errors: what `f` throws is an error of the scope that the coroutine belongs to. Costs: one allocation from the environment.
+    /// Errors: what `f` throws is an error of the scope that the coroutine belongs to. Costs: one allocation from
+    /// the environment.
     template <typename F>
-    Self& on_value(F f) & { return call_back<ending::value>(std::move(f)); }
+    Self& on_value(F f) & {
+        return call_back<ending::value>(std::move(f));
+    }
     /// Calls `f(std::exception_ptr)` once the coroutine failed; the error then counts as observed.
     template <typename F>
-    Self& on_error(F f) & { return call_back<ending::error>(std::move(f)); }
+    Self& on_error(F f) & {
+        return call_back<ending::error>(std::move(f));
+    }
     /// Calls `f()` once the coroutine was stopped.
     template <typename F>
-    Self& on_stopped(F f) & { return call_back<ending::stopped>(std::move(f)); }
+    Self& on_stopped(F f) & {
+        return call_back<ending::stopped>(std::move(f));
+    }
     template <typename F>
-    Self&& on_value(F f) && { return std::move(call_back<ending::value>(std::move(f))); }
+    Self&& on_value(F f) && {
+        return std::move(call_back<ending::value>(std::move(f)));
+    }
     template <typename F>
-    Self&& on_error(F f) && { return std::move(call_back<ending::error>(std::move(f))); }
+    Self&& on_error(F f) && {
+        return std::move(call_back<ending::error>(std::move(f)));
+    }
     template <typename F>
-    Self&& on_stopped(F f) && { return std::move(call_back<ending::stopped>(std::move(f))); }
+    Self&& on_stopped(F f) && {
+        return std::move(call_back<ending::stopped>(std::move(f)));
+    }
 
-    COFLUX_INLINE owned_awaiter<owned_handle, T> await_in(promise_base& p, std::source_location where) && noexcept {
+    COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
         if (control_ == nullptr) [[unlikely]] fail_empty();
-        return owned_awaiter<owned_handle, T>(p, *this, where);
+        p.awaits_at(where);
+        if constexpr (COFLUX_CLANG) {
+            return static_cast<owned_handle&>(*this);
+        } else {
+            return owned_awaiter<owned_handle, T>(*this);
+        }
     }
     owned_outcome_awaiter<owned_handle, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
         if (control_ == nullptr) fail_empty();
-        return owned_outcome_awaiter<owned_handle, T>(p, *this, where);
+        p.awaits_at(where);
+        return owned_outcome_awaiter<owned_handle, T>(p, *this);
     }
+
+    // The handle as awaiter; what the compiler calls, not users. It keeps the frame until the coroutine resumes.
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        return control_->done() && control_->word.end() != ending::stopped;
+    }
+    template <typename P>
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+        promise_base& p = h.promise();
+        if ((control_->state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] {
+            return await_in_list(p, *control_);
+        }
+        return p.await_child(*control_);
+    }
+    COFLUX_INLINE T await_resume() {
+        frame_control& c = release();
+        const std::uintptr_t s = c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
+        // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
+        if ((s & frame_state::direct) != 0) this_thread.current = reinterpret_cast<promise_base*>(s & ~frame_state::tags);
+        if (c.word.end() != ending::value || (s & frame_state::list) != 0) [[unlikely]] return consume<T>(c);
+        const destroyed_frame frees(c);
+        return take_value<T>(c);
+    }
+
     /// For combinators: gives the frame up to the caller.
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *std::exchange(control_, nullptr); }
     /// For combinators and awaiters: the frame, which the handle keeps.
     [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *control_; }
     /// The same where the user may be wrong.
     [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
-        if (control_ == nullptr) [[unlikely]] fail_empty();
+        if (control_ == nullptr) [[unlikely]]
+            fail_empty();
         return *control_;
     }
 
@@ -152,17 +194,25 @@ private:
 
 }  // namespace detail
 
-/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
+/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before
+/// it.
 ///
-/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`, or by default the
+/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`,
+/// or by default the
 /// parent's own. Parameters are owned by the coroutine (law 10). Move-only.
-/// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on its own executor.
-/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
-/// Stops: the await is a stop point and loses nothing; a stopped child stops the awaiting coroutine, unless as_outcome() asks.
-/// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its scope.
-/// Costs: one frame from the environment's resource; no atomic read-modify-write if it is awaited before anybody stole it.
+/// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on
+/// its own executor.
+/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the
+/// scope.
+/// Stops: the await is a stop point and loses nothing; a stopped child stops the awaiting coroutine, unless
+/// as_outcome() asks.
+/// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its
+/// scope.
+/// Costs: one frame from the environment's resource; no atomic read-modify-write if it is awaited before anybody
+/// stole it.
 template <typename T, typename Executor>
-class [[nodiscard("a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
+class [[nodiscard(
+    "a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
     : public detail::owned_handle<fork<T, Executor>, T> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of fork is not an executor");
     using base = detail::owned_handle<fork<T, Executor>, T>;

@@ -18,8 +18,9 @@ class owned_handle;
 
 /// What a view's await gives: a look at the value in the frame.
 template <typename T>
-using viewed = std::conditional_t<std::is_void_v<T>, void,
-                                  std::conditional_t<std::is_reference_v<T>, T, std::add_lvalue_reference_t<std::add_const_t<T>>>>;
+using viewed =
+    std::conditional_t<std::is_void_v<T>, void,
+                       std::conditional_t<std::is_reference_v<T>, T, std::add_lvalue_reference_t<std::add_const_t<T>>>>;
 
 /// Waits in the list of a shared frame. Pre: the awaiting coroutine holds a reference to the frame until it resumes.
 std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& w) noexcept;
@@ -27,14 +28,22 @@ std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& 
 template <typename T>
 class [[nodiscard]] view_awaiter : private waiter {
 public:
-    view_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept : p_(p), view_(std::move(view)) { p.awaits_at(where); }
+    view_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
+        : p_(p),
+          view_(std::move(view)) {
+        p.awaits_at(where);
+    }
 
-    [[nodiscard]] bool await_ready() const noexcept { return view_.control().done() && view_.control().end != ending::stopped; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return await_shared(p_, view_.control(), *this); }
+    [[nodiscard]] bool await_ready() const noexcept {
+        return view_.control().done() && view_.control().word.end() != ending::stopped;
+    }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        return await_shared(p_, view_.control(), *this);
+    }
     viewed<T> await_resume() {
         this_thread.current = &p_;
         frame_control& c = view_.control();
-        if (c.end == ending::error) {
+        if (c.word.end() == ending::error) {
             c.error->retain();
             c.error->rethrow();
         }
@@ -52,12 +61,15 @@ private:
 
 }  // namespace detail
 
-/// A copyable, read-only look at a fork's result: any number of coroutines may await it, so that a workflow can be a DAG while
+/// A copyable, read-only look at a fork's result: any number of coroutines may await it, so that a workflow can be a
+/// DAG while
 /// ownership stays a tree.
 ///
-/// Returns: `co_await view` gives `const T&` into the fork's frame (T itself for a reference, nothing for void), or throws its error.
+/// Returns: `co_await view` gives `const T&` into the fork's frame (T itself for a reference, nothing for void), or
+/// throws its error.
 /// Stops: the await is a stop point and loses nothing; a stopped fork stops each coroutine that awaits a view of it.
-/// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of it, so the
+/// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of
+/// it, so the
 /// environment's memory resource must outlive the views; the value is valid while this view or a copy is.
 /// Costs: an atomic addition a copy; no allocation.
 template <typename T>

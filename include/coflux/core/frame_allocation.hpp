@@ -1,4 +1,5 @@
-// operator new and delete of every coroutine: memory from the environment's resource, control words in front of the frame.
+// operator new and delete of every coroutine: memory from the environment's resource, control words in front of the
+// frame.
 #pragma once
 
 #include <cstddef>
@@ -14,28 +15,33 @@ namespace coflux::detail {
 
 COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment);
 
-/// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws, before any effect.
-COFLUX_INLINE void* allocate_frame(std::size_t size, std::pmr::memory_resource* frames, ticket counted, std::uint16_t flags = 0) {
+/// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
+/// before any effect.
+COFLUX_INLINE void* allocate_frame(std::size_t size, std::pmr::memory_resource* frames, ticket counted,
+                                   std::uint32_t flags = 0) {
     const frame_layout layout = layout_of_frame(size, sizeof(frame_control));
-    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment) : allocate_from(*frames, layout.bytes, layout.alignment);
+    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
+                                         : allocate_from(*frames, layout.bytes, layout.alignment);
     auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
     ::new (control) frame_control(frames, counted, flags);
     return control + 1;
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
-COFLUX_ASIDE void* allocate_shared_frame(std::size_t size, environment& parent, std::uint16_t flags);
+COFLUX_ASIDE void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags);
 
 /// Frames with an error, a list entry, or a control that must survive.
 COFLUX_NOINLINE void deallocate_special_frame(void* frame, std::size_t size) noexcept;
 
 COFLUX_INLINE void deallocate_frame(void* frame, std::size_t size) noexcept {
     frame_control& control = frame_control::of(frame);
-    constexpr std::uint16_t special = frame_flags::retain | frame_flags::listed | frame_flags::has_error;
+    constexpr std::uint32_t special = frame_flags::retain | frame_flags::listed | frame_flags::has_error;
     const frame_layout layout = layout_of_frame(size, sizeof(frame_control));
     void* const base = static_cast<char*>(frame) - layout.offset;
-    if (!control.word.has(special | frame_flags::from_resource)) [[likely]] return deallocate_pooled(base, layout.bytes, layout.alignment);
-    if (control.word.has(special)) [[unlikely]] return deallocate_special_frame(frame, size);
+    if (!control.word.has(special | frame_flags::from_resource)) [[likely]]
+        return deallocate_pooled(base, layout.bytes, layout.alignment);
+    if (control.word.has(special)) [[unlikely]]
+        return deallocate_special_frame(frame, size);
     control.resource->deallocate(base, layout.bytes, layout.alignment);
 }
 

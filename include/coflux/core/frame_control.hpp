@@ -1,6 +1,7 @@
 // The words in front of every coroutine frame: whose memory it is, who waits for it, how it ended.
 //
-// They live outside the promise because they outlive it: a stopped coroutine's locals die when it ends, and its awaiter still
+// They live outside the promise because they outlive it: a stopped coroutine's locals die when it ends, and its
+// awaiter still
 // reads here that it was stopped. The page docs/design/fork_join.md has the states and who may write what.
 #pragma once
 
@@ -16,46 +17,59 @@ namespace coflux::detail {
 
 class failure;
 
-enum class ending : std::uint8_t { value, error, stopped };
+enum class ending : std::uint32_t { value, error, stopped };
 
 /// Who counts a coroutine as a child.
-enum class ticket : std::uint16_t {
+enum class ticket : std::uint32_t {
     none,    ///< a call: nobody, its awaiter owns it
     plain,   ///< created by the parent coroutine itself: the parent's plain counter
     shared,  ///< created by another coroutine or thread, or in an environment object: the parent's atomic counter
 };
 
 namespace frame_flags {
-inline constexpr std::uint16_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
-inline constexpr std::uint16_t moved = 1 << 4;          ///< a call that went to another executor than its caller's
-inline constexpr std::uint16_t scope_open = 1 << 2;     ///< it asked for its context: it may have children (environment.hpp)
-inline constexpr std::uint16_t inline_start = 1 << 8;   ///< runs inside the call that creates it and has not suspended yet
-inline constexpr std::uint16_t takes_stop = 2 << 8;     ///< its current await wants a child's stop as an outcome
-inline constexpr std::uint16_t retain = 4 << 8;         ///< operator delete leaves the memory: the control outlives the frame
-inline constexpr std::uint16_t destroyed = 8 << 8;      ///< the frame is gone, the memory is not
-inline constexpr std::uint16_t listed = 16 << 8;        ///< an environment object lists it: root_links stand in front of the control
-inline constexpr std::uint16_t turned = 32 << 8;        ///< stopped in its body: resuming it unwinds it
-inline constexpr std::uint16_t has_error = 64 << 8;     ///< `error` is set and owned
-inline constexpr std::uint16_t holds_value = 128 << 8;  ///< the promise holds a result that has a destructor
+inline constexpr std::uint32_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
+inline constexpr std::uint32_t moved = 1 << 4;          ///< a call that went to another executor than its caller's
+inline constexpr std::uint32_t scope_open = 1
+                                            << 2;  ///< it asked for its context: it may have children (environment.hpp)
+inline constexpr std::uint32_t inline_start = 1
+                                              << 8;  ///< runs inside the call that creates it and has not suspended yet
+inline constexpr std::uint32_t takes_stop = 2 << 8;  ///< its current await wants a child's stop as an outcome
+inline constexpr std::uint32_t retain = 4 << 8;  ///< operator delete leaves the memory: the control outlives the frame
+inline constexpr std::uint32_t destroyed = 8 << 8;  ///< the frame is gone, the memory is not
+inline constexpr std::uint32_t listed =
+    16 << 8;  ///< an environment object lists it: root_links stand in front of the control
+inline constexpr std::uint32_t turned = 32 << 8;        ///< stopped in its body: resuming it unwinds it
+inline constexpr std::uint32_t has_error = 64 << 8;     ///< `error` is set and owned
+inline constexpr std::uint32_t holds_value = 128 << 8;  ///< the promise holds a result that has a destructor
 }  // namespace frame_flags
 
-/// Who counts a coroutine, and its frame_flags, in one word that is always read and written whole. Written once when the frame is
-/// made and rarely later: on the fast path every load finds one old store. Plain: written by whoever runs the coroutine.
+/// Who counts a coroutine, how it ended and its frame_flags, in one word that is always read and written whole: a load then
+/// finds one store of its own size and place, which this kind of processor forwards at once. Written when the frame is
+/// made and, on the fast path, never again: a value is the default end. Plain: written by whoever runs the coroutine.
 class frame_word {
 public:
-    COFLUX_INLINE frame_word(ticket counted, std::uint16_t flags) noexcept : bits_(static_cast<std::uint16_t>(static_cast<std::uint16_t>(counted) | flags)) {}
+    COFLUX_INLINE frame_word(ticket counted, std::uint32_t flags) noexcept
+        : bits_(static_cast<std::uint32_t>(counted) | flags) {}
 
     [[nodiscard]] COFLUX_INLINE ticket counted() const noexcept { return static_cast<ticket>(bits_ & 3); }
-    [[nodiscard]] COFLUX_INLINE bool has(std::uint16_t flags) const noexcept { return (bits_ & flags) != 0; }
-    COFLUX_INLINE void set(std::uint16_t flags) noexcept { bits_ = static_cast<std::uint16_t>(bits_ | flags); }
-    COFLUX_INLINE void clear(std::uint16_t flags) noexcept { bits_ = static_cast<std::uint16_t>(bits_ & ~flags); }
-    /// True if the ticket is this and the flags are these and no others, whatever the memory.
-    [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint16_t flags) const noexcept {
-        return (bits_ & static_cast<std::uint16_t>(~frame_flags::from_resource)) == (static_cast<std::uint16_t>(t) | flags);
+    /// How the coroutine ended, once its state says done.
+    [[nodiscard]] COFLUX_INLINE ending end() const noexcept { return static_cast<ending>((bits_ >> end_shift) & 3); }
+    COFLUX_INLINE void set_end(ending e) noexcept {
+        bits_ = (bits_ & ~(3U << end_shift)) | static_cast<std::uint32_t>(e) << end_shift;
+    }
+    [[nodiscard]] COFLUX_INLINE bool ended_with_value() const noexcept { return (bits_ & (3U << end_shift)) == 0; }
+    [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
+    COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
+    COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
+    /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
+    [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
+        return (bits_ & ~frame_flags::from_resource) == (static_cast<std::uint32_t>(t) | flags);
     }
 
 private:
-    std::uint16_t bits_;
+    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; 2 to 4 and from 8 on: flags
+
+    std::uint32_t bits_;
 };
 
 /// State word of a frame, from the low bits up; the rest is a pointer to a waiter or, with `direct`, to a promise.
@@ -74,28 +88,31 @@ inline constexpr std::uintptr_t tags = 15;
 }  // namespace frame_state
 
 struct alignas(16) frame_control {
-    std::pmr::memory_resource* resource;     // nullptr: the frame pool
-    atomic<std::uintptr_t> state{0};         // see frame_state; CAS by awaiters, one load or fetch_or by the coroutine's end
-    union {                                  // `where` is written when the coroutine is handed to its handle
-        std::source_location where;  // where it was created, then its last await
-        failure* error;              // once it ended with an error
+    std::pmr::memory_resource* resource;  // nullptr: the frame pool
+    atomic<std::uintptr_t> state{0};  // see frame_state; CAS by awaiters, one load or fetch_or by the coroutine's end
+    union {                           // `where` is written when the coroutine is handed to its handle
+        std::source_location where;   // where it was created, then its last await
+        failure* error;               // once it ended with an error
     };
     frame_word word;
-    ending end;                           // set by the end of the body, before the state says done
-    std::uint32_t references_;            // set with `list`, not before; see references()
+    std::uint32_t references_;  // set with `list`, not before; see references()
 
-    COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint16_t flags) noexcept
-        : resource(memory), word(counted, static_cast<std::uint16_t>(flags | (memory != nullptr ? frame_flags::from_resource : 0))) {}
+    COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint32_t flags) noexcept
+        : resource(memory),
+          word(counted, flags | (memory != nullptr ? frame_flags::from_resource : 0)) {}
 
     /// With `list` only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
-    static frame_control& of(std::coroutine_handle<> h) noexcept { return static_cast<frame_control*>(h.address())[-1]; }
+    static frame_control& of(std::coroutine_handle<> h) noexcept {
+        return static_cast<frame_control*>(h.address())[-1];
+    }
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
     [[nodiscard]] bool done() const noexcept {
-        return (state.load(memory_order_acquire) & frame_state::done) != 0;  // pairs with the fetch_or of the end: the result
+        return (state.load(memory_order_acquire) & frame_state::done) !=
+               0;  // pairs with the fetch_or of the end: the result
     }
 };
 

@@ -28,13 +28,15 @@ concept deadline_option = std::same_as<std::remove_cvref_t<O>, std::chrono::stea
 template <typename O>
 concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O>;
 
-/// The environment object with its executors: references for those given as lvalues, the objects themselves for rvalues.
+/// The environment object with its executors: references for those given as lvalues, the objects themselves for
+/// rvalues.
 template <typename... Executors>
 class basic_environment final : public environment_object {
 public:
     template <typename... Options>
     explicit basic_environment(environment* parent, Options&&... options)
-        : environment_object(parent), executors_(pick_executors(std::forward_as_tuple(std::forward<Options>(options)...))) {
+        : environment_object(parent),
+          executors_(pick_executors(std::forward_as_tuple(std::forward<Options>(options)...))) {
         (apply(options), ...);
         enter(std::index_sequence_for<Executors...>{});
     }
@@ -51,7 +53,8 @@ private:
     }
     template <typename... O>
     static std::tuple<Executors...> pick_executors(std::tuple<O...>&& options) {
-        return std::apply([](auto&&... o) { return std::tuple_cat(as_executor(std::forward<decltype(o)>(o))...); }, std::move(options));
+        return std::apply([](auto&&... o) { return std::tuple_cat(as_executor(std::forward<decltype(o)>(o))...); },
+                          std::move(options));
     }
 
     template <typename O>
@@ -71,7 +74,8 @@ private:
         storage_.executors = std::span<const executor_entry>(entries_.data(), sizeof...(Executors));
         // The first that schedules is where coroutines of this environment run unless they name another.
         const executor_entry* first = nullptr;
-        ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entries_[I]) : void()), ...);
+        ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entries_[I]) : void()),
+         ...);
         if (first != nullptr) executor_ = first;
     }
     template <typename E>
@@ -102,19 +106,23 @@ using environment_for = typename fold_executors<found_executors<>, Options...>::
 
 }  // namespace detail
 
-/// Makes a root environment from any of: executors, by reference or by value (then it owns them); a `std::pmr::memory_resource*` for the
+/// Makes a root environment from any of: executors, by reference or by value (then it owns them); a
+/// `std::pmr::memory_resource*` for the
 /// frames (default: the frame pool). The first executor that schedules runs what names none.
 ///
 /// Returns: an environment_object, not movable. Errors: a null resource is a checked error.
 /// Lifetime: resource and executors given by reference outlive the environment, which outlives what is made in it.
 template <detail::environment_option... Options>
 [[nodiscard]] auto make_environment(Options&&... options) {
-    static_assert(!(... || detail::deadline_option<Options>), "coflux: a deadline belongs to a derived environment: make_environment(here, deadline)");
+    static_assert(!(... || detail::deadline_option<Options>),
+                  "coflux: a deadline belongs to a derived environment: make_environment(here, deadline)");
     return detail::environment_for<Options...>(nullptr, std::forward<Options>(options)...);
 }
 
-/// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer deadline
-/// (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()` before it dies.
+/// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer
+/// deadline
+/// (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()` before it
+/// dies.
 template <detail::environment_option... Options>
 [[nodiscard]] auto make_environment(environment& here, Options&&... options) {
     return detail::environment_for<Options...>(&here, std::forward<Options>(options)...);

@@ -18,12 +18,14 @@ namespace detail {
 
 /// How a result of type T is kept: void as monostate, a reference as a pointer.
 template <typename T>
-using kept_result = std::conditional_t<std::is_void_v<T>, std::monostate,
-                                       std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, std::remove_cv_t<T>>>;
+using kept_result =
+    std::conditional_t<std::is_void_v<T>, std::monostate,
+                       std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, std::remove_cv_t<T>>>;
 
 }  // namespace detail
 
-/// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns it.
+/// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns
+/// it.
 ///
 /// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
 /// Errors: value() rethrows the error; asking for what is not there is a checked error.

@@ -14,12 +14,14 @@
 namespace coflux::detail {
 
 template <typename E>
-inline constexpr start_kind start_kind_of = std::is_same_v<E, inherit_executor>                        ? start_kind::inherited
-                                            : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
-                                                                                               : start_kind::queued;
+inline constexpr start_kind start_kind_of =
+    std::is_same_v<E, inherit_executor>                ? start_kind::inherited
+    : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
+                                                       : start_kind::queued;
 
 template <typename E>
-COFLUX_INLINE const executor_entry* choose_executor(environment& parent, const environment_data& data, const executor_entry* inherited) noexcept {
+COFLUX_INLINE const executor_entry* choose_executor(environment& parent, const environment_data& data,
+                                                    const executor_entry* inherited) noexcept {
     if constexpr (start_kind_of<E> == start_kind::queued) {
         using choice = executor_choice<E>;
         const executor_entry* const e = data.find(&key_of<typename choice::type>, choice::position);
@@ -37,7 +39,8 @@ template <typename T, typename E>
 class owned_promise_base : public typed_promise<T> {
 public:
     template <typename A>
-    COFLUX_INLINE decltype(auto) await_transform(A&& awaited, std::source_location where = std::source_location::current()) {
+    COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
+                                                 std::source_location where = std::source_location::current()) {
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
@@ -77,7 +80,8 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return h.promise().template body_ended<kind == start_kind::queued ? ending_kind::queued : ending_kind::may_be_inline>();
+            return h.promise()
+                .template body_ended<kind == start_kind::queued ? ending_kind::queued : ending_kind::may_be_inline>();
         }
         void await_resume() const noexcept {}
     };
@@ -107,14 +111,15 @@ template <typename Handle, typename T, typename E, typename... Args>
 class owned_promise final : public owned_promise_base<T, E> {
 public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
-    COFLUX_INLINE explicit owned_promise(COFLUX_ARGUMENT(Args, Given)&... args) noexcept
+    COFLUX_INLINE explicit owned_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
         : owned_promise_base<T, E>(find_environment(args...)) {}
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
-    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given)&... args) {
+    COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
         environment& env = find_environment(args...);
-        constexpr std::uint16_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-        if (this_thread.current == &env) [[likely]] return allocate_frame(size, frames_of(env), ticket::plain, flags);
+        constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
+        if (this_thread.current == &env) [[likely]]
+            return allocate_frame(size, frames_of(env), ticket::plain, flags);
         return allocate_shared_frame(size, env, flags);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }

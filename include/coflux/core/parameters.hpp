@@ -33,7 +33,8 @@ borrowed(T&) -> borrowed<T>;
 namespace detail {
 
 template <typename A>
-inline constexpr bool is_environment = std::derived_from<std::remove_cvref_t<A>, environment> && !std::is_const_v<std::remove_reference_t<A>>;
+inline constexpr bool is_environment =
+    std::derived_from<std::remove_cvref_t<A>, environment> && !std::is_const_v<std::remove_reference_t<A>>;
 
 template <typename... Args>
 inline constexpr int environment_position = -1;
@@ -41,7 +42,9 @@ template <typename First, typename... Rest>
 inline constexpr int environment_position<First, Rest...> = is_environment<First> ? 0 : -1;
 template <typename First, typename Second, typename... Rest>
 inline constexpr int environment_position<First, Second, Rest...> =
-    is_environment<First> ? 0 : std::is_class_v<std::remove_cvref_t<First>> && is_environment<Second> ? 1 : -1;
+    is_environment<First>                                                   ? 0
+    : std::is_class_v<std::remove_cvref_t<First>> && is_environment<Second> ? 1
+                                                                            : -1;
 
 /// Stands in where there is no environment, so that the sentence about it is the only error.
 environment& missing_environment() noexcept;
@@ -91,20 +94,23 @@ template <typename... Args>
 consteval void check_environment() {
     static_assert((... && (alignof(std::remove_cvref_t<Args>) <= largest_frame_alignment)),
                   "coflux: a coroutine's parameters cannot be aligned to more than 64 bytes");
-    static_assert(environment_position<Args...> >= 0,
-                  "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter "
-                  "(the second of a member function or lambda)");
+    static_assert(
+        environment_position<Args...> >= 0,
+        "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter "
+        "(the second of a member function or lambda)");
 }
 template <typename... Args>
 consteval void check_owned_parameters() {
     check_environment<Args...>();
     if constexpr (environment_position<Args...> == 1) {
-        static_assert(!(is_capturing<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<Args...>>>>),
-                      "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
+        static_assert(
+            !(is_capturing<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<Args...>>>>),
+            "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
     }
     if constexpr (environment_position<Args...> >= 0) {
-        static_assert(parameters_own<environment_position<Args...>, Args...>(),
-                      "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; references belong in a call");
+        static_assert(
+            parameters_own<environment_position<Args...>, Args...>(),
+            "coflux: a fork or task must own its parameters: take them by value, or say coflux::borrowed<T>; references belong in a call");
     }
 }
 

@@ -16,12 +16,14 @@
 
 namespace coflux::detail {
 
-/// What the type of a coroutine says about its start: in the call that makes it, through a queue, or as the environment has it.
+/// What the type of a coroutine says about its start: in the call that makes it, through a queue, or as the
+/// environment has it.
 enum class start_kind { inline_start, queued, inherited };
 /// What it says about its end.
 enum class ending_kind { call, queued, may_be_inline };
 
-/// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame, because
+/// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
+/// because
 /// results are stored without over-alignment (result.hpp).
 class promise_base : public environment {
 public:
@@ -46,16 +48,18 @@ public:
     void unhandled_exception() noexcept {
         frame_control& c = control();
         c.error = current_failure();
-        c.end = ending::error;
+        c.word.set_end(ending::error);
         c.word.set(frame_flags::has_error);
     }
 
-    // --- awaits -------------------------------------------------------------------------------------------------------
+    // --- awaits
+    // -------------------------------------------------------------------------------------------------------
 
     /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
     COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
 
-    /// Every await that really suspends: from now on somebody else may resume the coroutine. True if it must stop instead.
+    /// Every await that really suspends: from now on somebody else may resume the coroutine. True if it must stop
+    /// instead.
     [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
         // acquire pairs with request_stop(): its mark is visible.
         return stop_requests.load(memory_order_acquire) != stops_seen_ && suspends_slowly();
@@ -75,11 +79,14 @@ public:
         return *this;
     }
 
-    /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this worker's forks.
+    /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
+    /// worker's forks.
     COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept {
-        if (suspends()) [[unlikely]] return stop_here();
+        if (suspends()) [[unlikely]]
+            return stop_here();
         if (worker* const w = this_thread.queues; w != nullptr && w->take_back(child.frame())) [[likely]] {
-            // The child has not begun and only this thread can begin it: a plain store publishes the continuation to it.
+            // The child has not begun and only this thread can begin it: a plain store publishes the continuation to
+            // it.
             child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
             return transfer(child.frame());
         }
@@ -97,29 +104,36 @@ public:
     /// After the last child: an error of a child that nobody observed becomes this coroutine's.
     void scope_joined() noexcept;
 
-    // --- the end ------------------------------------------------------------------------------------------------------
+    // --- the end
+    // ------------------------------------------------------------------------------------------------------
 
-    /// The body ended and control().end says how: waits for the children, then tells whoever waits. Returns who goes on.
+    /// The body ended and control().word.end() says how: waits for the children, then tells whoever waits. Returns who goes
+    /// on.
     template <ending_kind Kind>
     COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
         frame_control& c = control();
         const frame_word word = c.word;
         if constexpr (Kind == ending_kind::may_be_inline) {
-            if (word.is_exactly(ticket::plain, frame_flags::inline_start) && c.end == ending::value) {
-                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to tell.
-                c.state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: the handle's way out publishes it
+            if (word.is_exactly(ticket::plain, frame_flags::inline_start) && c.word.end() == ending::value) {
+                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to
+                // tell.
+                c.state.store(frame_state::done,
+                              memory_order_relaxed);  // pairs with nothing: the handle's way out publishes it
                 return std::noop_coroutine();
             }
         }
         // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
         if (word.has(frame_flags::scope_open) &&
-            ((children_ | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 || failures_ != nullptr)) [[unlikely]] {
+            ((children_ | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 || failures_ != nullptr))
+            [[unlikely]] {
             return join_children();
         }
         if constexpr (Kind == ending_kind::call) {
             // It is awaited, or it would not have begun; what the caller wrote is this thread's own.
-            promise_base& w = *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
-            if (!word.has(frame_flags::moved)) [[likely]] return transfer(w.handle());
+            promise_base& w =
+                *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
+            if (!word.has(frame_flags::moved)) [[likely]]
+                return transfer(w.handle());
             return transfer(resume_from(w, executor_));
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
@@ -127,13 +141,15 @@ public:
             }
             const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
             if (word.counted() == ticket::plain) [[likely]] {
-                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct)) [[likely]] {
+                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct))
+                    [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
                     --w.children_;  // it is suspended in the await of this very child
-                    if (executor_ == w.executor_) [[likely]] return transfer(w.handle());
+                    if (executor_ == w.executor_) [[likely]]
+                        return transfer(w.handle());
                     return transfer(resume_from(w, executor_));
                 }
-                if ((s & frame_state::tags) == 0 && s != 0 && c.end == ending::value) {
+                if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
                     if (w.coroutine == parent_) {
                         --parent_->children_;  // as above: suspended in a wait for this very child
@@ -145,7 +161,8 @@ public:
         }
     }
 
-    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`. Like
+    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor
+    /// `here`. Like
     /// resume_from() it returns who goes on here, not yet as a transfer.
     static std::coroutine_handle<> wake(promise_base& w, ending end, const executor_entry* here) noexcept;
 
@@ -154,19 +171,22 @@ public:
 
     /// Destroys a frame that ended, and its memory.
     COFLUX_INLINE static void destroy(frame_control& c) noexcept {
-        if (c.word.has(frame_flags::destroyed)) [[unlikely]] return free_ended(c);
+        if (c.word.has(frame_flags::destroyed)) [[unlikely]]
+            return free_ended(c);
         c.frame().destroy();
     }
     /// The handle of an unfinished or finished coroutine dies: the frame goes now or when it ends.
     COFLUX_ASIDE static void drop(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
-        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] return drop_reference(c);
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]]
+            return drop_reference(c);
         destroy(c);
     }
     static void drop_reference(frame_control& c) noexcept;
 
-    /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and coroutine.
+    /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
+    /// coroutine.
     static void share(frame_control& c, std::uint32_t extra) noexcept;
     /// Adds a waiter to a shared frame; false if it has ended.
     static bool add_waiter(frame_control& c, waiter& w) noexcept;
@@ -175,19 +195,22 @@ protected:
     COFLUX_INLINE promise_base(environment& parent, const executor_entry* e) noexcept : environment(parent, e) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted when it suspends:
+    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is
+    /// counted when it suspends:
     /// until then the parent cannot end.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         if constexpr (Kind == start_kind::inline_start) {
-            if (this_thread.current != parent_) [[unlikely]] count_in_shared(c);
+            if (this_thread.current != parent_) [[unlikely]]
+                count_in_shared(c);
             return;
         }
         if constexpr (Kind == start_kind::inherited) {
             if (executor_ == nullptr && this_thread.current == parent_) return;
         }
         if (this_thread.current == parent_) [[likely]] {  // ticket::plain, asked without a load of what was just stored
-            if (++parent_->children_ == scope_fold) [[unlikely]] fold_children();
+            if (++parent_->children_ == scope_fold) [[unlikely]]
+                fold_children();
         } else {
             count_in_shared(c);
         }
@@ -198,7 +221,8 @@ protected:
 
     /// Queues the new coroutine for its first resumption.
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
-        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == executor_->identity) [[likely]] return w->push_fork(h);
+        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == executor_->identity) [[likely]]
+            return w->push_fork(h);
         executor_->post(h);
     }
 

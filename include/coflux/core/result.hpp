@@ -47,9 +47,7 @@ public:
         } else {
             ::new (static_cast<void*>(room_.address())) kept(std::forward<U>(value));
         }
-        frame_control& c = this->control();
-        c.end = ending::value;
-        if constexpr (!std::is_trivially_destructible_v<kept>) c.word.set(frame_flags::holds_value);
+        if constexpr (!std::is_trivially_destructible_v<kept>) this->control().word.set(frame_flags::holds_value);
     }
 
     [[nodiscard]] kept& result() noexcept { return *room_.address(); }
@@ -70,7 +68,7 @@ private:
 template <>
 class typed_promise<void> : public promise_base {
 public:
-    void return_void() noexcept { control().end = ending::value; }
+    void return_void() const noexcept {}
 
 protected:
     using promise_base::promise_base;
@@ -120,10 +118,12 @@ private:
 /// Frees a finished frame that holds an error, and throws it.
 [[noreturn]] COFLUX_COLD void consume_error(frame_control& c);
 
-/// Takes the result of a finished coroutine that was not stopped: moves the value out or throws the error; the frame is freed.
+/// Takes the result of a finished coroutine that was not stopped: moves the value out or throws the error; the frame
+/// is freed.
 template <typename T>
 COFLUX_INLINE T consume(frame_control& c) {
-    if (c.end == ending::error) [[unlikely]] consume_error(c);
+    if (c.word.end() == ending::error) [[unlikely]]
+        consume_error(c);
     const consumed_frame frees(c);
     return take_value<T>(c);
 }
@@ -131,8 +131,8 @@ COFLUX_INLINE T consume(frame_control& c) {
 /// The end of a finished coroutine as an outcome; the value is moved out.
 template <typename T>
 outcome<T> outcome_of(frame_control& c) {
-    if (c.end == ending::stopped) return stopped;
-    if (c.end == ending::error) {
+    if (c.word.end() == ending::stopped) return stopped;
+    if (c.word.end() == ending::error) {
         c.error->observe();
         return outcome<T>(c.error->error());
     }

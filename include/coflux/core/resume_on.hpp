@@ -28,7 +28,8 @@ struct [[nodiscard("co_await it")]] resume_on_request {
 
     resume_on_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
         const executor_entry* const to = p.data().find_object(identity);
-        COFLUX_VERIFY(to != nullptr, "resume_on: the environment does not have this executor (%s): give it to make_environment", name);
+        COFLUX_VERIFY(to != nullptr,
+                      "resume_on: the environment does not have this executor (%s): give it to make_environment", name);
         p.awaits_at(where);
         return resume_on_awaiter(p, to);
     }
@@ -36,12 +37,14 @@ struct [[nodiscard("co_await it")]] resume_on_request {
 
 }  // namespace detail
 
-/// `co_await resume_on(ex)` moves the running coroutine to `ex`: from then on that is its executor, where it resumes after every await
+/// `co_await resume_on(ex)` moves the running coroutine to `ex`: from then on that is its executor, where it resumes
+/// after every await
 /// and where children that name no executor start.
 ///
 /// Shapes: `ex` is one of the executors of the coroutine's environment.
 /// Resumes: on `ex`, even if the coroutine is there already. Stops: a stop point; loses nothing.
-/// Errors: an executor that the environment does not have is a checked error. Costs: one trip through the queue of `ex`.
+/// Errors: an executor that the environment does not have is a checked error. Costs: one trip through the queue of
+/// `ex`.
 template <executor E>
 [[nodiscard("co_await it")]] detail::resume_on_request resume_on(E& ex) noexcept {
     static_assert(!detail::starts_inline<E>, "coflux: nothing can be resumed on an executor that does not schedule");

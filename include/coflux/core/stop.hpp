@@ -24,12 +24,15 @@ private:
 
 namespace detail {
 
-/// Counts stop requests in the process. A coroutine that has looked up its ancestors since the last one need not look again.
-/// The acq_rel exchange pairs with the acquire loads at the stop points: the requester's flag is visible to whoever sees the new count.
+/// Counts stop requests in the process. A coroutine that has looked up its ancestors since the last one need not
+/// look again.
+/// The acq_rel exchange pairs with the acquire loads at the stop points: the requester's flag is visible to whoever
+/// sees the new count.
 /// 31 bits; it may wrap around.
 inline constinit atomic<std::uint32_t> stop_requests{0};
 inline constexpr std::uint32_t stop_count_mask = 0x7fffffff;
-/// In a coroutine's copy of the count: it started inline and has not suspended; equal to no count, so that its first suspension, and
+/// In a coroutine's copy of the count: it started inline and has not suspended; equal to no count, so that its first
+/// suspension, and
 /// every question about a stop until then, takes the slow path.
 inline constexpr std::uint32_t stop_count_inline = 0x80000000;
 

@@ -23,9 +23,11 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// A root: a coroutine made in an environment object, started at once on its executor and owned by its handle.
 ///
 /// Shapes: as fork. Move-only.
-/// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below it has ended,
+/// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything
+/// below it has ended,
 /// and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
-/// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped throws task_stopped. The
+/// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped
+/// throws task_stopped. The
 /// destructor of a root waits for it, and hands an error that nobody observed to the environment's handler.
 /// Threads: the handle belongs to one thread at a time. Lifetime: must not outlive its environment.
 /// Costs: those of a fork, and a queue between threads if it is made outside its executor.
@@ -49,7 +51,7 @@ public:
     T get() && {
         detail::frame_control& c = this->checked();
         detail::block_until_done(c);
-        if (c.end == detail::ending::stopped) throw_stopped();
+        if (c.word.end() == detail::ending::stopped) throw_stopped();
         return detail::consume<T>(this->release());
     }
     T get() & { return std::move(*this).get(); }
@@ -58,7 +60,7 @@ public:
     void join() {
         detail::frame_control& c = this->checked();
         detail::block_until_done(c);
-        if (c.end == detail::ending::error) detail::consume_error(this->release());
+        if (c.word.end() == detail::ending::error) detail::consume_error(this->release());
     }
 
 private:

@@ -27,7 +27,8 @@ public:
     }
     /// True if both stand for the same executor.
     friend bool operator==(const executor_ref& a, const executor_ref& b) noexcept {
-        return a.entry_ == b.entry_ || (a.entry_ != nullptr && b.entry_ != nullptr && a.entry_->identity == b.entry_->identity);
+        return a.entry_ == b.entry_ ||
+               (a.entry_ != nullptr && b.entry_ != nullptr && a.entry_->identity == b.entry_->identity);
     }
     /// True if this is `e`.
     template <executor E>
@@ -60,10 +61,18 @@ struct [[nodiscard("co_await it")]] question {
     COFLUX_INLINE auto await_in(promise_base& p, std::source_location) const noexcept { return answer_awaiter(Ask(p)); }
 };
 
-inline executor_ref ask_executor(promise_base& p) noexcept { return executor_ref(p.runs_on()); }
-inline std::pmr::memory_resource* ask_memory(promise_base& p) noexcept { return p.memory_resource(); }
-inline stop_token ask_stop_token(promise_base& p) noexcept { return p.stop_token(); }
-inline std::optional<std::chrono::steady_clock::time_point> ask_deadline(promise_base& p) noexcept { return p.deadline(); }
+inline executor_ref ask_executor(promise_base& p) noexcept {
+    return executor_ref(p.runs_on());
+}
+inline std::pmr::memory_resource* ask_memory(promise_base& p) noexcept {
+    return p.memory_resource();
+}
+inline stop_token ask_stop_token(promise_base& p) noexcept {
+    return p.stop_token();
+}
+inline std::optional<std::chrono::steady_clock::time_point> ask_deadline(promise_base& p) noexcept {
+    return p.deadline();
+}
 
 class [[nodiscard]] stop_awaiter {
 public:
@@ -73,7 +82,10 @@ public:
         (void)p_.suspends();
         return p_.stop_here();
     }
-    [[noreturn]] void await_resume() const noexcept { COFLUX_VERIFY(false, "a stopped coroutine was resumed"); __builtin_unreachable(); }
+    [[noreturn]] void await_resume() const noexcept {
+        COFLUX_VERIFY(false, "a stopped coroutine was resumed");
+        __builtin_unreachable();
+    }
 
 private:
     promise_base& p_;
@@ -88,12 +100,16 @@ struct [[nodiscard("co_await it")]] stop_request {
 class [[nodiscard]] yield_awaiter {
 public:
     explicit yield_awaiter(promise_base& p) noexcept : p_(p) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return p_.runs_on() == nullptr && !p_.stop_requested(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        return p_.runs_on() == nullptr && !p_.stop_requested();
+    }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
         promise_base& p = p_;
-        if (p.suspends()) [[unlikely]] return p.stop_here();
+        if (p.suspends()) [[unlikely]]
+            return p.stop_here();
         worker* const w = this_thread.queues;
-        if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]] return yield_elsewhere(p);
+        if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
+            return yield_elsewhere(p);
         this_thread.current = nullptr;
         w->push_ready(h);
         return transfer(w->next_ready());
@@ -117,23 +133,40 @@ struct [[nodiscard("co_await it")]] yield_request {
 namespace this_coroutine {
 
 /// `co_await executor()`: the executor that the coroutine runs on. Costs: none; never suspends.
-[[nodiscard("co_await it")]] constexpr auto executor() noexcept { return detail::question<detail::ask_executor>{}; }
+[[nodiscard("co_await it")]] constexpr auto executor() noexcept {
+    return detail::question<detail::ask_executor>{};
+}
 /// `co_await memory_resource()`: where the frames of its children come from. Costs: none; never suspends.
-[[nodiscard("co_await it")]] constexpr auto memory_resource() noexcept { return detail::question<detail::ask_memory>{}; }
+[[nodiscard("co_await it")]] constexpr auto memory_resource() noexcept {
+    return detail::question<detail::ask_memory>{};
+}
 /// `co_await stop_token()`: asks whether a stop was requested, without stopping. Costs: none; never suspends.
-[[nodiscard("co_await it")]] constexpr auto stop_token() noexcept { return detail::question<detail::ask_stop_token>{}; }
+[[nodiscard("co_await it")]] constexpr auto stop_token() noexcept {
+    return detail::question<detail::ask_stop_token>{};
+}
 /// `co_await deadline()`: the nearest deadline set above, if any. Costs: none; never suspends.
-[[nodiscard("co_await it")]] constexpr auto deadline() noexcept { return detail::question<detail::ask_deadline>{}; }
-/// `co_await stop()`: ends the running coroutine as stopped: its children are joined, then its locals die, then its awaiter is stopped in
-/// turn unless it asked for the outcome. It does not request a stop of the children; request_stop() of the environment does.
-[[nodiscard("co_await it")]] constexpr auto stop() noexcept { return detail::stop_request{}; }
-/// `co_await yield()`: lets the other ready coroutines of the executor run. Resumes: on the same executor, behind those that were ready.
+[[nodiscard("co_await it")]] constexpr auto deadline() noexcept {
+    return detail::question<detail::ask_deadline>{};
+}
+/// `co_await stop()`: ends the running coroutine as stopped: its children are joined, then its locals die, then its
+/// awaiter is stopped in
+/// turn unless it asked for the outcome. It does not request a stop of the children; request_stop() of the
+/// environment does.
+[[nodiscard("co_await it")]] constexpr auto stop() noexcept {
+    return detail::stop_request{};
+}
+/// `co_await yield()`: lets the other ready coroutines of the executor run. Resumes: on the same executor, behind
+/// those that were ready.
 /// Stops: a stop point; loses nothing. Costs: about 6 ns in a pool when nobody else is ready; no allocation.
-[[nodiscard("co_await it")]] constexpr auto yield() noexcept { return detail::yield_request{}; }
+[[nodiscard("co_await it")]] constexpr auto yield() noexcept {
+    return detail::yield_request{};
+}
 
 }  // namespace this_coroutine
 
 /// `co_await coflux::yield()`: the same as this_coroutine::yield().
-[[nodiscard("co_await it")]] constexpr auto yield() noexcept { return detail::yield_request{}; }
+[[nodiscard("co_await it")]] constexpr auto yield() noexcept {
+    return detail::yield_request{};
+}
 
 }  // namespace coflux

@@ -15,7 +15,8 @@ class worker;
 
 /// State of one thread; trivial, so that access needs no guard.
 struct thread_state {
-    /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it is what tells
+    /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it
+    /// is what tells
     /// a parent's own creations, which need no atomic, from those of another coroutine (docs/design/environment.md).
     const environment* current;
     /// The worker that this thread is, or nullptr.

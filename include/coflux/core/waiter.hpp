@@ -5,7 +5,7 @@
 
 namespace coflux {
 class environment;
-}
+}  // namespace coflux
 
 namespace coflux::detail {
 
@@ -13,8 +13,10 @@ class promise_base;
 struct executor_entry;
 struct frame_control;
 
-/// What a frame's state word points to. Whoever sees the end first calls `ended` exactly once, on the thread that ran the
-/// coroutine, which stands on executor `here`; it returns the coroutine that this thread goes on with, or the noop coroutine.
+/// What a frame's state word points to. Whoever sees the end first calls `ended` exactly once, on the thread that
+/// ran the
+/// coroutine, which stands on executor `here`; it returns the coroutine that this thread goes on with, or the noop
+/// coroutine.
 /// Aligned so that the state word has four bits to spare.
 struct alignas(16) waiter {
     std::coroutine_handle<> (*ended)(waiter& self, frame_control& child, const executor_entry* here) noexcept = nullptr;

@@ -22,26 +22,33 @@ public:
     /// Queues a coroutine that was just created: youngest first for the owner, oldest first for thieves.
     COFLUX_INLINE void push_fork(std::coroutine_handle<> h) noexcept {
         forks_.push(h.address());
-        if (somebody_sleeps()) [[unlikely]] ask_for_help();
+        if (somebody_sleeps()) [[unlikely]]
+            ask_for_help();
     }
 
-    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a turn of the loop.
+    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a
+    /// turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        if (--turns_ < 0 && owes_a_turn()) [[unlikely]] return false;
+        if (--turns_ < 0 && owes_a_turn()) [[unlikely]]
+            return false;
         return forks_.pop_if(h.address());
     }
 
     /// Queues a coroutine that is ready again, first in, first out.
     COFLUX_INLINE void push_ready(std::coroutine_handle<> h) noexcept {
-        if (!ready_.push(h.address())) [[unlikely]] return overflow(h);
-        if (somebody_sleeps()) [[unlikely]] ask_for_help();
+        if (!ready_.push(h.address())) [[unlikely]]
+            return overflow(h);
+        if (somebody_sleeps()) [[unlikely]]
+            ask_for_help();
     }
 
     /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
-        if (turns_ <= 0 || forks_.size() != 0) [[unlikely]] return std::noop_coroutine();
+        if (turns_ <= 0 || forks_.size() != 0) [[unlikely]]
+            return std::noop_coroutine();
         void* const next = ready_.take();
-        if (next == nullptr) [[unlikely]] return std::noop_coroutine();
+        if (next == nullptr) [[unlikely]]
+            return std::noop_coroutine();
         --turns_;
         return std::coroutine_handle<>::from_address(next);
     }
@@ -60,8 +67,11 @@ protected:
     COFLUX_ASIDE bool owes_a_turn() noexcept;
 
     /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
-    /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds (docs/design/thread_pool.md).
-    [[nodiscard]] COFLUX_INLINE bool somebody_sleeps() const noexcept { return idle_->load(memory_order_relaxed) - 1 < 0xffffU; }
+    /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds
+    /// (docs/design/thread_pool.md).
+    [[nodiscard]] COFLUX_INLINE bool somebody_sleeps() const noexcept {
+        return idle_->load(memory_order_relaxed) - 1 < 0xffffU;
+    }
 
     const void* executor_;
     const atomic<std::uint32_t>* idle_;

@@ -15,21 +15,23 @@ namespace coflux {
 
 namespace detail {
 class thread_pool;
-}
+}  // namespace detail
 
 /// How a thread pool is made.
 struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the machine has processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
-    /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and the sleeper 10 to 30 us
+    /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us,
+    /// and the sleeper 10 to 30 us
     /// more; looking costs one core for as long. 0 sleeps at once.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
 };
 
 /// Counters of one worker since the pool began; a snapshot.
 struct worker_counters {
-    std::uint64_t resumed;   ///< coroutines taken from a queue and resumed; those run in place by an await are not counted
+    std::uint64_t
+        resumed;  ///< coroutines taken from a queue and resumed; those run in place by an await are not counted
     std::uint64_t stolen;    ///< of those, taken from another worker
     std::uint64_t injected;  ///< of those, taken from the queue for outsiders
     std::uint64_t sleeps;    ///< times the worker went to sleep
@@ -38,13 +40,17 @@ struct worker_counters {
 
 /// A work-stealing pool of threads.
 ///
-/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs it in place. Other
-/// workers take the oldest. What comes from outside goes through one shared queue. Every ready coroutine is served within about 200
+/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs
+/// it in place. Other
+/// workers take the oldest. What comes from outside goes through one shared queue. Every ready coroutine is served
+/// within about 200
 /// resumptions of each coroutine ahead of it in its queue (docs/design/thread_pool.md).
 ///
-/// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends the threads.
+/// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then
+/// ends the threads.
 /// Errors: std::system_error when the system has no more threads.
-/// Threads: execute() from any thread. Lifetime: outlives the environments that name it; not destroyed on one of its own threads.
+/// Threads: execute() from any thread. Lifetime: outlives the environments that name it; not destroyed on one of its
+/// own threads.
 /// Costs: 3 ns to queue a fork from a worker; idle threads sleep and cost nothing.
 class thread_pool_executor {
 public:

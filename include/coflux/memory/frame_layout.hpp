@@ -15,13 +15,16 @@ struct frame_layout {
 };
 
 inline constexpr std::size_t default_frame_alignment = 16;
-/// A cache line, and the widest vector registers. Larger would be paid for by every frame whose size happens to be a multiple of it.
+/// A cache line, and the widest vector registers. Larger would be paid for by every frame whose size happens to be a
+/// multiple of it.
 inline constexpr std::size_t largest_frame_alignment = 64;
 
 /// The layout of a frame of `size` bytes behind `prefix` bytes.
 ///
-/// Neither compiler tells operator new how a frame is aligned, but the size of a type is a multiple of its alignment: the
-/// largest power of two that divides the size, up to 64, is therefore enough, and costs a frame that did not need it some padding.
+/// Neither compiler tells operator new how a frame is aligned, but the size of a type is a multiple of its
+/// alignment: the
+/// largest power of two that divides the size, up to 64, is therefore enough, and costs a frame that did not need it
+/// some padding.
 COFLUX_INLINE constexpr frame_layout layout_of_frame(std::size_t size, std::size_t prefix) noexcept {
     std::size_t alignment = size & (~size + 1);
     if (alignment < default_frame_alignment) alignment = default_frame_alignment;

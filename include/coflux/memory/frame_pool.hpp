@@ -18,14 +18,18 @@ struct frame_pool_stats {
 
 /// The process-wide resource that environments use unless they are given another.
 ///
-/// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any thread, and goes
-/// to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads; what the reserve does not
-/// hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the slabs when it ends. Larger or
+/// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any
+/// thread, and goes
+/// to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads; what the reserve
+/// does not
+/// hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the slabs when it ends.
+/// Larger or
 /// stricter aligned blocks go to the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.
-/// Costs: 2 to 3 ns a block on the fast path; no atomic, no lock. A refill or a spill takes one short lock for a batch.
+/// Costs: 2 to 3 ns a block on the fast path; no atomic, no lock. A refill or a spill takes one short lock for a
+/// batch.
 /// Source: the thread caches and central lists of tcmalloc.
 class frame_pool final : public std::pmr::memory_resource {
 public:
@@ -38,7 +42,8 @@ public:
     /// Gives the calling thread's free lists back to the slabs, and empty slabs to the global heap.
     void trim() noexcept;
 
-    /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst beyond it pays for its pages
+    /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst
+    /// beyond it pays for its pages
     /// again each time. Does not release what is there: trim() does.
     void keep_in_reserve(std::size_t bytes) noexcept;
 
@@ -58,7 +63,8 @@ struct free_block {
     free_block* next;
 };
 
-/// One thread's free lists. Trivial, so that access needs no guard; `frees_left` is 0 until the thread registered its clean-up.
+/// One thread's free lists. Trivial, so that access needs no guard; `frees_left` is 0 until the thread registered
+/// its clean-up.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 64;
@@ -67,7 +73,7 @@ struct frame_cache {
 
     struct list {
         free_block* head;
-        std::int32_t frees_left;  ///< until the list's length is looked at again
+        std::int32_t frees_left;  ///< until the list's length is looked at again, about
     };
     list lists[classes];
 };
@@ -75,7 +81,7 @@ struct frame_cache {
 inline constinit thread_local frame_cache this_frame_cache{};
 
 COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class);
-COFLUX_NOINLINE void spill_frame_cache(void* block, std::size_t size_class) noexcept;
+COFLUX_NOINLINE void count_frame_cache(void* block, std::size_t size_class) noexcept;
 
 /// Class of a block, or `classes` and more when the pool does not serve it from its lists.
 COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t alignment) noexcept {
@@ -92,19 +98,24 @@ COFLUX_NOINLINE void deallocate_large_frame(void* block, std::size_t bytes, std:
 /// The pool's allocate, inline: what operator new of a coroutine calls when its environment names no other resource.
 COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
     const std::size_t c = frame_class(bytes, alignment);
-    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] return allocate_large_frame(bytes, alignment);
+    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
+        return allocate_large_frame(bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
     free_block* const block = list.head;
-    if (block == nullptr) [[unlikely]] return refill_frame_cache(c);
+    if (block == nullptr) [[unlikely]]
+        return refill_frame_cache(c);
     list.head = block->next;
     return block;
 }
 
 COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t c = frame_class(bytes, alignment);
-    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] return deallocate_large_frame(raw, bytes, alignment);
+    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
+        return deallocate_large_frame(raw, bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
-    if (--list.frees_left < 0) [[unlikely]] return spill_frame_cache(raw, c);
+    // Of the blocks of a page, about one in 32 is counted, for all: no store for a counter on the others.
+    if ((~reinterpret_cast<std::uintptr_t>(raw) & 0xf80) == 0) [[unlikely]]
+        return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
     block->next = list.head;
     list.head = block;

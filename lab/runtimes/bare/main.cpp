@@ -54,7 +54,8 @@ struct frames_from_resource {
         return p;
     }
     static void operator delete(void* p, std::size_t size) noexcept {
-        std::pmr::memory_resource* const memory = *std::launder(reinterpret_cast<std::pmr::memory_resource**>(static_cast<char*>(p) + size));
+        std::pmr::memory_resource* const memory =
+            *std::launder(reinterpret_cast<std::pmr::memory_resource**>(static_cast<char*>(p) + size));
         memory->deallocate(p, size + sizeof(void*));
     }
 };
@@ -87,7 +88,9 @@ struct lazy {
         std::suspend_always initial_suspend() const noexcept { return {}; }
         struct end_awaiter {
             bool await_ready() const noexcept { return false; }
-            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) const noexcept { return h.promise().continuation; }
+            std::coroutine_handle<> await_suspend(std::coroutine_handle<promise_type> h) const noexcept {
+                return h.promise().continuation;
+            }
             void await_resume() const noexcept {}
         };
         end_awaiter final_suspend() const noexcept { return {}; }
@@ -116,10 +119,15 @@ struct root {
     std::coroutine_handle<promise_type> frame;
 };
 
-__attribute__((noinline)) eager<frames_from_lists> listed_child(std::uint64_t i) { co_return i; }
-__attribute__((noinline)) eager<frames_from_resource> resource_child(std::pmr::memory_resource&, std::uint64_t i) { co_return i; }
+__attribute__((noinline)) eager<frames_from_lists> listed_child(std::uint64_t i) {
+    co_return i;
+}
+__attribute__((noinline)) eager<frames_from_resource> resource_child(std::pmr::memory_resource&, std::uint64_t i) {
+    co_return i;
+}
 
-root await_children(std::pmr::memory_resource* memory, std::uint64_t count, harness::stopwatch& watch, std::uint64_t& sum) {
+root await_children(std::pmr::memory_resource* memory, std::uint64_t count, harness::stopwatch& watch,
+                    std::uint64_t& sum) {
     watch.start();
     if (memory == nullptr) {
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -162,7 +170,9 @@ harness::measured fork_noop(const harness::request& r) {
     return m;
 }
 
-__attribute__((noinline)) lazy next(std::uint64_t x) { co_return harness::opaque(x) + 1; }
+__attribute__((noinline)) lazy next(std::uint64_t x) {
+    co_return harness::opaque(x) + 1;
+}
 
 root await_calls(std::uint64_t calls, harness::stopwatch& watch, std::uint64_t& x) {
     watch.start();

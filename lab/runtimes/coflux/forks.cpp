@@ -13,7 +13,9 @@ using pool = coflux::thread_pool_executor;
 using forked = coflux::fork<std::uint64_t, pool>;
 using watch_ref = coflux::borrowed<harness::stopwatch>;
 
-forked trivial(auto&&, std::uint64_t i) { co_return i; }
+forked trivial(auto&&, std::uint64_t i) {
+    co_return i;
+}
 
 forked immediate(auto&&, std::uint64_t forks) {
     auto&& here = co_await coflux::context();
@@ -69,7 +71,8 @@ coflux::task<std::uint64_t, pool> sum_of(auto&&, std::uint64_t tasks, auto make,
     co_return sum;
 }
 
-coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count, coflux::borrowed<harness::phase_watch> watch) {
+coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count,
+                                                  coflux::borrowed<harness::phase_watch> watch) {
     auto&& here = co_await coflux::context();
     std::vector<forked> all;
     all.reserve(count);
@@ -90,7 +93,8 @@ template <typename Make>
 harness::measured measure_tasks(const harness::request& r, std::uint64_t tasks, Make make) {
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(r, [&](harness::stopwatch& watch) { return sum_of(env, tasks, make, coflux::borrowed(watch)).get(); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return sum_of(env, tasks, make, coflux::borrowed(watch)).get(); });
 }
 
 }  // namespace
@@ -106,7 +110,8 @@ harness::measured fork_pool(const harness::request& r) {
 harness::measured pipeline(const harness::request& r) {
     const std::uint64_t depth = r.integer("depth");
     const std::uint64_t items = r.integer("items");
-    return measure_tasks(r, r.integer("concurrency"), [depth, items](auto& here) { return chains(here, depth, items); });
+    return measure_tasks(r, r.integer("concurrency"),
+                         [depth, items](auto& here) { return chains(here, depth, items); });
 }
 
 harness::measured spawn_join(const harness::request& r) {

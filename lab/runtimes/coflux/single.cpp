@@ -14,9 +14,12 @@ namespace {
 using coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<std::uint64_t, noop_executor> child(auto&&, std::uint64_t i) { co_return i; }
+coflux::fork<std::uint64_t, noop_executor> child(auto&&, std::uint64_t i) {
+    co_return i;
+}
 
-coflux::task<std::uint64_t, noop_executor> await_children(auto&&, std::uint64_t count, coflux::borrowed<harness::stopwatch> watch) {
+coflux::task<std::uint64_t, noop_executor> await_children(auto&&, std::uint64_t count,
+                                                          coflux::borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
     std::uint64_t sum = 0;
     watch->start();
@@ -32,9 +35,12 @@ std::uint64_t run_in(std::pmr::memory_resource* frames, std::uint64_t count, har
     return await_children(env, count, coflux::borrowed(watch)).get();
 }
 
-__attribute__((noinline)) coflux::call<std::uint64_t> next(auto&&, std::uint64_t x) { co_return harness::opaque(x) + 1; }
+__attribute__((noinline)) coflux::call<std::uint64_t> next(auto&&, std::uint64_t x) {
+    co_return harness::opaque(x) + 1;
+}
 
-coflux::task<std::uint64_t, noop_executor> await_calls(auto&&, std::uint64_t calls, coflux::borrowed<harness::stopwatch> watch) {
+coflux::task<std::uint64_t, noop_executor> await_calls(auto&&, std::uint64_t calls,
+                                                       coflux::borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
     std::uint64_t x = 0;
     watch->start();
@@ -53,7 +59,8 @@ coflux::fork<std::uint64_t, pool> yielder(auto&&, std::uint64_t yields) {
     co_return done;
 }
 
-coflux::task<std::uint64_t, pool> run_yielders(auto&&, std::uint64_t tasks, std::uint64_t yields, coflux::borrowed<harness::stopwatch> watch) {
+coflux::task<std::uint64_t, pool> run_yielders(auto&&, std::uint64_t tasks, std::uint64_t yields,
+                                               coflux::borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
     std::vector<coflux::fork<std::uint64_t, pool>> all;
     all.reserve(tasks);
@@ -76,7 +83,8 @@ harness::measured fork_noop(const harness::request& r) {
     const std::string resource = r.choice("resource", {"monotonic", "pool", "frame_pool"});
     harness::measured m;
     if (resource == "frame_pool") {
-        m = harness::measure(r, [&](harness::stopwatch& watch) { return run_in(&coflux::frame_pool::shared(), count, watch); });
+        m = harness::measure(
+            r, [&](harness::stopwatch& watch) { return run_in(&coflux::frame_pool::shared(), count, watch); });
     } else {
         // Faulted in beforehand, as the seed document's benchmark does: the question is the runtime, not the kernel.
         std::vector<std::byte> buffer(resource == "monotonic" ? count * 192 + 4096 : std::size_t{1} << 24);
@@ -96,7 +104,8 @@ harness::measured fork_noop(const harness::request& r) {
 harness::measured call_overhead(const harness::request& r) {
     const std::uint64_t calls = r.integer("calls");
     auto env = coflux::make_environment(noop_executor{});
-    return harness::measure(r, [&](harness::stopwatch& watch) { return await_calls(env, calls, coflux::borrowed(watch)).get(); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return await_calls(env, calls, coflux::borrowed(watch)).get(); });
 }
 
 harness::measured yield(const harness::request& r) {
@@ -104,7 +113,8 @@ harness::measured yield(const harness::request& r) {
     const std::uint64_t yields = r.integer("yields");
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(r, [&](harness::stopwatch& watch) { return run_yielders(env, tasks, yields, coflux::borrowed(watch)).get(); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run_yielders(env, tasks, yields, coflux::borrowed(watch)).get(); });
 }
 
 }  // namespace lab

@@ -44,7 +44,8 @@ coflux::fork<std::uint64_t, pool> node(coflux::environment&, std::uint64_t first
     const auto child = [&](std::uint64_t i) { return node(here, first + i * share, share); };
     std::uint64_t sum = 0;
     std::apply([&sum](auto... part) { sum = (part + ...); },
-               co_await coflux::when_all(child(0), child(1), child(2), child(3), child(4), child(5), child(6), child(7), child(8), child(9)));
+               co_await coflux::when_all(child(0), child(1), child(2), child(3), child(4), child(5), child(6), child(7),
+                                         child(8), child(9)));
     co_return sum;
 }
 
@@ -70,14 +71,16 @@ harness::measured fib(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(r, [&](harness::stopwatch& watch) { return time_fib(env, n, coflux::borrowed(watch)).get(); });
+    return harness::measure(r,
+                            [&](harness::stopwatch& watch) { return time_fib(env, n, coflux::borrowed(watch)).get(); });
 }
 
 harness::measured skynet(const harness::request& r) {
     const std::uint64_t leaves = harness::skynet_leaves(r.integer("depth"));
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(r, [&](harness::stopwatch& watch) { return time_skynet(env, leaves, coflux::borrowed(watch)).get(); });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return time_skynet(env, leaves, coflux::borrowed(watch)).get(); });
 }
 
 }  // namespace lab

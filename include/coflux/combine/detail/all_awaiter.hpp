@@ -1,7 +1,9 @@
 // Waiting for several coroutines with one waiter and no counter: from the youngest to the oldest, one at a time.
 //
-// All of them run already, so the order of waiting does not change when the last one ends; but the youngest lies on top of this
-// worker's forks, and is then taken back and run in place, the next one after it, and so on: a join costs what as many single awaits
+// All of them run already, so the order of waiting does not change when the last one ends; but the youngest lies on
+// top of this
+// worker's forks, and is then taken back and run in place, the next one after it, and so on: a join costs what as
+// many single awaits
 // cost, no atomic counter is shared, and what has ended meanwhile is passed by.
 #pragma once
 
@@ -15,7 +17,8 @@
 
 namespace coflux::detail {
 
-/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may be `many`.
+/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they
+/// may be `many`.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -25,7 +28,8 @@ public:
     [[nodiscard]] bool await_ready() noexcept { return next_running() == nullptr && !stops(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
-        if (p.suspends()) [[unlikely]] return p.stop_here();
+        if (p.suspends()) [[unlikely]]
+            return p.stop_here();
         return transfer(advance(p.runs_on()));
     }
 
@@ -47,14 +51,16 @@ protected:
     [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
     [[nodiscard]] Children& children() noexcept { return static_cast<Children&>(*this); }
 
-    /// After the last: throws the first error in the order of creation if there is one; the others are reachable from it.
+    /// After the last: throws the first error in the order of creation if there is one; the others are reachable
+    /// from it.
     void rethrow_failures() {
         this_thread.current = coroutine;
-        if (!failed_) [[likely]] return;
+        if (!failed_) [[likely]]
+            return;
         failure* first = nullptr;
         for (std::size_t i = 0; i < count_; ++i) {
             frame_control& c = children()[i];
-            if (c.end != ending::error) continue;
+            if (c.word.end() != ending::error) continue;
             if (first == nullptr) {
                 first = c.error;
                 first->retain();
@@ -79,8 +85,8 @@ private:
         return nullptr;
     }
     void note(const frame_control& c) noexcept {
-        failed_ |= c.end == ending::error;
-        stopped_ |= c.end == ending::stopped;
+        failed_ |= c.word.end() == ending::error;
+        stopped_ |= c.word.end() == ending::stopped;
     }
     /// An error is never lost to a stop.
     [[nodiscard]] bool stops() const noexcept { return stopped_ && !failed_; }
@@ -97,8 +103,10 @@ private:
                     return c->frame();
                 }
                 p.leaves();
-                // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is visible.
-                if (c->state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire)) return std::noop_coroutine();
+                // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is
+                // visible.
+                if (c->state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
+                    return std::noop_coroutine();
             }
             if ((s & frame_state::list) != 0) {
                 p.leaves();
@@ -111,9 +119,11 @@ private:
 
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const executor_entry* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
-        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the child any more,
+        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the
+        // child any more,
         // or it is done already (a child with views).
-        if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0) c.state.store(frame_state::done, memory_order_relaxed);
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
+            c.state.store(frame_state::done, memory_order_relaxed);
         all.note(c);
         --all.left_;
         return all.advance(here);
