@@ -192,7 +192,7 @@ struct cache_cleaner {
         ended = true;
         for (std::size_t c = 0; c < frame_cache::classes; ++c) {
             frame_cache::list& list = this_frame_cache.lists[c];
-            list.frees_left = 0;
+            list.counted = 0;
             if (list.head != nullptr) central[c].sort(c, list.head);
             list.head = nullptr;
         }
@@ -208,6 +208,7 @@ thread_local cache_cleaner cleaner;
 void open(frame_cache::list& list, std::size_t size_class) noexcept {
     cleaner.touch();
     list.frees_left = kept_of(size_class);
+    list.counted = frame_cache::last_of_page;
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ void* refill_frame_cache(std::size_t size_class) {
         if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next);
         return blocks;
     }
-    if (list.frees_left <= 0) open(list, size_class);
+    if (list.counted == 0) open(list, size_class);
     list.head = blocks->next;
     return blocks;
 }
@@ -229,16 +230,18 @@ void* refill_frame_cache(std::size_t size_class) {
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
     auto* const block = ::new (raw) free_block{list.head};
+    if (list.counted == 0) {
+        if (cache_cleaner::ended) {
+            block->next = nullptr;
+            return central[size_class].sort(size_class, block);
+        }
+        open(list, size_class);
+    }
     constexpr std::size_t page = 4096;
     list.frees_left -= static_cast<std::int32_t>(page / block_bytes(size_class) + 1);
     if (list.frees_left >= 0) {
         list.head = block;
         return;
-    }
-    if (cache_cleaner::ended) {
-        list.frees_left = 0;
-        block->next = nullptr;
-        return central[size_class].sort(size_class, block);
     }
     // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half:
     // those blocks are warm.

@@ -96,8 +96,8 @@ protected:
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
     COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on) noexcept
         : data_(parent.data_),
-          executor_(runs_on),
           parent_(&parent),
+          executor_(runs_on),
           stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
     /// That of a call, which learns its executor when it is awaited.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
@@ -107,8 +107,8 @@ protected:
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept
         : data_(&data),
-          executor_(nullptr),
           parent_(parent),
+          executor_(nullptr),
           marks_(is_object) {
         open_scope();
         if (parent != nullptr) {

@@ -63,17 +63,19 @@ struct free_block {
     free_block* next;
 };
 
-/// One thread's free lists. Trivial, so that access needs no guard; `frees_left` is 0 until the thread registered
-/// its clean-up.
+/// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread registered
+/// its clean-up, and again after that.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 64;
     static constexpr std::size_t largest = granule * classes;
+    static constexpr std::uint32_t last_of_page = 0xf80;  ///< set in addresses within the last 128 bytes of a page
     static constexpr std::size_t largest_alignment = 64;
 
     struct list {
         free_block* head;
         std::int32_t frees_left;  ///< until the list's length is looked at again, about
+        std::uint32_t counted;  ///< address bits that mark the blocks that are counted; 0, all, unless the list is open
     };
     list lists[classes];
 };
@@ -114,7 +116,7 @@ COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t a
         return deallocate_large_frame(raw, bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
     // Of the blocks of a page, about one in 32 is counted, for all: no store for a counter on the others.
-    if ((~reinterpret_cast<std::uintptr_t>(raw) & 0xf80) == 0) [[unlikely]]
+    if ((~reinterpret_cast<std::uintptr_t>(raw) & list.counted) == 0) [[unlikely]]
         return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
     block->next = list.head;

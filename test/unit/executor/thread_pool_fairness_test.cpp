@@ -148,9 +148,10 @@ coflux::fork<void, pool> serve(auto&&, borrowed<bool> served) {
 coflux::task<std::size_t, pool> yields_until_a_fork_ran(auto&&) {
     auto&& here = co_await coflux::context();
     bool served = false;
-    serve(here, borrowed(served)).attach();
+    auto f = serve(here, borrowed(served));
     std::size_t steps = 0;
     for (; !served && steps < give_up; ++steps) co_await coflux::yield();
+    co_await std::move(f);  // before `served` dies
     co_return steps;
 }
 
@@ -166,9 +167,10 @@ constexpr std::size_t bound_of_the_oldest = 65'536 * (61 + 1);
 coflux::task<std::size_t, pool> forks_until_the_oldest_ran(auto&&) {
     auto&& here = co_await coflux::context();
     bool served = false;
-    serve(here, borrowed(served)).attach();
+    auto oldest = serve(here, borrowed(served));
     std::size_t steps = 0;
     for (; !served && steps < 2 * bound_of_the_oldest; ++steps) co_await nothing(here);
+    co_await std::move(oldest);
     co_return steps;
 }
 

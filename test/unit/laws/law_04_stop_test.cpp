@@ -104,7 +104,8 @@ TEST(law_04_stop, a_stop_of_a_derived_environment_leaves_its_owner_alone) {
         sub.request_stop();
         EXPECT_FALSE(here.stop_requested());
         co_await sub.join();
-        EXPECT_TRUE((co_await coflux::as_outcome(std::move(inside))).is_stopped());
+        const auto o = co_await coflux::as_outcome(std::move(inside));
+        EXPECT_TRUE(o.is_stopped());
         EXPECT_EQ(co_await std::move(outside), 3);
         log->write("end");
     }(env, &j);
@@ -113,29 +114,20 @@ TEST(law_04_stop, a_stop_of_a_derived_environment_leaves_its_owner_alone) {
     EXPECT_EQ(j.lines(), lines{"end"});
 }
 
+coflux::fork<void, pool> deep(coflux::environment&, coflux_test::flag* bottom, int depth) {
+    auto&& here = co_await coflux::context();
+    if (depth > 0) co_await deep(here, bottom, depth - 1);
+    bottom->set();
+    for (;;) co_await coflux::yield();
+}
+
 TEST(law_04_stop, a_request_from_another_thread_reaches_a_deep_tree) {
     pool workers(2);
     auto env = coflux::make_environment(workers);
     coflux_test::flag started;
     auto root = [](auto&&, coflux_test::flag* up) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
-        constexpr auto level = [](auto self, coflux::environment& env, coflux_test::flag* f,
-                                  int depth) -> coflux::fork<void, pool> {
-            auto&& below = co_await coflux::context();
-            if (depth == 0) {
-                f->set();
-                for (;;) co_await coflux::yield();
-            }
-            co_await self(self, below, f, depth - 1);
-        };
-        (void)level;
-        co_await [](auto&&, coflux_test::flag* f) -> coflux::fork<void, pool> {
-            auto&& below = co_await coflux::context();
-            co_await [](auto&&, coflux_test::flag* g) -> coflux::fork<void, pool> {
-                g->set();
-                for (;;) co_await coflux::yield();
-            }(below, f);
-        }(here, up);
+        co_await deep(here, up, 50);
     }(env, &started);
     started.wait();
     root.request_stop();
@@ -178,7 +170,8 @@ coflux::call<void> at_when_all_range(coflux::environment& env) {
 coflux::fork<void, manual_executor> stopped_at(auto&&, stop_point point, journal* j) {
     auto&& here = co_await coflux::context();
     here.request_stop();
-    EXPECT_TRUE((co_await coflux::this_coroutine::stop_token()).stop_requested());
+    const auto token = co_await coflux::this_coroutine::stop_token();
+    EXPECT_TRUE(token.stop_requested());
     j->write("asked");
     co_await point(here);
     j->write("went past");
@@ -193,7 +186,8 @@ TEST(law_04_stop, no_await_that_suspends_is_passed_after_a_request) {
         journal j;
         auto root = [](auto&&, stop_point p, journal* log) -> coflux::task<void, manual_executor> {
             auto&& here = co_await coflux::context();
-            EXPECT_TRUE((co_await coflux::as_outcome(stopped_at(here, p, log))).is_stopped());
+            const auto o = co_await coflux::as_outcome(stopped_at(here, p, log));
+            EXPECT_TRUE(o.is_stopped());
         }(env, point, &j);
         by_hand.run_all();
         ASSERT_TRUE(root.done());
@@ -221,7 +215,8 @@ TEST(law_04_stop, a_request_while_a_foreign_awaitable_is_awaited_takes_effect_at
             auto f = told_inside(here, p, e, log);
             co_await coflux::yield();
             f.request_stop();
-            EXPECT_TRUE((co_await coflux::as_outcome(std::move(f))).is_stopped());
+            const auto o = co_await coflux::as_outcome(std::move(f));
+            EXPECT_TRUE(o.is_stopped());
         }(env, point, &go, &j);
         by_hand.run_all();
         ASSERT_FALSE(root.done());
@@ -249,7 +244,8 @@ void expect_own_stop_at(Await await) {
     journal j;
     auto root = [](auto&&, Await a, journal* log) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
-        EXPECT_TRUE((co_await coflux::as_outcome(stopped_itself_at(here, a, log))).is_stopped());
+        const auto o = co_await coflux::as_outcome(stopped_itself_at(here, a, log));
+        EXPECT_TRUE(o.is_stopped());
     }(env, await, &j);
     by_hand.run_all();
     ASSERT_TRUE(root.done());

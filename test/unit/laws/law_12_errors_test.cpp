@@ -1,0 +1,251 @@
+// Law 12: an error that nobody observed fails the scope, comes out of the root, or goes to the environment's handler.
+#include <coflux/coflux.hpp>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/executors.hpp"
+
+namespace {
+
+using coflux_test::manual_executor;
+using pool = coflux::thread_pool_executor;
+using noop = coflux::noop_executor;
+
+std::string text_of(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "?";
+    }
+}
+
+/// What get() throws, and what came with it.
+struct thrown {
+    std::string first;
+    std::vector<std::string> others;
+};
+
+template <typename Task>
+thrown thrown_by(Task t) {
+    thrown seen;
+    try {
+        (void)t.get();
+    } catch (const std::exception& e) {
+        seen.first = e.what();
+        for (const auto& other : coflux::other_errors()) seen.others.push_back(text_of(other));
+    }
+    return seen;
+}
+
+template <typename E>
+coflux::fork<void, E> fails(coflux::environment&, const char* what) {
+    co_await coflux::this_coroutine::executor();
+    throw std::runtime_error(what);
+}
+
+template <typename E>
+coflux::task<void, E> leaves_a_failing_fork(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    fails<E>(here, "nobody looked").attach();
+}
+
+TEST(law_12_errors, a_child_that_fails_unobserved_fails_its_scope) {
+    pool workers(2);
+    auto env = coflux::make_environment(workers);
+    EXPECT_EQ(thrown_by(leaves_a_failing_fork<pool>(env)).first, "nobody looked");
+    EXPECT_EQ(thrown_by(leaves_a_failing_fork<noop>(env)).first, "nobody looked");
+}
+
+TEST(law_12_errors, the_join_of_a_root_throws_its_error_too) {
+    auto env = coflux::make_environment();
+    auto t = leaves_a_failing_fork<noop>(env);
+    EXPECT_THROW(t.join(), std::runtime_error);
+}
+
+TEST(law_12_errors, the_first_error_is_thrown_and_the_others_are_reachable_from_it) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        fails<manual_executor>(here, "first").attach();
+        fails<manual_executor>(here, "second").attach();
+        fails<manual_executor>(here, "third").attach();
+    }(env);
+    by_hand.run_all();
+    const thrown seen = thrown_by(std::move(root));
+    EXPECT_EQ(seen.first, "first");
+    EXPECT_EQ(seen.others, (std::vector<std::string>{"second", "third"}));
+    EXPECT_TRUE(coflux::other_errors().empty());  // no handler is running
+}
+
+TEST(law_12_errors, a_scopes_own_error_comes_before_those_of_its_children) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        fails<manual_executor>(here, "child").attach();
+        throw std::runtime_error("own");
+    }(env);
+    by_hand.run_all();
+    const thrown seen = thrown_by(std::move(root));
+    EXPECT_EQ(seen.first, "own");
+    EXPECT_EQ(seen.others, std::vector<std::string>{"child"});
+}
+
+TEST(law_12_errors, an_unobserved_error_passes_through_every_scope_on_its_way_up) {
+    pool workers(2);
+    auto env = coflux::make_environment(workers);
+    auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        [](coflux::environment&) -> coflux::fork<void, noop> {
+            auto&& below = co_await coflux::context();
+            [](coflux::environment&) -> coflux::fork<void, pool> {
+                auto&& bottom = co_await coflux::context();
+                fails<pool>(bottom, "from below").attach();
+            }(below)
+                                            .attach();
+        }(here)
+                                        .attach();
+    }(env);
+    EXPECT_EQ(thrown_by(std::move(root)).first, "from below");
+}
+
+TEST(law_12_errors, an_error_that_came_alone_has_no_others) {
+    auto env = coflux::make_environment();
+    try {
+        leaves_a_failing_fork<noop>(env).get();
+        ADD_FAILURE() << "nothing thrown";
+    } catch (const std::runtime_error&) {
+        EXPECT_TRUE(coflux::other_errors().empty());
+    }
+}
+
+TEST(law_12_errors, what_was_awaited_was_observed) {
+    pool workers(2);
+    auto env = coflux::make_environment(workers);
+    auto root = [](coflux::environment&) -> coflux::task<int, pool> {
+        auto&& here = co_await coflux::context();
+        int caught = 0;
+        for (int i = 0; i < 100; ++i) {
+            auto f = fails<pool>(here, "seen");
+            if (i % 2 == 0) co_await coflux::yield();
+            try {
+                co_await std::move(f);
+            } catch (const std::runtime_error&) {
+                ++caught;
+            }
+        }
+        co_return caught;
+    }(env);
+    EXPECT_EQ(root.get(), 100);
+}
+
+TEST(law_12_errors, what_was_asked_as_an_outcome_was_observed) {
+    auto env = coflux::make_environment();
+    auto root = [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto o = co_await coflux::as_outcome(fails<noop>(here, "seen"));
+        EXPECT_TRUE(o.has_error());
+    }(env);
+    EXPECT_NO_THROW(root.get());
+}
+
+TEST(law_12_errors, what_a_callback_got_was_observed) {
+    auto env = coflux::make_environment();
+    auto root = [](coflux::environment&) -> coflux::task<std::string, noop> {
+        auto&& here = co_await coflux::context();
+        std::string seen;
+        auto f = fails<noop>(here, "called back");
+        f.on_error([&seen](const std::exception_ptr& error) { seen = text_of(error); });
+        co_return seen;
+    }(env);
+    EXPECT_EQ(root.get(), "called back");
+}
+
+TEST(law_12_errors, what_one_view_threw_was_observed) {
+    auto env = coflux::make_environment();
+    auto root = [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto f = fails<noop>(here, "viewed");
+        auto view = f.view();
+        EXPECT_THROW(co_await view, std::runtime_error);
+    }(env);
+    EXPECT_NO_THROW(root.get());
+}
+
+TEST(law_12_errors, the_join_of_a_derived_environment_throws_what_nobody_observed_in_it) {
+    auto env = coflux::make_environment();
+    auto root = [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        fails<noop>(sub, "left in sub").attach();
+        EXPECT_THROW(co_await sub.join(), std::runtime_error);
+        co_await sub.join();  // thrown once
+    }(env);
+    EXPECT_NO_THROW(root.get());
+}
+
+// --- nobody is left to observe it ------------------------------------------------------------------------------------
+
+std::vector<std::string> handled;
+
+void remember(const std::exception_ptr& error) noexcept {
+    handled.push_back(text_of(error));
+}
+
+TEST(law_12_errors, a_root_whose_handle_dies_unobserved_hands_its_errors_to_the_handler) {
+    handled.clear();
+    auto env = coflux::make_environment();
+    env.on_unobserved_error(remember);
+    {
+        auto t = [](coflux::environment&) -> coflux::task<void, noop> {
+            auto&& here = co_await coflux::context();
+            fails<noop>(here, "child").attach();
+            throw std::runtime_error("root");
+        }(env);
+    }
+    EXPECT_EQ(handled, (std::vector<std::string>{"root", "child"}));
+}
+
+TEST(law_12_errors, a_root_whose_error_was_thrown_leaves_the_handler_alone) {
+    handled.clear();
+    auto env = coflux::make_environment();
+    env.on_unobserved_error(remember);
+    EXPECT_THROW(leaves_a_failing_fork<noop>(env).get(), std::runtime_error);
+    {
+        auto t = leaves_a_failing_fork<noop>(env);
+        EXPECT_THROW(t.join(), std::runtime_error);
+    }
+    EXPECT_TRUE(handled.empty());
+}
+
+TEST(law_12_errors, a_fork_left_in_a_root_environment_hands_its_error_to_the_handler_at_its_end) {
+    handled.clear();
+    {
+        auto env = coflux::make_environment();
+        env.on_unobserved_error(remember);
+        fails<noop>(env, "left in the environment").attach();
+        EXPECT_TRUE(handled.empty());
+    }
+    EXPECT_EQ(handled, std::vector<std::string>{"left in the environment"});
+}
+
+TEST(law_12_errors_death, without_a_handler_the_error_is_printed_and_the_program_terminates) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            auto env = coflux::make_environment();
+            { auto t = leaves_a_failing_fork<noop>(env); }
+        },
+        "an error that nobody observed.*nobody looked");
+}
+
+}  // namespace
