@@ -4,6 +4,7 @@
 #include <coflux/core/frame_allocation.hpp>
 
 #include <cstdio>
+#include <vector>
 
 #include "environment_access.hpp"
 
@@ -88,22 +89,13 @@ failure* environment_access::collect(environment& e, failure* first) noexcept {
         f->next = ordered;
         ordered = f;
     }
+    std::vector<failure*> unobserved;
     while (ordered != nullptr) {
         failure* const f = ordered;
         ordered = f->next;
-        if (f->observed()) {
-            f->release();
-            continue;
-        }
-        if (first == nullptr) {
-            first = f;  // becomes the scope's own error, which waits for an observer in its turn
-        } else {
-            first->add(*f);
-            f->observe();
-            f->release();
-        }
+        f->observed() ? f->release() : unobserved.push_back(f);
     }
-    return first;
+    return join_failures(first, unobserved);
 }
 
 void environment_access::list(environment& e, frame_control& c) noexcept {
@@ -183,7 +175,8 @@ void environment_object::close() noexcept {
         const detail::spin_guard guard(children_lock_);
         if (children_list_ != nullptr) {
             for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
-                const std::source_location& where = l->control().where;
+                const std::source_location where =
+                    l->control().word.has(detail::frame_flags::has_error) ? std::source_location() : l->control().where;
                 std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", where.function_name(), where.file_name(),
                              static_cast<unsigned>(where.line()));
             }
@@ -200,22 +193,21 @@ void environment_object::close() noexcept {
     }
 }
 
-std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
-    (void)coroutine->suspends();  // not a stop point
-    coroutine->leaves();
-    ended = [](detail::waiter& self, detail::frame_control&, const detail::executor_entry* here) noexcept {
-        return detail::promise_base::resume_from(*self.coroutine, here);
-    };
-    detail::promise_base& p = *coroutine;
-    of_.joiner_ = this;
+std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::coroutine_handle<>) const noexcept {
+    detail::promise_base& p = *p_;
+    environment_object& of = of_;
+    (void)p.suspends();  // not a stop point
+    p.leaves();
+    of.joiner_ = &p;
     // acq_rel: pairs with the children's decrements; whoever brings it to 0 sees joiner_.
-    if (of_.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open)
+    if (of.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) {
         return std::noop_coroutine();
+    }
     return detail::transfer(p.handle());
 }
 
-void environment_object::join_awaiter::await_resume() {
-    detail::this_thread.current = coroutine;
+void environment_object::join_awaiter::await_resume() const {
+    detail::this_thread.current = p_;
     of_.joiner_ = nullptr;
     of_.remaining_.store(detail::scope_open,
                          detail::memory_order_relaxed);  // pairs with nothing: all children are gone

@@ -16,7 +16,13 @@ struct environment_access {
     static environment_object& object(environment& e) noexcept { return static_cast<environment_object&>(e); }
     static promise_base& coroutine(environment& e) noexcept { return static_cast<promise_base&>(e); }
 
-    static waiter* joiner(environment& e) noexcept { return object(e).joiner_; }
+    /// The coroutine in whose scope an environment object was derived; nullptr below a root.
+    static environment* owner(const environment& e) noexcept {
+        environment* o = e.parent_;
+        while (o != nullptr && is_object(*o)) o = o->parent_;
+        return o;
+    }
+    static promise_base* joiner(environment& e) noexcept { return object(e).joiner_; }
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
     static std::int32_t& children(environment& e) noexcept { return e.children_; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }

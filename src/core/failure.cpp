@@ -47,9 +47,35 @@ void failure::rethrow() {
 }
 
 failure* current_failure() noexcept {
-    auto* const made = new (std::nothrow) failure(std::current_exception());
+    const std::exception_ptr error = std::current_exception();
+    auto* const made = new (std::nothrow) failure(error);
     COFLUX_VERIFY(made != nullptr, "out of memory while keeping an exception");
+    // An error that comes through a second coroutine brings along what came with it.
+    if (last_thrown != nullptr && last_thrown == error) {
+        for (const std::exception_ptr& other : others_of_last) made->add(other);
+    }
     return made;
+}
+
+failure* join_failures(failure* first, std::span<failure* const> others) noexcept {
+    if (first == nullptr) {
+        if (others.empty()) return nullptr;
+        first = others.front();
+        others = others.subspan(1);
+    }
+    if (others.empty()) return first;
+    auto* const joined = new (std::nothrow) failure(first->error());
+    COFLUX_VERIFY(joined != nullptr, "out of memory while keeping several errors");
+    for (const std::exception_ptr& other : first->others()) joined->add(other);
+    for (failure* const f : others) {
+        joined->add(f->error());
+        for (const std::exception_ptr& other : f->others()) joined->add(other);
+        f->observe();
+        f->release();
+    }
+    first->observe();
+    first->release();
+    return joined;
 }
 
 void report_unobserved(error_handler handler, const failure& f) noexcept {

@@ -1,10 +1,8 @@
 // The slow paths of a coroutine's end: waiting for children, telling waiters, unwinding a stopped body.
 //
-// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
-// publish, callbacks,
-// give back the parent's ticket, wake. After the ticket is given back the parent may be gone; after a waiter is
-// woken the
-// frame may be gone.
+// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist, publish,
+// callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the ticket is given
+// back the parent may be gone, and all that its environment names.
 #include <coflux/core/promise_base.hpp>
 
 #include <coflux/core/frame_allocation.hpp>
@@ -62,21 +60,29 @@ waiter* oldest_first(waiter* youngest) noexcept {
     return oldest;
 }
 
-/// Gives a child's ticket back; returns the scope that this completes, if it does.
-environment* give_back_ticket(ticket counted, environment* parent, const environment* suspended_in_await) noexcept {
-    if (counted == ticket::none) return nullptr;
-    if (counted == ticket::plain && suspended_in_await == parent) {
-        --environment_access::children(*parent);  // the owner is suspended until we wake it
-        return nullptr;
-    }
+/// One ticket less; true if that completes a scope that is closed.
+bool one_less(environment& e) noexcept {
     // acq_rel: pairs with the closing fetch_add: whoever completes the scope sees what every child did.
-    return environment_access::remaining(*parent).fetch_sub(1, memory_order_acq_rel) == 1 ? parent : nullptr;
+    return environment_access::remaining(e).fetch_sub(1, memory_order_acq_rel) == 1;
+}
+
+/// Gives a child's ticket back; returns the coroutine's scope that this completes, if it does.
+environment* give_back_ticket(ticket counted, environment* parent, successors& next, const void* here) noexcept {
+    if (counted == ticket::none) return nullptr;
+    if (!environment_access::is_object(*parent)) return one_less(*parent) ? parent : nullptr;
+    // A child of an environment object holds a ticket of the coroutine that made the object, too: if that is stopped, the
+    // object dies with its locals, and must not before its children.
+    environment* const owner = environment_access::owner(*parent);
+    if (one_less(*parent)) {
+        next.add(promise_base::resume_from(*environment_access::joiner(*parent), here));
+    }
+    return owner != nullptr && one_less(*owner) ? owner : nullptr;
 }
 
 /// Tells everybody that coroutine `c`, child of `parent`, ended, then the same for each scope that this completes.
-/// `here` is the executor that this thread stands on. Returns who goes on here.
-std::coroutine_handle<> tell(frame_control* c, environment* parent, const executor_entry* here) noexcept {
-    this_thread.current = nullptr;
+/// `here` is the identity of the executor that this thread stands on. Returns who goes on here.
+std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
+    promise_base::leaves();
     successors next;
     for (;;) {
         const ticket counted = c->word.counted();
@@ -129,9 +135,15 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const execut
         if (pointer_of(s) != 0 && (direct == nullptr || end == ending::stopped))
             c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
 
+        // A parent that is suspended in its child's await has its plain count back before it is woken; every other ticket is
+        // given back after the waiters: until then the parent, and all that its environment names, is alive.
         const environment* suspended = direct;
         if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
-        environment* const completed = give_back_ticket(counted, parent, suspended);
+        ticket to_give_back = counted;
+        if (counted == ticket::plain && suspended == parent) {
+            --environment_access::children(*parent);
+            to_give_back = ticket::none;
+        }
 
         if (direct != nullptr) next.add(promise_base::wake(*direct, end, here));
         while (woken != nullptr) {
@@ -140,12 +152,8 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const execut
             next.add(w->ended(*w, *c, here));
         }
 
+        environment* const completed = give_back_ticket(to_give_back, parent, next, here);
         if (completed == nullptr) return next.first();
-        if (environment_access::is_object(*completed)) {
-            waiter* const joiner = environment_access::joiner(*completed);
-            next.add(joiner->ended(*joiner, *c, here));
-            return next.first();
-        }
         promise_base& scope = environment_access::coroutine(*completed);
         if (scope.control().word.has(frame_flags::turned)) {
             next.add(promise_base::resume_from(scope, here));  // its locals die on its own executor
@@ -165,7 +173,7 @@ std::coroutine_handle<> unwind(promise_base& p) noexcept {
     p.scope_joined();
     frame_control& c = p.control();
     environment* const parent = p.parent();
-    const executor_entry* const here = p.runs_on();
+    const void* const here = identity_of(p.runs_on());
     c.word.set(frame_flags::retain);
     p.handle().destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
     return tell(&c, parent, here);
@@ -216,8 +224,9 @@ bool promise_base::suspends_slowly() noexcept {
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
-    stops_seen_ &= stop_count_mask;
+    stops_seen_ = stops_seen_ & stop_count_mask;
     if (c.word.counted() != ticket::plain) return;
+    this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
     if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
 }
 
@@ -249,15 +258,19 @@ std::coroutine_handle<> promise_base::join_children() noexcept {
 }
 
 std::coroutine_handle<> promise_base::tell_waiters() noexcept {
-    return transfer(tell(&control(), parent_, executor_));
+    return transfer(tell(&control(), parent_, identity_of(runs_on())));
+}
+
+/// The end of a coroutine whose awaiter may be at home on another executor: this thread may have nobody to go on with.
+std::coroutine_handle<> promise_base::hand_over(promise_base& w) noexcept {
+    const void* const here = identity_of(runs_on());
+    leaves();
+    return transfer(resume_from(w, here));
 }
 
 std::coroutine_handle<> promise_base::ended_inline() noexcept {
-    environment* const creator = control().word.counted() == ticket::plain ? parent_ : nullptr;
     leaves_inline();
-    const std::coroutine_handle<> next = tell_waiters();
-    this_thread.current = creator;  // which is what this thread goes back to
-    return next;
+    return tell_waiters();
 }
 
 void promise_base::fold_children() noexcept {
@@ -267,8 +280,13 @@ void promise_base::fold_children() noexcept {
 }
 
 void promise_base::count_in_shared(frame_control& c) noexcept {
-    parent_->remaining_.fetch_add(
-        1, memory_order_relaxed);  // pairs with nothing: the scope is open while its creator runs
+    // relaxed, pairs with nothing: the scopes are open while the creator runs.
+    parent_->remaining_.fetch_add(1, memory_order_relaxed);
+    if (environment_access::is_object(*parent_)) {
+        if (environment* const owner = environment_access::owner(*parent_)) {
+            owner->remaining_.fetch_add(1, memory_order_relaxed);
+        }
+    }
     if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
 }
 
@@ -281,17 +299,17 @@ std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noex
         return std::noop_coroutine();
     }
     this_thread.current = this;
-    return transfer(wake(*this, child.word.end(), executor_));
+    return transfer(wake(*this, child.word.end(), identity_of(runs_on())));
 }
 
-std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const executor_entry* here) noexcept {
+std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const void* here) noexcept {
     if (end == ending::stopped && !w.control().word.has(frame_flags::takes_stop)) w.turn_to_stop();
     return resume_from(w, here);
 }
 
-std::coroutine_handle<> promise_base::resume_from(promise_base& w, const executor_entry* here) noexcept {
-    const executor_entry* const own = w.executor_;
-    if (own == nullptr || own == here || (here != nullptr && own->identity == here->identity)) return w.handle();
+std::coroutine_handle<> promise_base::resume_from(promise_base& w, const void* here) noexcept {
+    const executor_entry* const own = w.runs_on();
+    if (own == nullptr || own->identity == here) return w.handle();
     own->post(w.handle());
     return std::noop_coroutine();
 }

@@ -10,11 +10,11 @@ std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& 
     if (p.suspends()) return p.stop_here();
     p.leaves();
     w.coroutine = &p;
-    w.ended = [](waiter& self, frame_control& child, const executor_entry* here) noexcept {
+    w.ended = [](waiter& self, frame_control& child, const void* here) noexcept {
         return promise_base::wake(*self.coroutine, child.word.end(), here);
     };
     if (promise_base::add_waiter(c, w)) return std::noop_coroutine();
-    return transfer(promise_base::wake(p, c.word.end(), p.runs_on()));
+    return transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
 }
 
 namespace {
@@ -34,7 +34,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
     void* const memory = p.memory_resource()->allocate(sizeof(list_place), alignof(list_place));
     auto* const place = ::new (memory) list_place;
     place->coroutine = &p;
-    place->ended = [](waiter& self, frame_control& c, const executor_entry* here) noexcept {
+    place->ended = [](waiter& self, frame_control& c, const void* here) noexcept {
         promise_base& awaiting = *self.coroutine;
         list_place::leave(static_cast<list_place*>(&self));
         return promise_base::wake(awaiting, c.word.end(), here);
@@ -46,7 +46,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
     p.leaves();
     if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
     list_place::leave(place);
-    return transfer(promise_base::wake(p, child.word.end(), p.runs_on()));
+    return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));
 }
 
 void record_callback_error(environment& scope) noexcept {

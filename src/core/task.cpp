@@ -29,7 +29,7 @@ void block_until_done(frame_control& c) {
                   "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
                   c.where.function_name(), name_of_current());
     blocking_waiter w;
-    w.ended = [](waiter& self, frame_control&, const executor_entry*) noexcept -> std::coroutine_handle<> {
+    w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
         auto& woken = static_cast<blocking_waiter&>(self).woken;
         woken.store(
             1,

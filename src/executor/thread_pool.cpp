@@ -63,7 +63,8 @@ private:
     // the work or the
     // injector sees the sleeper); relaxed where a worker pushes to its own queue, which it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
-    atomic<bool> ends_{false};  // set once, by the destructor
+    atomic<std::uint32_t> entered_{0};  // threads of others inside execute()
+    atomic<bool> ends_{false};          // set once, by the destructor
     alignas(cache_line) injection_queue injected_;
     mutex sleepers_lock_;
     std::vector<pool_worker*>
@@ -260,14 +261,15 @@ void pool_worker::sleep() noexcept {
         const bool all_sleep = sleepers_of(pool_.idle_.load(memory_order_seq_cst)) == pool_.workers_.size();
         woken = parker_.park(all_sleep ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(watch_period));
     }
-    if (!woken) {
+    {
+        // Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
+        // that is on its way ends the next park() at once, which is harmless.
         const lock_guard<mutex> guard(pool_.sleepers_lock_);
         const auto at = std::find(pool_.sleepers_.begin(), pool_.sleepers_.end(), this);
         if (at != pool_.sleepers_.end()) {
             pool_.sleepers_.erase(at);
             pool_.idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
         }
-        // Otherwise somebody is waking us: its token makes the next park() return at once, which is harmless.
     }
     lone_mask_ = 0;
 }
@@ -308,10 +310,14 @@ void pool_worker::overflow(std::coroutine_handle<> h) noexcept {
 
 void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     if (worker* const w = this_thread.queues; w != nullptr && w->executor() == this) return w->push_ready(h);
+    // What is pushed may run, end, and let its owner destroy the pool before this thread is done with it: the destructor
+    // waits for those who have entered.
+    entered_.fetch_add(1, memory_order_relaxed);
     injected_.push(h);
     // The push released a lock, the sleeper takes none: order it before the look at the idle word.
     const std::uint32_t idle = idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in sleep()
     if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
+    entered_.fetch_sub(1, memory_order_release);  // pairs with the acquire in the destructor: our last access
 }
 
 // --- life
@@ -343,6 +349,7 @@ thread_pool::~thread_pool() {
     }
     for (const auto& w : workers_) w->unpark();
     for (thread& t : threads_) t.join();
+    while (entered_.load(memory_order_acquire) != 0) cpu_pause();  // pairs with the release at the end of execute()
 }
 
 std::vector<worker_counters> thread_pool::counters() const {
@@ -366,6 +373,12 @@ thread_pool_executor::~thread_pool_executor() = default;
 
 void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
     pool_->execute(h);
+}
+void thread_pool_executor::execute_on(void* pool, std::coroutine_handle<> h) noexcept {
+    static_cast<detail::thread_pool*>(pool)->execute(h);
+}
+void* thread_pool_executor::identity() const noexcept {
+    return pool_.get();
 }
 std::size_t thread_pool_executor::size() const noexcept {
     return pool_->size();

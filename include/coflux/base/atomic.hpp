@@ -12,6 +12,25 @@ using atomic = std::atomic<T>;
 template <typename T>
 using atomic_ref = std::atomic_ref<T>;
 
+/// A word that its owner writes and others may read: every access is relaxed, and orders nothing. Without a value until it is
+/// written.
+template <typename T>
+class relaxed {
+public:
+    relaxed() noexcept = default;
+    relaxed(T value) noexcept : value_(value) {}
+    relaxed(const relaxed&) = delete;
+    relaxed& operator=(const relaxed&) = delete;
+    relaxed& operator=(T value) noexcept {
+        atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
+        return *this;
+    }
+    operator T() const noexcept { return atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
+
+private:
+    T value_;
+};
+
 using std::memory_order_acq_rel;
 using std::memory_order_acquire;
 using std::memory_order_relaxed;

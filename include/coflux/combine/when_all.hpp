@@ -23,10 +23,45 @@
 namespace coflux {
 namespace detail {
 
-/// Executor of the forks that wrap what is not a fork: they begin in place.
+/// Executor of the forks that wrap what is not a fork: they begin in place, once all frames are had.
 struct wrapping_executor {
     static constexpr bool starts_inline = true;
+    static constexpr bool starts_deferred = true;
 };
+
+/// Owns a wrapping fork: destroys one that has not begun, leaves one that has to its scope.
+template <typename T>
+class wrapper {
+public:
+    using value_type = T;
+
+    explicit wrapper(frame_control& c) noexcept : control_(&c) {}
+    wrapper(wrapper&& other) noexcept : control_(std::exchange(other.control_, nullptr)), begun_(other.begun_) {}
+    wrapper(const wrapper&) = delete;
+    wrapper& operator=(const wrapper&) = delete;
+    ~wrapper() {
+        if (control_ == nullptr) return;
+        begun_ ? promise_base::drop(*control_) : control_->frame().destroy();
+    }
+
+    /// Runs it until it suspends or ends, on behalf of `creator`.
+    void begin(promise_base& creator) noexcept {
+        begun_ = true;
+        run(control_->frame());
+        this_thread.current = &creator;
+    }
+    [[nodiscard]] frame_control& release() noexcept { return *std::exchange(control_, nullptr); }
+    [[nodiscard]] frame_control& used() const noexcept { return *control_; }
+
+private:
+    frame_control* control_;
+    bool begun_ = false;
+};
+
+template <typename Handle>
+void begin_if_wrapper(Handle& handle, promise_base& creator) noexcept {
+    if constexpr (requires { handle.begin(creator); }) handle.begin(creator);
+}
 
 template <typename A>
 inline constexpr bool is_owned_handle = false;
@@ -49,12 +84,12 @@ fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::rem
 
 template <typename A>
 decltype(auto) as_handle(environment& here, A&& awaited) {
+    static_assert(!single_use_lvalue<A>,
+                  "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
     if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
-        static_assert(!std::is_lvalue_reference_v<A>,
-                      "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
-        return std::remove_cvref_t<A>(std::forward<A>(awaited));
+        return std::forward<A>(awaited);  // where it is: if a wrapper cannot be made, the caller still has its handle
     } else {
-        return wrapped<A>(here, borrowed<std::remove_reference_t<A>>(awaited));
+        return wrapper<await_result<A>>(wrapped<A>(here, borrowed<std::remove_reference_t<A>>(awaited)).release());
     }
 }
 
@@ -80,7 +115,10 @@ public:
 
     all_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
         : base(p, sizeof...(Handles), where),
-          frames_{&handles.release()...} {}
+          frames_{&handles.used()...} {
+        (begin_if_wrapper(handles, p), ...);
+        ((void)handles.release(), ...);
+    }
     ~all_of_tuple() {
         for (frame_control* const c : frames_) {
             if (c != nullptr) promise_base::drop(*c);
@@ -114,7 +152,9 @@ public:
 
     all_of_range(promise_base& p, std::source_location where, Range&& handles) noexcept
         : base(p, std::ranges::size(handles), where),
-          handles_(std::move(handles)) {}
+          handles_(std::move(handles)) {
+        for (auto& h : handles_) begin_if_wrapper(h, p);
+    }
 
     frame_control& operator[](std::size_t i) noexcept {
         return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].used();
@@ -150,7 +190,7 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         (void)p.opened();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... a) { return all_of_tuple(p, where, as_handle(p, std::forward<As>(a))...); },
+        return std::apply([&](auto&&... a) { return all_of_tuple{p, where, as_handle(p, std::forward<As>(a))...}; },
                           std::move(awaited_));
     }
 
@@ -201,7 +241,7 @@ private:
 /// counter.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
-[[nodiscard]] detail::all_request<As...> when_all(As&&... awaited) noexcept {
+detail::all_request<As...> when_all(As&&... awaited) noexcept {
     return detail::all_request<As...>(std::forward<As>(awaited)...);
 }
 
@@ -212,7 +252,7 @@ template <typename... As>
 /// void.
 /// Costs: the vector, and a vector of handles if the range cannot be used in place.
 template <std::ranges::input_range Range>
-[[nodiscard]] detail::all_range_request<Range> when_all(Range&& range) noexcept {
+detail::all_range_request<Range> when_all(Range&& range) noexcept {
     return detail::all_range_request<Range>(std::forward<Range>(range));
 }
 

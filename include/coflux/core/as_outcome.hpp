@@ -64,7 +64,7 @@ private:
 /// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>
-[[nodiscard]] detail::outcome_request<A> as_outcome(A&& awaited) noexcept {
+detail::outcome_request<A> as_outcome(A&& awaited) noexcept {
     static_assert(!detail::single_use_lvalue<A>,
                   "coflux: this handle can be awaited once: write as_outcome(std::move(handle))");
     return detail::outcome_request<A>(std::forward<A>(awaited));

@@ -70,6 +70,8 @@ public:
 template <typename T>
 class [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
 public:
+    using single_use = void;
+
     call(const call&) = delete;
     call& operator=(const call&) = delete;
     COFLUX_INLINE ~call() { detail::promise_base::destroy(control_); }

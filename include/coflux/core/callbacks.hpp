@@ -41,7 +41,7 @@ template <ending When, typename T, typename F>
 struct callback_node : waiter {
     callback_node(std::pmr::memory_resource* memory, F f) : memory_(memory), f_(std::move(f)) {
         first = true;
-        ended = [](waiter& self, frame_control& child, const executor_entry*) noexcept -> std::coroutine_handle<> {
+        ended = [](waiter& self, frame_control& child, const void*) noexcept -> std::coroutine_handle<> {
             auto& node = static_cast<callback_node&>(self);
             try {
                 call_if_ended_so<When, T>(node.f_, child);

@@ -112,7 +112,7 @@ protected:
           marks_(is_object) {
         open_scope();
         if (parent != nullptr) {
-            executor_ = parent->executor_;
+            executor_ = detail::executor_of(*parent);
             stops_seen_ = parent->stops_seen_ & detail::stop_count_mask;
         }
     }
@@ -140,8 +140,10 @@ protected:
     // The order keeps what is stored together from being merged into wider stores that a load of one field would wait for.
     const detail::environment_data* data_;
     environment* parent_;
-    const detail::executor_entry* executor_;  // where the coroutine runs; nullptr: wherever it is resumed
-    std::uint32_t stops_seen_ = 0;  // stop_requests when the ancestors were last found clean, and stop_count_inline
+    detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
+    // Written by the owner, read by whoever makes a child here.
+    detail::relaxed<std::uint32_t> stops_seen_{
+        0};  // stop_requests when the ancestors were last found clean, and stop_count_inline
 
     // The scope, but for marks_ without a value until it is open: a coroutine that never asks for its context has no
     // children and never pays for it. Children not yet accounted for are children_ + remaining_ - scope_open. children_ is

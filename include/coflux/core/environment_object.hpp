@@ -7,7 +7,6 @@
 #include <coflux/base/spin_lock.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/core/waiter.hpp>
 
 namespace coflux {
 
@@ -46,27 +45,26 @@ protected:
     detail::environment_data storage_;
     detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
-    detail::waiter* joiner_ = nullptr;             // set before remaining_ is closed by join()
+    detail::promise_base* joiner_ = nullptr;       // waits in join(); set before remaining_ is closed
 };
 
 /// Awaiter of environment_object::join().
-class [[nodiscard]] environment_object::join_awaiter : private detail::waiter {
+class environment_object::join_awaiter {
 public:
     join_awaiter await_in(detail::promise_base& p, std::source_location where) && noexcept {
-        join_awaiter bound(of_);
-        bound.coroutine = &p;
         p.awaits_at(where);
-        return bound;
+        return join_awaiter(of_, &p);
     }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept;
-    void await_resume();
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept;
+    void await_resume() const;
 
 private:
     friend class environment_object;
-    explicit join_awaiter(environment_object& of) noexcept : of_(of) {}
+    explicit join_awaiter(environment_object& of, detail::promise_base* p = nullptr) noexcept : of_(of), p_(p) {}
 
     environment_object& of_;
+    detail::promise_base* p_;
 };
 
 }  // namespace coflux

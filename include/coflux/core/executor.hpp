@@ -17,11 +17,12 @@ namespace coflux {
 /// not that of a
 /// coroutine; everything that happened before the call happens before the resumption. An executor outlives the
 /// environments
-/// that name it. Two optional members refine it: `static constexpr bool starts_inline = true` says that it does not
+/// that name it, and waits in its destructor for calls of `execute` that have not returned. Optional members refine it: `static constexpr bool starts_inline = true` says that it does not
 /// schedule
 /// (then `execute` is never called, see noop_executor), and `const void* identity() const noexcept` says which
 /// objects stand for
-/// the same executor (default: the object's address).
+/// the same executor (default: the object's address); with
+/// `static void execute_on(void* identity, handle) noexcept` environments need the object itself no longer.
 template <typename E>
 concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e, std::coroutine_handle<> h) {
                        { e.execute(h) } noexcept;
@@ -55,6 +56,13 @@ template <typename E>
     requires requires { requires E::starts_inline; }
 inline constexpr bool starts_inline<E> = true;
 
+/// An internal kind that starts inline, but only when it is told to.
+template <typename E>
+inline constexpr bool starts_deferred = false;
+template <typename E>
+    requires requires { requires E::starts_deferred; }
+inline constexpr bool starts_deferred<E> = true;
+
 /// One executor of one environment: what a frame keeps a pointer to. Immutable once made.
 struct executor_entry {
     const executor_key* key;
@@ -67,13 +75,24 @@ struct executor_entry {
 
 template <typename E>
 executor_entry entry_for(E& e) noexcept {
-    const void* identity = std::addressof(e);
-    if constexpr (requires {
-                      { e.identity() } -> std::convertible_to<const void*>;
-                  })
-        identity = e.identity();
-    return {&key_of<E>, identity, std::addressof(e),
-            [](void* object, std::coroutine_handle<> h) noexcept { static_cast<E*>(object)->execute(h); }};
+    if constexpr (requires(void* id, std::coroutine_handle<> h) {
+                      { E::execute_on(id, h) } noexcept;
+                  }) {
+        return {&key_of<E>, e.identity(), e.identity(), &E::execute_on};
+    } else {
+        const void* identity = std::addressof(e);
+        if constexpr (requires {
+                          { e.identity() } -> std::convertible_to<const void*>;
+                      })
+            identity = e.identity();
+        return {&key_of<E>, identity, std::addressof(e),
+                [](void* object, std::coroutine_handle<> h) noexcept { static_cast<E*>(object)->execute(h); }};
+    }
+}
+
+/// What stands for an executor where its entry may be gone; nullptr for none.
+inline const void* identity_of(const executor_entry* e) noexcept {
+    return e != nullptr ? e->identity : nullptr;
 }
 
 /// How a coroutine type names its executor: none (the parent's), a type, or the N-th of a type.

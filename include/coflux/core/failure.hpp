@@ -30,10 +30,8 @@ public:
 
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
     [[nodiscard]] const std::vector<std::exception_ptr>& others() const noexcept { return others_; }
-    void add(const failure& other) {
-        others_.push_back(other.error_);
-        others_.insert(others_.end(), other.others_.begin(), other.others_.end());
-    }
+    /// Adds an error that came along. Pre: nobody else knows this failure yet.
+    void add(const std::exception_ptr& other) { others_.push_back(other); }
 
     /// Throws the error and gives up the caller's reference; other_errors() then returns the others.
     [[noreturn]] void rethrow();
@@ -62,6 +60,10 @@ private:
 
 /// Wraps the exception being handled. Out of memory here is fatal: the alternative is to lose the error.
 [[nodiscard]] failure* current_failure() noexcept;
+
+/// Makes one failure of several: `first`, if there is one, then the others; takes over a reference to each. What several know
+/// is not changed: more than one become a new failure. nullptr for none.
+[[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
 
 /// Hands an error to the handler, or prints it and terminates if there is none.
 void report_unobserved(error_handler handler, const failure& f) noexcept;

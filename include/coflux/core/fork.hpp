@@ -41,14 +41,16 @@ class [[nodiscard]] owned_outcome_awaiter {
 public:
     owned_outcome_awaiter(promise_base& p, Handle& handle) noexcept : p_(p), handle_(handle) {}
 
-    [[nodiscard]] bool await_ready() const noexcept {
-        if (handle_.used().done()) return true;
-        p_.control().word.set(frame_flags::takes_stop);
-        return false;
-    }
+    [[nodiscard]] bool await_ready() const noexcept { return handle_.used().done(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
-        return handle_.await_suspend(h);
+        p_.control().word.set(frame_flags::takes_stop);
+        try {
+            return handle_.await_suspend(h);
+        } catch (...) {  // no memory for a place in the list of a shared frame; nothing has happened
+            p_.control().word.clear(frame_flags::takes_stop);
+            throw;
+        }
     }
     outcome<T> await_resume() const {
         this_thread.current = &p_;
@@ -126,7 +128,8 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_ == nullptr) [[unlikely]] fail_empty();
+        if (control_ == nullptr) [[unlikely]]
+            fail_empty();
         p.awaits_at(where);
         if constexpr (COFLUX_CLANG) {
             return static_cast<owned_handle&>(*this);
@@ -154,10 +157,13 @@ public:
     }
     COFLUX_INLINE T await_resume() {
         frame_control& c = release();
-        const std::uintptr_t s = c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
+        const std::uintptr_t s =
+            c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
         // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
-        if ((s & frame_state::direct) != 0) this_thread.current = reinterpret_cast<promise_base*>(s & ~frame_state::tags);
-        if (c.word.end() != ending::value || (s & frame_state::list) != 0) [[unlikely]] return consume<T>(c);
+        if ((s & frame_state::direct) != 0)
+            this_thread.current = reinterpret_cast<promise_base*>(s & ~frame_state::tags);
+        if (c.word.end() != ending::value || (s & frame_state::list) != 0) [[unlikely]]
+            return consume<T>(c);
         const destroyed_frame frees(c);
         return take_value<T>(c);
     }

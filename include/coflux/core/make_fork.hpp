@@ -24,7 +24,7 @@ fork<T, Executor> fork_of(environment&, F f, Args... args) {
 /// Returns: the fork of the function's result. Errors, Stops, Costs: those of a fork; the function itself is no stop
 /// point.
 template <typename Executor = inherit_executor, typename F, typename... Args>
-[[nodiscard]] auto make_fork(environment& here, F&& f, Args&&... args)
+auto make_fork(environment& here, F&& f, Args&&... args)
     requires std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>
 {
     using result = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;

@@ -49,26 +49,31 @@ public:
         explicit start_awaiter(owned_promise_base& p) noexcept : p_(p) {}
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
             // Without guaranteed tail calls an inline start runs under a loop of its own, in await_suspend.
-            if constexpr (kind == start_kind::queued || !COFLUX_TAIL_CALLS) {
+            if constexpr (kind == start_kind::queued || starts_deferred<E> || !COFLUX_TAIL_CALLS) {
                 return false;
             } else if constexpr (kind == start_kind::inline_start) {
                 return true;
             } else {
-                return p_.executor_ == nullptr;
+                return p_.runs_on() == nullptr;
             }
         }
         COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) const noexcept {
             if constexpr (kind == start_kind::queued) {
                 p_.start(h);
+            } else if constexpr (starts_deferred<E>) {
+                // whoever made it begins it
             } else if constexpr (kind == start_kind::inline_start) {
                 run(h);
             } else {
-                p_.executor_ == nullptr ? run(h) : p_.start(h);
+                p_.runs_on() == nullptr ? run(h) : p_.start(h);
             }
         }
         COFLUX_INLINE void await_resume() const noexcept {
             // One that starts inline runs on behalf of its creator until it asks for its context.
-            if constexpr (kind != start_kind::inline_start) this_thread.current = &p_;
+            if constexpr (kind == start_kind::queued) this_thread.current = &p_;
+            if constexpr (kind == start_kind::inherited) {
+                if (p_.runs_on() != nullptr) this_thread.current = &p_;
+            }
         }
 
     private:
@@ -97,7 +102,7 @@ protected:
         frame_control& c = this->control();
         if constexpr (kind == start_kind::inline_start) this->starts_inline();
         if constexpr (kind == start_kind::inherited) {
-            if (this->executor_ == nullptr) [[unlikely]] {
+            if (this->runs_on() == nullptr) [[unlikely]] {
                 c.word.set(frame_flags::inline_start);
                 this->starts_inline();
             }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <source_location>
+#include <utility>
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/environment.hpp>
@@ -38,7 +39,7 @@ public:
     [[nodiscard]] environment* parent() const noexcept { return parent_; }
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
-    COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.executor_; }
+    COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;
@@ -66,7 +67,7 @@ public:
     }
 
     /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
-    COFLUX_INLINE void leaves() noexcept { this_thread.current = nullptr; }
+    static COFLUX_INLINE void leaves() noexcept { this_thread.current = std::exchange(this_thread.below, nullptr); }
 
     /// The coroutine asks for its context: it is an environment for children from now on.
     COFLUX_INLINE environment& opened() noexcept {
@@ -134,7 +135,7 @@ public:
                 *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
             if (!word.has(frame_flags::moved)) [[likely]]
                 return transfer(w.handle());
-            return transfer(resume_from(w, executor_));
+            return hand_over(w);
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
                 if (word.has(frame_flags::inline_start)) return ended_inline();
@@ -145,15 +146,16 @@ public:
                     [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
                     --w.children_;  // it is suspended in the await of this very child
-                    if (executor_ == w.executor_) [[likely]]
+                    if (runs_on() == w.runs_on()) [[likely]]
                         return transfer(w.handle());
-                    return transfer(resume_from(w, executor_));
+                    return hand_over(w);
                 }
                 if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
                     if (w.coroutine == parent_) {
                         --parent_->children_;  // as above: suspended in a wait for this very child
-                        return transfer(w.ended(w, c, executor_));
+                        leaves();
+                        return transfer(w.ended(w, c, identity_of(executor_)));
                     }
                 }
             }
@@ -164,10 +166,10 @@ public:
     /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor
     /// `here`. Like
     /// resume_from() it returns who goes on here, not yet as a transfer.
-    static std::coroutine_handle<> wake(promise_base& w, ending end, const executor_entry* here) noexcept;
+    static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
 
     /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
-    static std::coroutine_handle<> resume_from(promise_base& w, const executor_entry* here) noexcept;
+    static std::coroutine_handle<> resume_from(promise_base& w, const void* here) noexcept;
 
     /// Destroys a frame that ended, and its memory.
     COFLUX_INLINE static void destroy(frame_control& c) noexcept {
@@ -201,14 +203,14 @@ protected:
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         if constexpr (Kind == start_kind::inline_start) {
-            if (this_thread.current != parent_) [[unlikely]]
+            if (c.word.counted() != ticket::plain) [[unlikely]]
                 count_in_shared(c);
             return;
         }
         if constexpr (Kind == start_kind::inherited) {
-            if (executor_ == nullptr && this_thread.current == parent_) return;
+            if (runs_on() == nullptr && c.word.counted() == ticket::plain) return;
         }
-        if (this_thread.current == parent_) [[likely]] {  // ticket::plain, asked without a load of what was just stored
+        if (c.word.counted() == ticket::plain) [[likely]] {
             if (++parent_->children_ == scope_fold) [[unlikely]]
                 fold_children();
         } else {
@@ -217,13 +219,13 @@ protected:
     }
 
     /// The coroutine starts inline: its first suspension must find that out.
-    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ |= stop_count_inline; }
+    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ = stops_seen_ | stop_count_inline; }
 
     /// Queues the new coroutine for its first resumption.
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
-        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == executor_->identity) [[likely]]
+        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == runs_on()->identity) [[likely]]
             return w->push_fork(h);
-        executor_->post(h);
+        runs_on()->post(h);
     }
 
 private:
@@ -234,6 +236,7 @@ private:
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;
     std::coroutine_handle<> tell_waiters() noexcept;
+    std::coroutine_handle<> hand_over(promise_base& w) noexcept;
     std::coroutine_handle<> ended_inline() noexcept;
     COFLUX_ASIDE void fold_children() noexcept;
     COFLUX_ASIDE void count_in_shared(frame_control& c) noexcept;

@@ -110,7 +110,7 @@ public:
         worker* const w = this_thread.queues;
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
-        this_thread.current = nullptr;
+        promise_base::leaves();
         w->push_ready(h);
         return transfer(w->next_ready());
     }

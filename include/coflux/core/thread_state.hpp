@@ -19,6 +19,8 @@ struct thread_state {
     /// is what tells
     /// a parent's own creations, which need no atomic, from those of another coroutine (docs/design/environment.md).
     const environment* current;
+    /// A coroutine whose call an inline start left in place of an end: `current` again when control goes back to it.
+    const environment* below;
     /// The worker that this thread is, or nullptr.
     worker* queues;
     void* next;          ///< frame that the loop below on this stack resumes next

@@ -10,7 +10,6 @@ class environment;
 namespace coflux::detail {
 
 class promise_base;
-struct executor_entry;
 struct frame_control;
 
 /// What a frame's state word points to. Whoever sees the end first calls `ended` exactly once, on the thread that
@@ -19,7 +18,7 @@ struct frame_control;
 /// coroutine.
 /// Aligned so that the state word has four bits to spare.
 struct alignas(16) waiter {
-    std::coroutine_handle<> (*ended)(waiter& self, frame_control& child, const executor_entry* here) noexcept = nullptr;
+    std::coroutine_handle<> (*ended)(waiter& self, frame_control& child, const void* here) noexcept = nullptr;
     waiter* next = nullptr;             ///< in a list of waiters
     promise_base* coroutine = nullptr;  ///< the one suspended until `ended` is called, if it is a coroutine
     environment* scope = nullptr;       ///< set before a callback is called: the scope that the coroutine belongs to

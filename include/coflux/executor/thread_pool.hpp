@@ -69,7 +69,9 @@ public:
     /// A snapshot of each worker's counters.
     [[nodiscard]] std::vector<worker_counters> counters() const;
     /// Moves stand for the same pool.
-    [[nodiscard]] const void* identity() const noexcept { return pool_.get(); }
+    [[nodiscard]] void* identity() const noexcept;
+    /// The same as execute(), by identity: what environments use, so that the object may be moved while they name it.
+    static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:
     std::unique_ptr<detail::thread_pool> pool_;

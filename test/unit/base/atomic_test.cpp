@@ -20,7 +20,7 @@ TEST(atomic_seam, has_no_hidden_lock_in_the_words_of_the_runtime) {
 }
 
 TEST(atomic_seam, publishes_by_release_and_acquire) {
-    const std::size_t rounds = coflux_test::repetitions(100'000);
+    const std::size_t rounds = coflux_test::repetitions(20'000);
     std::size_t plain = 0;
     detail::atomic<std::size_t> sent{0};
     detail::atomic<std::size_t> seen{0};

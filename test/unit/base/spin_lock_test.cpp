@@ -39,7 +39,7 @@ TEST(spin_lock, keeps_others_out_until_it_is_unlocked) {
         entered = true;
     });
     while (!begun) std::this_thread::yield();
-    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+    for (int i = 0; i < 50; ++i) std::this_thread::yield();
     EXPECT_FALSE(entered);
     lock.unlock();
     other.join();

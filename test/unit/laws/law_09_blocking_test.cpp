@@ -5,6 +5,7 @@
 
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
+#include "support/no_hang.hpp"
 
 namespace {
 
@@ -46,73 +47,74 @@ coflux::task<void, pool> drops_a_root_inside(coflux::environment&, coflux::envir
     { auto t = never_ends<pool>(*root, never); }
 }
 
+template <typename Outer, typename Inner, typename... Executors>
+void provoke_get(Executors&... executors) {
+    coflux_test::die_rather_than_hang();
+    foreign_event never;
+    auto env = coflux::make_environment(executors...);
+    gets_inside<Outer, Inner>(env, &never).join();
+}
+
+template <typename Outer, typename Inner, typename... Executors>
+void provoke_join(Executors&... executors) {
+    coflux_test::die_rather_than_hang();
+    foreign_event never;
+    auto env = coflux::make_environment(executors...);
+    joins_inside<Outer, Inner>(env, &never).join();
+}
+
+void get_on_a_pool() {
+    pool workers(2);
+    provoke_get<pool, pool>(workers);
+}
+void join_on_a_pool() {
+    pool workers(1);
+    provoke_join<pool, pool>(workers);
+}
+void get_in_a_noop_coroutine() {
+    provoke_get<noop, noop>();
+}
+void join_in_a_noop_coroutine() {
+    pool workers(1);
+    provoke_join<noop, pool>(workers);
+}
+void get_on_a_users_executor() {
+    thread_executor one;
+    provoke_get<thread_executor, thread_executor>(one);
+}
+void a_roots_handle_dies_on_a_pool() {
+    coflux_test::die_rather_than_hang();
+    foreign_event never;
+    pool workers(2);
+    auto env = coflux::make_environment(workers);
+    drops_a_root_inside(env, &env, &never).join();
+}
+
 constexpr const char* get_message = "a blocking wait for .*never_ends.* in .*gets_inside.*co_await the task instead";
 constexpr const char* join_message = "a blocking wait for .*never_ends.* in .*joins_inside.*co_await the task instead";
 
 TEST_F(law_09_blocking_death, get_on_a_pool_thread_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            pool workers(2);
-            auto env = coflux::make_environment(workers);
-            gets_inside<pool, pool>(env, &never).join();
-        },
-        get_message);
+    EXPECT_DEATH(get_on_a_pool(), get_message);
 }
 
 TEST_F(law_09_blocking_death, join_on_a_pool_thread_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            pool workers(1);
-            auto env = coflux::make_environment(workers);
-            joins_inside<pool, pool>(env, &never).join();
-        },
-        join_message);
+    EXPECT_DEATH(join_on_a_pool(), join_message);
 }
 
 TEST_F(law_09_blocking_death, get_in_a_noop_coroutine_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            auto env = coflux::make_environment();
-            gets_inside<noop, noop>(env, &never).join();
-        },
-        get_message);
+    EXPECT_DEATH(get_in_a_noop_coroutine(), get_message);
 }
 
 TEST_F(law_09_blocking_death, join_in_a_noop_coroutine_of_a_task_on_a_pool_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            pool workers(1);
-            auto env = coflux::make_environment(workers);
-            joins_inside<noop, pool>(env, &never).join();
-        },
-        join_message);
+    EXPECT_DEATH(join_in_a_noop_coroutine(), join_message);
 }
 
 TEST_F(law_09_blocking_death, get_on_the_thread_of_a_users_executor_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            thread_executor one;
-            auto env = coflux::make_environment(one);
-            gets_inside<thread_executor, thread_executor>(env, &never).join();
-        },
-        get_message);
+    EXPECT_DEATH(get_on_a_users_executor(), get_message);
 }
 
 TEST_F(law_09_blocking_death, the_death_of_a_roots_handle_on_a_pool_thread_is_refused) {
-    EXPECT_DEATH(
-        {
-            foreign_event never;
-            pool workers(2);
-            auto env = coflux::make_environment(workers);
-            auto t = drops_a_root_inside(env, &env, &never);
-            t.join();
-        },
-        "a blocking wait for .*never_ends.* in .*drops_a_root_inside");
+    EXPECT_DEATH(a_roots_handle_dies_on_a_pool(), "a blocking wait for .*never_ends.* in .*drops_a_root_inside");
 }
 
 TEST(law_09_blocking, get_of_a_task_that_has_ended_is_allowed_everywhere) {

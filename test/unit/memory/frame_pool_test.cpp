@@ -9,6 +9,8 @@
 #include <new>
 #include <vector>
 
+#include <support/iterations.hpp>
+
 namespace {
 
 using coflux::frame_pool;
@@ -126,16 +128,57 @@ TEST(frame_pool, takes_slabs_for_what_lives_and_gives_them_back_on_trim) {
     EXPECT_EQ(after.slabs_acquired - before.slabs_acquired, after.slabs_released - before.slabs_released);
 }
 
-TEST(frame_pool, bounds_what_a_thread_keeps_after_a_burst_without_a_trim) {
+/// Sets the bound of the reserve, and what it is by default at the end.
+class reserve_of {
+public:
+    explicit reserve_of(std::size_t bytes) { pool().keep_in_reserve(bytes); }
+    ~reserve_of() { pool().keep_in_reserve(std::size_t{256} * 1024 * 1024); }
+    reserve_of(const reserve_of&) = delete;
+    reserve_of& operator=(const reserve_of&) = delete;
+};
+
+/// Allocates `total` bytes in blocks of `bytes` and frees them all.
+void burst(std::size_t total, std::size_t bytes) {
+    std::vector<void*> blocks(total / bytes);
+    for (void*& b : blocks) b = pool().allocate(bytes, 16);
+    for (void* const b : blocks) pool().deallocate(b, bytes, 16);
+}
+
+TEST(frame_pool, keeps_no_more_than_the_bound_of_any_class) {
+    COFLUX_TEST_NEEDS_SLABS();
+    const reserve_of none(0);
+    for (std::size_t bytes = 32; bytes <= 2048; bytes += 32) {
+        pool().trim();
+        const std::size_t before = pool().stats().slab_bytes;
+        burst(std::size_t{4} * 1024 * 1024, bytes);
+        // A thread's list of one class holds up to twice 256 KiB for a moment, and its blocks pin their slabs.
+        ASSERT_LE(pool().stats().slab_bytes - before, 640U * 1024U) << "class of " << bytes << " bytes";
+    }
+    pool().trim();
+}
+
+TEST(frame_pool, serves_a_burst_again_from_its_reserve) {
     COFLUX_TEST_NEEDS_SLABS();
     pool().trim();
-    const frame_pool_stats before = pool().stats();
-    std::vector<block> blocks;
-    for (int i = 0; i < 100'000; ++i) blocks.push_back(filled_block(256, 16, 7));
-    for (const block& b : blocks) give_back(b);
-    // A list of one class holds up to twice 256 KiB for a moment; a slab more is spare.
-    EXPECT_LE(pool().stats().slab_bytes - before.slab_bytes, 640U * 1024U);
+    burst(std::size_t{8} * 1024 * 1024, 128);
+    const std::size_t acquired = pool().stats().slabs_acquired;
+    for (int i = 0; i < 5; ++i) burst(std::size_t{8} * 1024 * 1024, 128);
+    EXPECT_EQ(pool().stats().slabs_acquired, acquired);
     pool().trim();
+}
+
+TEST(frame_pool, keeps_no_more_in_reserve_than_it_is_told) {
+    COFLUX_TEST_NEEDS_SLABS();
+    constexpr std::size_t bound = std::size_t{2} * 1024 * 1024;
+    const reserve_of some(bound);
+    pool().trim();
+    const std::size_t before = pool().stats().slab_bytes;
+    burst(std::size_t{16} * 1024 * 1024, 128);
+    const std::size_t kept = pool().stats().slab_bytes - before;
+    EXPECT_GE(kept, bound / 2);
+    EXPECT_LE(kept, bound + 640U * 1024U);
+    pool().trim();
+    EXPECT_EQ(pool().stats().slab_bytes, before);
 }
 
 TEST(frame_pool, leaves_live_blocks_alone_when_trimmed) {
@@ -165,6 +208,7 @@ TEST(frame_pool, serves_large_and_strictly_aligned_blocks_without_slabs) {
 }
 
 TEST(frame_pool, refuses_what_the_heap_cannot_give) {
+    if (coflux_test::sanitized) GTEST_SKIP() << "the sanitizers' heaps abort at such a request";
     EXPECT_THROW((void)pool().allocate(std::size_t{1} << 50, 16), std::bad_alloc);
     give_back(filled_block(64, 16, 1));
 }

@@ -66,14 +66,14 @@ TEST(frame_pool, holds_a_bounded_number_of_blocks_when_all_are_freed_on_another_
         if (i % 1000 == 0) most = std::max(most, slab_bytes());
     }
     consumer.join();
-    // The consumer's list (twice 256 KiB for a moment), the mail, the producer's list and a spare slab.
-    EXPECT_LE(most - before, 1024U * 1024U);
+    // Two lists of twice 256 KiB for a moment, the mail, and chains on their way from one to the other.
+    EXPECT_LE(most - before, 2048U * 1024U);
     pool().trim();
     EXPECT_EQ(slab_bytes(), before) << "the consumer's list was not given back when its thread ended";
 }
 
 TEST(frame_pool, keeps_blocks_whole_when_two_threads_free_each_others) {
-    const std::size_t blocks = coflux_test::repetitions(500'000);
+    const std::size_t blocks = coflux_test::repetitions(200'000);
     std::array<mailbox, 2> mail;
     std::atomic<std::size_t> wrong{0};
     const auto trade = [&](std::size_t self) {

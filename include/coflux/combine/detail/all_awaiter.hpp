@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <source_location>
+#include <vector>
 
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/result.hpp>
@@ -30,7 +31,7 @@ public:
         promise_base& p = *coroutine;
         if (p.suspends()) [[unlikely]]
             return p.stop_here();
-        return transfer(advance(p.runs_on()));
+        return transfer(advance(identity_of(p.runs_on())));
     }
 
     /// How many children ahead the frames are fetched into the cache where there may be many.
@@ -57,19 +58,14 @@ protected:
         this_thread.current = coroutine;
         if (!failed_) [[likely]]
             return;
-        failure* first = nullptr;
+        std::vector<failure*> failures;
         for (std::size_t i = 0; i < count_; ++i) {
             frame_control& c = children()[i];
             if (c.word.end() != ending::error) continue;
-            if (first == nullptr) {
-                first = c.error;
-                first->retain();
-            } else {
-                first->add(*c.error);
-                c.error->observe();
-            }
+            c.error->retain();
+            failures.push_back(c.error);
         }
-        first->rethrow();
+        join_failures(nullptr, failures)->rethrow();
     }
 
 private:
@@ -92,7 +88,7 @@ private:
     [[nodiscard]] bool stops() const noexcept { return stopped_ && !failed_; }
 
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
-    std::coroutine_handle<> advance(const executor_entry* here) noexcept {
+    std::coroutine_handle<> advance(const void* here) noexcept {
         promise_base& p = *coroutine;
         while (frame_control* const c = next_running()) {
             std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the end's fetch_or
@@ -117,7 +113,7 @@ private:
         return promise_base::resume_from(p, here);
     }
 
-    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const executor_entry* here) noexcept {
+    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
         // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the
         // child any more,

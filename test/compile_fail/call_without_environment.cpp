@@ -1,0 +1,12 @@
+// expect: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter
+#include <coflux/coflux.hpp>
+
+#ifdef COFLUX_GOOD
+coflux::call<int> twice(coflux::environment&, int x) {
+    co_return 2 * x;
+}
+#else
+coflux::call<int> twice(int x) {
+    co_return 2 * x;
+}
+#endif

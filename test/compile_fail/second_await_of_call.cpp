@@ -1,0 +1,16 @@
+// expect: this handle can be awaited once
+#include <coflux/coflux.hpp>
+
+coflux::call<int> one(coflux::environment&) {
+    co_return 1;
+}
+
+coflux::task<int, coflux::noop_executor> root(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+#ifdef COFLUX_GOOD
+    co_return co_await one(here);
+#else
+    auto c = one(here);
+    co_return co_await c;
+#endif
+}

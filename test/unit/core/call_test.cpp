@@ -1,0 +1,209 @@
+#include <coflux/core/call.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/executors.hpp"
+#include "support/foreign_event.hpp"
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux_test::foreign_event;
+using coflux_test::journal;
+using coflux_test::manual_executor;
+using coflux_test::move_only;
+using coflux_test::over_aligned;
+using noop = coflux::noop_executor;
+using lines = std::vector<std::string>;
+
+static_assert(!std::is_move_constructible_v<coflux::call<int>>);
+static_assert(!std::is_copy_constructible_v<coflux::call<int>>);
+
+coflux::call<void> writes(coflux::environment&, journal* j, const char* line) {
+    j->write(line);
+    co_return;
+}
+
+coflux::task<void, noop> calls_in_order(coflux::environment& env, journal* j) {
+    j->write("before");
+    co_await writes(env, j, "inside");
+    j->write("after");
+}
+
+TEST(call, runs_inside_the_await) {
+    auto env = coflux::make_environment();
+    journal j;
+    calls_in_order(env, &j).get();
+    EXPECT_EQ(j.lines(), (lines{"before", "inside", "after"}));
+}
+
+TEST(call, that_is_not_awaited_never_begins_and_frees_its_frame) {
+    coflux::counting_resource frames;
+    auto env = coflux::make_environment(&frames);
+    journal j;
+    (void)writes(env, &j, "never");
+    EXPECT_EQ(j.lines(), lines{});
+    EXPECT_EQ(frames.allocations(), 1U);
+    EXPECT_EQ(frames.live(), 0U);
+}
+
+coflux::call<void> appends(coflux::environment&, std::string& to, const std::string& what) {
+    co_await coflux::yield();
+    to += what;
+}
+
+coflux::call<move_only> gives_move_only(coflux::environment&, move_only m) { co_return std::move(m); }
+coflux::call<int&> gives_reference(coflux::environment&, int& r) { co_return r; }
+coflux::call<over_aligned> gives_over_aligned(coflux::environment&, over_aligned parameter) {
+    over_aligned local(parameter.value);
+    EXPECT_TRUE(parameter.is_aligned());
+    EXPECT_TRUE(local.is_aligned());
+    co_await coflux::yield();
+    co_return over_aligned(local.value + 1);
+}
+
+coflux::task<void, manual_executor> takes_all_kinds(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    std::string text = "a";
+    const std::string more = "bc";
+    co_await appends(here, text, more);
+    EXPECT_EQ(text, "abc");
+    const move_only got = co_await gives_move_only(here, move_only(4));
+    EXPECT_EQ(*got.value, 4);
+    int target = 0;
+    int& referred = co_await gives_reference(here, target);
+    EXPECT_EQ(&referred, &target);
+    const over_aligned aligned = co_await gives_over_aligned(here, over_aligned(6));
+    EXPECT_EQ(aligned.value, 7);
+}
+
+TEST(call, takes_references_and_gives_move_only_reference_void_and_over_aligned_types) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto t = takes_all_kinds(env);
+    by_hand.run_all();
+    ASSERT_TRUE(t.done());
+    t.join();
+}
+
+coflux::call<int> fails(coflux::environment&, bool late) {
+    if (late) co_await coflux::yield();
+    throw std::domain_error("called");
+}
+
+coflux::task<void, manual_executor> catches(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    for (const bool late : {false, true}) {
+        EXPECT_THROW((void)co_await fails(here, late), std::domain_error);
+        auto o = co_await coflux::as_outcome(fails(here, late));
+        EXPECT_TRUE(o.has_error());
+    }
+}
+
+TEST(call, throws_to_its_caller) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto t = catches(env);
+    by_hand.run_all();
+    ASSERT_TRUE(t.done());
+    EXPECT_NO_THROW(t.join());
+}
+
+coflux::call<void> waits(coflux::environment&, foreign_event* event) { co_await *event; }
+coflux::call<void> waits_deeper(coflux::environment& env, foreign_event* event) { co_await waits(env, event); }
+coflux::task<void, manual_executor> waits_in_calls(coflux::environment& env, foreign_event* event) {
+    co_await waits_deeper(env, event);
+}
+
+TEST(call, that_suspends_suspends_its_caller) {
+    manual_executor by_hand;
+    foreign_event event;
+    auto env = coflux::make_environment(by_hand);
+    auto t = waits_in_calls(env, &event);
+    by_hand.run_all();
+    EXPECT_FALSE(t.done());
+    event.set();
+    EXPECT_EQ(by_hand.pending(), 1U);  // the callee alone is queued; the callers follow by transfer
+    EXPECT_EQ(by_hand.run_all(), 1U);
+    EXPECT_TRUE(t.done());
+}
+
+struct counter {
+    int value = 0;
+    coflux::call<int> next(coflux::environment&) { co_return ++value; }
+};
+
+coflux::task<int, noop> counts(coflux::environment& env, counter* c) {
+    (void)co_await c->next(env);
+    co_return co_await c->next(env);
+}
+
+TEST(call, may_be_a_member_function) {
+    auto env = coflux::make_environment();
+    counter c;
+    EXPECT_EQ(counts(env, &c).get(), 2);
+}
+
+TEST(call, may_be_a_lambda_with_captures_because_it_ends_before_they_do) {
+    auto env = coflux::make_environment();
+    const int got = [](coflux::environment&) -> coflux::task<int, noop> {
+        auto&& here = co_await coflux::context();
+        int sum = 0;
+        auto add = [&sum](coflux::environment&, int x) -> coflux::call<void> {
+            sum += x;
+            co_return;
+        };
+        co_await add(here, 2);
+        co_await add(here, 3);
+        co_return sum;
+    }(env).get();
+    EXPECT_EQ(got, 5);
+}
+
+coflux::call<int> forks_in_a_call(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto f = [](coflux::environment&) -> coflux::fork<int, manual_executor> {
+        co_await coflux::yield();
+        co_return 8;
+    }(here);
+    co_return co_await std::move(f);
+}
+
+TEST(call, is_the_environment_of_the_children_made_in_it) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto t = [](coflux::environment& e) -> coflux::task<int, manual_executor> { co_return co_await forks_in_a_call(e); }(env);
+    by_hand.run_all();
+    EXPECT_EQ(t.get(), 8);
+}
+
+coflux::call<int> makes_a_fork_for_its_caller(coflux::environment& callers) {
+    auto f = [](coflux::environment&) -> coflux::fork<int, manual_executor> {
+        co_await coflux::yield();
+        co_return 8;
+    }(callers);
+    co_await coflux::yield();
+    co_return co_await std::move(f);
+}
+
+TEST(call, may_make_children_for_its_caller_and_await_them) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto t = [](coflux::environment&) -> coflux::task<int, manual_executor> {
+        auto&& here = co_await coflux::context();
+        co_return co_await makes_a_fork_for_its_caller(here);
+    }(env);
+    by_hand.run_all();
+    EXPECT_EQ(t.get(), 8);
+}
+
+}  // namespace

@@ -1,0 +1,224 @@
+#include <coflux/core/fork_view.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+
+#include <gtest/gtest.h>
+
+#include "support/executors.hpp"
+#include "support/foreign_event.hpp"
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux_test::foreign_event;
+using coflux_test::journal;
+using coflux_test::manual_executor;
+using coflux_test::move_only;
+using noop = coflux::noop_executor;
+using lines = std::vector<std::string>;
+
+static_assert(std::is_copy_constructible_v<coflux::fork_view<int>>);
+
+template <typename F>
+concept can_be_viewed = requires(const F& f) { f.view(); };
+static_assert(can_be_viewed<coflux::fork<int, noop>>);
+static_assert(can_be_viewed<coflux::fork<void, noop>>);
+static_assert(can_be_viewed<coflux::fork<int&, noop>>);
+static_assert(!can_be_viewed<coflux::fork<move_only, noop>>);
+
+coflux::fork<std::string, manual_executor> text_after(coflux::environment&, foreign_event* go) {
+    co_await *go;
+    co_return std::string(100, 'x');
+}
+
+coflux::fork<const std::string*, manual_executor> reads(coflux::environment&, coflux::fork_view<std::string> v,
+                                                        journal* j, const char* name) {
+    const std::string& text = co_await v;
+    EXPECT_EQ(text.size(), 100U);
+    j->write(name);
+    co_return &text;
+}
+
+TEST(fork_view, several_readers_see_the_same_object_in_the_order_in_which_they_waited) {
+    manual_executor by_hand;
+    foreign_event go;
+    journal j;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = text_after(here, e);
+        auto view = f.view();
+        auto a = reads(here, view, log, "a");
+        auto b = reads(here, view, log, "b");
+        auto c = reads(here, view, log, "c");
+        auto [x, y, z] = co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
+        EXPECT_EQ(x, y);
+        EXPECT_EQ(y, z);
+        EXPECT_TRUE(view.done());
+    }(env, &go, &j);
+    by_hand.run_all();
+    go.set();
+    by_hand.run_all();
+    ASSERT_TRUE(root.done());
+    root.join();
+    EXPECT_EQ(j.lines(), (lines{"a", "b", "c"}));
+}
+
+TEST(fork_view, still_has_the_value_after_the_handle_was_awaited) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        constexpr auto give = [](coflux::environment&) -> coflux::fork<std::string, noop> {
+            co_return std::string(100, 'x');
+        };
+        auto f = give(here);
+        const auto view = f.view();
+        const std::string taken = co_await std::move(f);
+        EXPECT_EQ(taken.size(), 100U);
+        EXPECT_EQ((co_await view).size(), 100U);
+
+        auto g = give(here);
+        const auto other = g.view();
+        auto o = co_await coflux::as_outcome(std::move(g));
+        EXPECT_EQ(std::move(o).value().size(), 100U);
+        EXPECT_EQ((co_await other).size(), 100U);
+    }(env)
+                                .get();
+}
+
+TEST(fork_view, the_handle_may_be_awaited_while_views_wait) {
+    manual_executor by_hand;
+    foreign_event go;
+    journal j;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = text_after(here, e);
+        auto a = reads(here, f.view(), log, "a");
+        const std::string text = co_await std::move(f);
+        EXPECT_EQ(text.size(), 100U);
+        (void)co_await std::move(a);
+    }(env, &go, &j);
+    by_hand.run_all();
+    go.set();
+    by_hand.run_all();
+    ASSERT_TRUE(root.done());
+    root.join();
+}
+
+TEST(fork_view, keeps_the_value_after_the_handle_died) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        constexpr auto view_of = [](coflux::environment& e) {
+            return [](coflux::environment&) -> coflux::fork<std::string, noop> { co_return "kept"; }(e).view();
+        };
+        auto view = view_of(here);
+        auto copy = view;
+        const auto moved = std::move(view);
+        EXPECT_EQ(co_await copy, "kept");
+        EXPECT_EQ(co_await moved, "kept");
+    }(env)
+                                .get();
+}
+
+TEST(fork_view, of_a_reference_or_of_nothing_gives_that) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        int target = 1;
+        auto r = [](coflux::environment&, int* t) -> coflux::fork<int&, noop> { co_return *t; }(here, &target);
+        int& referred = co_await r.view();
+        EXPECT_EQ(&referred, &target);
+        auto v = [](coflux::environment&) -> coflux::fork<void, noop> { co_return; }(here);
+        co_await v.view();
+    }(env)
+                                .get();
+}
+
+TEST(fork_view, of_a_stopped_fork_stops_each_reader) {
+    manual_executor by_hand;
+    foreign_event go;
+    journal j;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&, foreign_event* event) -> coflux::fork<std::string, manual_executor> {
+            co_await *event;
+            co_await coflux::this_coroutine::stop();
+            co_return "";
+        }(here, e);
+        auto a = reads(here, f.view(), log, "a went past");
+        auto b = reads(here, f.view(), log, "b went past");
+        auto x = co_await coflux::as_outcome(std::move(a));
+        auto y = co_await coflux::as_outcome(std::move(b));
+        auto late = co_await coflux::as_outcome(reads(here, f.view(), log, "late went past"));
+        EXPECT_TRUE(x.is_stopped());
+        EXPECT_TRUE(y.is_stopped());
+        EXPECT_TRUE(late.is_stopped());
+    }(env, &go, &j);
+    by_hand.run_all();
+    go.set();
+    by_hand.run_all();
+    ASSERT_TRUE(root.done());
+    root.join();
+    EXPECT_EQ(j.lines(), lines{});
+}
+
+TEST(fork_view, a_reader_that_is_told_to_stop_before_it_waits_does_not_wait) {
+    manual_executor by_hand;
+    foreign_event go;
+    journal j;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = text_after(here, e);
+        auto reader = reads(here, f.view(), log, "went past");
+        reader.request_stop();
+        auto o = co_await coflux::as_outcome(std::move(reader));
+        EXPECT_TRUE(o.is_stopped());
+        log->write("reader ended");
+        e->set();
+    }(env, &go, &j);
+    by_hand.run_all();
+    ASSERT_TRUE(root.done());
+    root.join();
+    EXPECT_EQ(j.lines(), lines{"reader ended"});
+}
+
+TEST(fork_view, the_error_of_its_fork_is_thrown_at_every_await) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&) -> coflux::fork<int, noop> { throw std::range_error("twice"); co_return 1; }(here);
+        const auto view = f.view();
+        EXPECT_THROW((void)co_await view, std::range_error);
+        EXPECT_THROW((void)co_await view, std::range_error);
+        EXPECT_THROW((void)co_await std::move(f), std::range_error);
+    }(env)
+                                .get();
+}
+
+TEST(fork_view, allocates_nothing) {
+    coflux::counting_resource frames;
+    auto env = coflux::make_environment(&frames);
+    [](coflux::environment&, coflux::counting_resource* memory) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&) -> coflux::fork<int, noop> { co_return 1; }(here);
+        const std::size_t before = memory->allocations();
+        const auto view = f.view();
+        const auto copy = view;
+        EXPECT_EQ(co_await copy, 1);
+        EXPECT_EQ(memory->allocations(), before);
+    }(env, &frames)
+                                                                  .get();
+    EXPECT_EQ(frames.live(), 0U);
+}
+
+}  // namespace
