@@ -175,10 +175,13 @@ void environment_object::close() noexcept {
         const detail::spin_guard guard(children_lock_);
         if (children_list_ != nullptr) {
             for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
-                const std::source_location where =
-                    l->control().word.has(detail::frame_flags::has_error) ? std::source_location() : l->control().where;
-                std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", where.function_name(), where.file_name(),
-                             static_cast<unsigned>(where.line()));
+                detail::frame_control& c = l->control();
+                if (c.word.has(detail::frame_flags::has_error)) {
+                    std::fprintf(stderr, "coflux: still alive: a coroutine that failed and waits for its children\n");
+                    continue;
+                }
+                std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", c.where.function_name(), c.where.file_name(),
+                             static_cast<unsigned>(c.where.line()));
             }
             COFLUX_VERIFY(children_list_ == nullptr,
                           "an environment ends while coroutines made in it are alive (listed above); join them first");

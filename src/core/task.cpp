@@ -13,7 +13,7 @@ const char* name_of_current() noexcept {
     const environment* const e = this_thread.current;
     if (e == nullptr) return "a coroutine";
     // The thread's current environment always is a coroutine's.
-    return const_cast<promise_base*>(static_cast<const promise_base*>(e))->control().where.function_name();
+    return const_cast<promise_base*>(static_cast<const promise_base*>(e))->control().place().function_name();
 }
 
 }  // namespace
@@ -27,7 +27,7 @@ void block_until_done(frame_control& c) {
     if (c.done()) return;
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
                   "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
-                  c.where.function_name(), name_of_current());
+                  c.place().function_name(), name_of_current());
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
         auto& woken = static_cast<blocking_waiter&>(self).woken;

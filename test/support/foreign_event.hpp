@@ -17,7 +17,7 @@ public:
 
     void set() noexcept {
         void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
-        if (waiting != nullptr) std::coroutine_handle<>::from_address(waiting).resume();
+        if (waiting != nullptr && waiting != this) std::coroutine_handle<>::from_address(waiting).resume();
     }
     /// True once somebody is suspended in the await of this event.
     [[nodiscard]] bool has_waiter() const noexcept {

@@ -110,6 +110,11 @@ struct alignas(16) frame_control {
     }
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
+    /// Where it stands, for messages; nothing once the error has taken the place.
+    [[nodiscard]] std::source_location place() const noexcept {
+        return word.has(frame_flags::has_error) ? std::source_location() : where;
+    }
+
     [[nodiscard]] bool done() const noexcept {
         return (state.load(memory_order_acquire) & frame_state::done) !=
                0;  // pairs with the fetch_or of the end: the result

@@ -41,8 +41,11 @@ forked burst(auto&&, std::uint64_t forks) {
 }
 
 forked stage(auto&&, std::uint64_t depth) {
+    if (depth == 1) {
+        co_return 1;
+    }
     auto&& here = co_await coflux::context();
-    co_return depth == 1 ? 1 : 1 + co_await stage(here, depth - 1);
+    co_return 1 + co_await stage(here, depth - 1);
 }
 
 forked chains(auto&&, std::uint64_t depth, std::uint64_t items) {

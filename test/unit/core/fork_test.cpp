@@ -314,20 +314,20 @@ TEST(fork, may_be_a_member_function_whose_second_parameter_is_the_environment) {
                                          .get();
 }
 
+void awaits_twice() {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&) -> coflux::fork<int, noop> { co_return 3; }(here);
+        (void)co_await std::move(f);
+        (void)co_await std::move(f);
+    }(env)
+                                .get();
+}
+
 TEST(fork_death, a_handle_that_was_awaited_cannot_be_used_again) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_DEATH(
-        {
-            auto env = coflux::make_environment();
-            [](coflux::environment&) -> coflux::task<void, noop> {
-                auto&& here = co_await coflux::context();
-                auto f = [](coflux::environment&) -> coflux::fork<int, noop> { co_return 3; }(here);
-                (void)co_await std::move(f);
-                (void)co_await std::move(f);
-            }(env)
-                                        .get();
-        },
-        "a handle was used after it was awaited, moved from or attached");
+    EXPECT_DEATH(awaits_twice(), "a handle was used after it was awaited, moved from or attached");
 }
 
 }  // namespace

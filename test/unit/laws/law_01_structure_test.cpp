@@ -183,7 +183,7 @@ TEST(law_01_structure, a_task_whose_handle_dies_in_a_coroutine_stays_with_the_sc
         }
         log->write("handle is gone");
     }(env, &j)
-                                        .join();
+                                    .join();
     EXPECT_EQ(j.lines(), (std::vector<std::string>{"handle is gone", "inner"}));
 }
 
@@ -210,9 +210,7 @@ coflux::fork<std::uint32_t, E> node(auto&&, std::uint32_t seed, std::uint32_t id
         auto b = node<pool>(env, seed, id * 3 + 2, depth - 1);
         auto d = node<noop>(env, seed, id * 3 + 3, depth - 1);
         switch ((c >> 2) % 6) {
-        case 0:
-            std::move(b).attach();
-            break;
+        case 0: std::move(b).attach(); break;
         case 1: a.request_stop(); [[fallthrough]];
         case 2: {
             auto o = co_await coflux::as_outcome(std::move(a));

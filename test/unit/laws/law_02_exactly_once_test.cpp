@@ -63,7 +63,7 @@ TEST(law_02_exactly_once, a_fork_that_ends_while_it_is_awaited_gives_its_value_o
             if (got != i) ADD_FAILURE() << "round " << i << " got " << got;
         }
     }(env, &ran)
-                                                   .get();
+                                                       .get();
     EXPECT_EQ(ran.load(), race_rounds);
 }
 
@@ -80,7 +80,8 @@ TEST(law_02_exactly_once, a_fork_that_fails_while_it_is_awaited_throws_once) {
             errors += o.has_error() ? 1 : 0;
         }
         co_return errors;
-    }(env).get();
+    }(env)
+                                                 .get();
     EXPECT_EQ(caught, race_rounds / 10);
 }
 
@@ -97,7 +98,8 @@ TEST(law_02_exactly_once, a_fork_that_stops_while_it_is_awaited_stops_once) {
             stops += o.is_stopped() ? 1 : 0;
         }
         co_return stops;
-    }(env).get();
+    }(env)
+                                               .get();
     EXPECT_EQ(seen, race_rounds);
 }
 
@@ -119,7 +121,8 @@ TEST(law_02_exactly_once, a_stop_request_that_meets_the_end_leaves_one_outcome) 
             ends += o.is_stopped() || std::move(o).value() == i ? 1 : 0;
         }
         co_return ends;
-    }(env).get();
+    }(env)
+                                               .get();
     EXPECT_EQ(seen, race_rounds);
 }
 
@@ -137,7 +140,7 @@ TEST(law_02_exactly_once, a_handle_that_dies_while_its_fork_ends_frees_the_frame
                 std::move(f).attach();
             }
         }(env, &ran)
-                                                       .get();
+                                                           .get();
     }
     EXPECT_EQ(ran.load(), race_rounds);
     EXPECT_EQ(frames.live(), 0U);
@@ -150,15 +153,16 @@ TEST(law_02_exactly_once, a_scope_that_ends_while_its_child_does_completes_once)
     [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
         auto&& here = co_await coflux::context();
         for (std::size_t i = 0; i < race_rounds; ++i) {
-            co_await [](coflux::environment&, std::size_t round, std::atomic<std::size_t>* counter) -> coflux::call<void> {
-                auto&& below = co_await coflux::context();
-                answer(below, round, counter).attach();
-                dawdle(round);
-            }(here, i, count);
+            co_await
+                [](coflux::environment&, std::size_t round, std::atomic<std::size_t>* counter) -> coflux::call<void> {
+                    auto&& below = co_await coflux::context();
+                    answer(below, round, counter).attach();
+                    dawdle(round);
+                }(here, i, count);
             if (count->load(std::memory_order_relaxed) != i + 1) ADD_FAILURE() << "round " << i;
         }
     }(env, &ran)
-                                                   .get();
+                                                       .get();
 }
 
 TEST(law_02_exactly_once, a_join_that_meets_the_last_end_returns_once) {
@@ -175,7 +179,7 @@ TEST(law_02_exactly_once, a_join_that_meets_the_last_end_returns_once) {
             if (count->load(std::memory_order_relaxed) != i + 1) ADD_FAILURE() << "round " << i;
         }
     }(env, &ran)
-                                                   .get();
+                                                       .get();
 }
 
 TEST(law_02_exactly_once, a_callback_attached_while_the_fork_ends_is_called_once) {
@@ -192,7 +196,7 @@ TEST(law_02_exactly_once, a_callback_attached_while_the_fork_ends_is_called_once
             co_await std::move(f);
         }
     }(env, &ran, &called)
-                                                   .get();
+                                                                                        .get();
     EXPECT_EQ(called.load(), race_rounds);
 }
 
@@ -202,7 +206,8 @@ TEST(law_02_exactly_once, a_view_awaited_by_several_gives_each_the_value_once) {
     std::atomic<std::size_t> ran{0};
     std::atomic<std::size_t> seen{0};
     const std::size_t rounds = race_rounds / 4;
-    [](auto&&, std::size_t n, std::atomic<std::size_t>* count, std::atomic<std::size_t>* sum) -> coflux::task<void, near> {
+    [](auto&&, std::size_t n, std::atomic<std::size_t>* count,
+       std::atomic<std::size_t>* sum) -> coflux::task<void, near> {
         auto&& here = co_await coflux::context();
         constexpr auto reader = [](coflux::environment&, coflux::fork_view<std::size_t> v, std::size_t wait,
                                    std::atomic<std::size_t>* total) -> coflux::fork<void, near> {
@@ -224,7 +229,7 @@ TEST(law_02_exactly_once, a_view_awaited_by_several_gives_each_the_value_once) {
             if (sum->load(std::memory_order_relaxed) != expected) ADD_FAILURE() << "round " << i;
         }
     }(env, rounds, &ran, &seen)
-                                                   .get();
+                                             .get();
     EXPECT_EQ(ran.load(), rounds);
 }
 
@@ -242,7 +247,7 @@ TEST(law_02_exactly_once, when_all_over_forks_that_end_at_once_goes_on_once) {
             if (x != i || y != i * 31) ADD_FAILURE() << "round " << i;
         }
     }(env, &ran)
-                                                   .get();
+                                                       .get();
     EXPECT_EQ(ran.load(), 2 * race_rounds);
 }
 
@@ -271,10 +276,10 @@ TEST(law_02_exactly_once, work_that_two_threads_may_take_is_run_once) {
                 counter->fetch_add(1, std::memory_order_relaxed);
                 co_return;
             }(here, &run)
-                                                                   .attach();
+                                                                       .attach();
         }
     }(env, &ran)
-                                                       .get();
+                                                           .get();
     for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(ran[i].load(), 1) << i;
 }
 

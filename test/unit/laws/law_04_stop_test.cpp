@@ -148,10 +148,18 @@ coflux::call<int> called(auto&&) {
 
 using stop_point = coflux::call<void> (*)(coflux::environment&);
 
-coflux::call<void> at_yield(coflux::environment&) { co_await coflux::yield(); }
-coflux::call<void> at_await(coflux::environment& env) { (void)co_await three(env); }
-coflux::call<void> at_outcome(coflux::environment& env) { (void)co_await coflux::as_outcome(three(env)); }
-coflux::call<void> at_call(coflux::environment& env) { (void)co_await called(env); }
+coflux::call<void> at_yield(coflux::environment&) {
+    co_await coflux::yield();
+}
+coflux::call<void> at_await(coflux::environment& env) {
+    (void)co_await three(env);
+}
+coflux::call<void> at_outcome(coflux::environment& env) {
+    (void)co_await coflux::as_outcome(three(env));
+}
+coflux::call<void> at_call(coflux::environment& env) {
+    (void)co_await called(env);
+}
 coflux::call<void> at_view(coflux::environment& env) {
     auto f = three(env);
     co_await f.view();
@@ -179,8 +187,7 @@ coflux::fork<void, manual_executor> stopped_at(auto&&, stop_point point, journal
 
 TEST(law_04_stop, no_await_that_suspends_is_passed_after_a_request) {
     // The await of the call is itself the stop point of the caller, so each point is also entered directly below.
-    for (const stop_point point :
-         {at_yield, at_await, at_outcome, at_call, at_view, at_when_all, at_when_all_range}) {
+    for (const stop_point point : {at_yield, at_await, at_outcome, at_call, at_view, at_when_all, at_when_all_range}) {
         manual_executor by_hand;
         auto env = coflux::make_environment(by_hand);
         journal j;
@@ -204,8 +211,7 @@ coflux::fork<void, manual_executor> told_inside(auto&&, stop_point point, foreig
 }
 
 TEST(law_04_stop, a_request_while_a_foreign_awaitable_is_awaited_takes_effect_at_the_next_stop_point) {
-    for (const stop_point point :
-         {at_yield, at_await, at_outcome, at_call, at_view, at_when_all, at_when_all_range}) {
+    for (const stop_point point : {at_yield, at_await, at_outcome, at_call, at_view, at_when_all, at_when_all_range}) {
         manual_executor by_hand;
         auto env = coflux::make_environment(by_hand);
         foreign_event go;

@@ -54,7 +54,8 @@ lines unwound(const journal& j) {
 }
 
 TEST(law_04_unwinding, locals_die_youngest_first_after_the_children_are_joined_and_before_the_awaiter_goes_on) {
-    const lines expected{"child ends", "child's local dies", "second local dies", "first local dies", "awaiter goes on"};
+    const lines expected{"child ends", "child's local dies", "second local dies", "first local dies",
+                         "awaiter goes on"};
     {
         manual_executor by_hand;
         auto env = coflux::make_environment(by_hand);

@@ -131,7 +131,7 @@ TEST(law_05_memory, ten_million_forks_left_to_a_long_scope_use_constant_memory) 
         for (std::size_t i = 0; i < count; ++i) child<noop>(here, i).attach();
         EXPECT_LT(memory->peak_bytes(), 4096U);
     }(env, ten_million, &frames)
-                                                                     .get();
+                                                                    .get();
 }
 
 TEST(law_05_memory, a_derived_environment_takes_its_frames_from_its_own_resource) {

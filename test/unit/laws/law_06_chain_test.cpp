@@ -65,9 +65,15 @@ void expect_chain_of_calls(bottom how) {
     calls<pool>(env, how).get();
 }
 
-TEST(law_06_chain, of_calls_ends_with_a_value) { expect_chain_of_calls(bottom::value); }
-TEST(law_06_chain, of_calls_is_stopped_at_the_bottom) { expect_chain_of_calls(bottom::stop); }
-TEST(law_06_chain, of_calls_throws_at_the_bottom) { expect_chain_of_calls(bottom::error); }
+TEST(law_06_chain, of_calls_ends_with_a_value) {
+    expect_chain_of_calls(bottom::value);
+}
+TEST(law_06_chain, of_calls_is_stopped_at_the_bottom) {
+    expect_chain_of_calls(bottom::stop);
+}
+TEST(law_06_chain, of_calls_throws_at_the_bottom) {
+    expect_chain_of_calls(bottom::error);
+}
 
 // --- pool forks, each made by the one above ----------------------------------------------------------------------
 
@@ -91,9 +97,15 @@ void expect_chain_of_forks(bottom how) {
     }
 }
 
-TEST(law_06_chain, of_pool_forks_ends_with_a_value) { expect_chain_of_forks(bottom::value); }
-TEST(law_06_chain, of_pool_forks_is_stopped_at_the_bottom) { expect_chain_of_forks(bottom::stop); }
-TEST(law_06_chain, of_pool_forks_throws_at_the_bottom) { expect_chain_of_forks(bottom::error); }
+TEST(law_06_chain, of_pool_forks_ends_with_a_value) {
+    expect_chain_of_forks(bottom::value);
+}
+TEST(law_06_chain, of_pool_forks_is_stopped_at_the_bottom) {
+    expect_chain_of_forks(bottom::stop);
+}
+TEST(law_06_chain, of_pool_forks_throws_at_the_bottom) {
+    expect_chain_of_forks(bottom::error);
+}
 
 // --- forks that await the fork made before them: noop forks start inline, so the chain is built from its bottom -----------------
 
@@ -131,9 +143,15 @@ void expect_chain_of_noop_links(bottom how) {
     });
 }
 
-TEST(law_06_chain, of_noop_forks_ends_with_a_value) { expect_chain_of_noop_links(bottom::value); }
-TEST(law_06_chain, of_noop_forks_is_stopped_at_the_bottom) { expect_chain_of_noop_links(bottom::stop); }
-TEST(law_06_chain, of_noop_forks_throws_at_the_bottom) { expect_chain_of_noop_links(bottom::error); }
+TEST(law_06_chain, of_noop_forks_ends_with_a_value) {
+    expect_chain_of_noop_links(bottom::value);
+}
+TEST(law_06_chain, of_noop_forks_is_stopped_at_the_bottom) {
+    expect_chain_of_noop_links(bottom::stop);
+}
+TEST(law_06_chain, of_noop_forks_throws_at_the_bottom) {
+    expect_chain_of_noop_links(bottom::error);
+}
 
 void expect_chain_of_noop_links_on_a_pool(bottom how) {
     const small_stacks_for_new_threads small;
@@ -145,7 +163,9 @@ void expect_chain_of_noop_links_on_a_pool(bottom how) {
     root.get();
 }
 
-TEST(law_06_chain, of_noop_forks_on_a_pool_ends_with_a_value) { expect_chain_of_noop_links_on_a_pool(bottom::value); }
+TEST(law_06_chain, of_noop_forks_on_a_pool_ends_with_a_value) {
+    expect_chain_of_noop_links_on_a_pool(bottom::value);
+}
 TEST(law_06_chain, of_noop_forks_on_a_pool_is_stopped_at_the_bottom) {
     expect_chain_of_noop_links_on_a_pool(bottom::stop);
 }
@@ -167,9 +187,15 @@ void expect_chain_on_manual_executor(bottom how) {
     });
 }
 
-TEST(law_06_chain, on_a_users_executor_ends_with_a_value) { expect_chain_on_manual_executor(bottom::value); }
-TEST(law_06_chain, on_a_users_executor_is_stopped_at_the_bottom) { expect_chain_on_manual_executor(bottom::stop); }
-TEST(law_06_chain, on_a_users_executor_throws_at_the_bottom) { expect_chain_on_manual_executor(bottom::error); }
+TEST(law_06_chain, on_a_users_executor_ends_with_a_value) {
+    expect_chain_on_manual_executor(bottom::value);
+}
+TEST(law_06_chain, on_a_users_executor_is_stopped_at_the_bottom) {
+    expect_chain_on_manual_executor(bottom::stop);
+}
+TEST(law_06_chain, on_a_users_executor_throws_at_the_bottom) {
+    expect_chain_on_manual_executor(bottom::error);
+}
 
 // --- scopes that end one inside the other -----------------------------------------------------------------------------
 
@@ -185,7 +211,8 @@ TEST(law_06_chain, of_scopes_that_nobody_awaits_completes) {
     [](coflux::environment&) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
         nested_scope(here, depth).attach();
-    }(env).get();
+    }(env)
+                                    .get();
 }
 
 }  // namespace

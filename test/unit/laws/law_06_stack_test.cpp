@@ -29,7 +29,9 @@ pool pool_on_small_stacks(std::size_t threads) {
 
 // --- loops -----------------------------------------------------------------------------------------------------------
 
-coflux::call<std::size_t> callee(coflux::environment&, std::size_t i) { co_return i; }
+coflux::call<std::size_t> callee(coflux::environment&, std::size_t i) {
+    co_return i;
+}
 coflux::call<std::size_t> stopping_callee(coflux::environment&) {
     co_await coflux::this_coroutine::stop();
     co_return 0;
@@ -145,24 +147,36 @@ void expect_constant_stack_on_pool(loop body, std::size_t n = ten_million) {
     run_loop<pool>(env, body, n).get();
 }
 
-TEST(law_06_stack, ten_million_calls_in_a_loop_use_constant_stack) { expect_constant_stack(many_calls); }
-TEST(law_06_stack, ten_million_noop_forks_in_a_loop_use_constant_stack) { expect_constant_stack(many_forks<noop>); }
+TEST(law_06_stack, ten_million_calls_in_a_loop_use_constant_stack) {
+    expect_constant_stack(many_calls);
+}
+TEST(law_06_stack, ten_million_noop_forks_in_a_loop_use_constant_stack) {
+    expect_constant_stack(many_forks<noop>);
+}
 TEST(law_06_stack, ten_million_pool_forks_in_a_loop_use_constant_stack) {
     expect_constant_stack_on_pool(many_forks<pool>);
 }
-TEST(law_06_stack, ten_million_yields_use_constant_stack) { expect_constant_stack(many_yields); }
-TEST(law_06_stack, ten_million_ready_noop_forks_use_constant_stack) { expect_constant_stack(many_ready_forks<noop>); }
+TEST(law_06_stack, ten_million_yields_use_constant_stack) {
+    expect_constant_stack(many_yields);
+}
+TEST(law_06_stack, ten_million_ready_noop_forks_use_constant_stack) {
+    expect_constant_stack(many_ready_forks<noop>);
+}
 TEST(law_06_stack, ten_million_ready_pool_forks_use_constant_stack) {
     expect_constant_stack_on_pool(many_ready_forks<pool>);
 }
-TEST(law_06_stack, ten_million_ready_foreign_events_use_constant_stack) { expect_constant_stack(many_ready_events); }
+TEST(law_06_stack, ten_million_ready_foreign_events_use_constant_stack) {
+    expect_constant_stack(many_ready_events);
+}
 TEST(law_06_stack, ten_million_foreign_awaits_that_need_not_wait_use_constant_stack) {
     expect_constant_stack(many_almost_ready);
 }
 TEST(law_06_stack, ten_million_foreign_awaits_that_resume_at_once_use_constant_stack) {
     expect_constant_stack(many_resumed_at_once);
 }
-TEST(law_06_stack, ten_million_stopped_calls_use_constant_stack) { expect_constant_stack(many_stopped_calls); }
+TEST(law_06_stack, ten_million_stopped_calls_use_constant_stack) {
+    expect_constant_stack(many_stopped_calls);
+}
 TEST(law_06_stack, ten_million_stopped_noop_forks_use_constant_stack) {
     expect_constant_stack(many_stopped_forks<noop>);
 }
@@ -175,6 +189,8 @@ TEST(law_06_stack, ten_million_when_alls_over_noop_forks_use_constant_stack) {
 TEST(law_06_stack, ten_million_when_alls_over_pool_forks_use_constant_stack) {
     expect_constant_stack_on_pool(many_when_alls<pool>);
 }
-TEST(law_06_stack, ten_million_joins_of_an_environment_use_constant_stack) { expect_constant_stack(many_joins); }
+TEST(law_06_stack, ten_million_joins_of_an_environment_use_constant_stack) {
+    expect_constant_stack(many_joins);
+}
 
 }  // namespace

@@ -49,7 +49,8 @@ TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hu
         for (int i = 0; i < 1000; ++i) {
             [](coflux::environment&) -> coflux::fork<void, pool> { co_return; }(here).attach();
         }
-    }(env).get();
+    }(env)
+                                    .get();
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // far beyond the bounded spin
     expect_idle_second();
 }

@@ -124,7 +124,8 @@ TEST(law_09_blocking, get_of_a_task_that_has_ended_is_allowed_everywhere) {
         auto&& here = co_await coflux::context();
         auto t = [](coflux::environment&) -> coflux::task<int, noop> { co_return 4; }(here);
         co_return t.get();
-    }(env).get();
+    }(env)
+                                                    .get();
     EXPECT_EQ(got, 4);
 }
 

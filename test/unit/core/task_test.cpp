@@ -1,0 +1,221 @@
+#include <coflux/core/task.hpp>
+
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "stage.hpp"
+#include "support/executors.hpp"
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux_test::journal;
+using coflux_test::manual_executor;
+using coflux_test::mortal;
+using coflux_test::move_only;
+using coflux_test::over_aligned;
+using coflux_test::stage;
+using coflux_test::thread_executor;
+using pool = coflux::thread_pool_executor;
+using noop = coflux::noop_executor;
+using lines = std::vector<std::string>;
+
+static_assert(std::is_nothrow_move_constructible_v<coflux::task<int, noop>>);
+static_assert(!std::is_copy_constructible_v<coflux::task<int, noop>>);
+
+template <typename E, typename F>
+coflux::task<std::invoke_result_t<F&>, E> made(coflux::environment&, F f) {
+    co_await coflux::yield();
+    co_return f();
+}
+
+template <typename E>
+class task_on : public ::testing::Test {
+protected:
+    stage<E> stage_;
+};
+using executors = ::testing::Types<noop, manual_executor, pool, thread_executor>;
+TYPED_TEST_SUITE(task_on, executors);
+
+TYPED_TEST(task_on, gives_every_kind_of_result) {
+    auto& s = this->stage_;
+    int x = 0;
+    EXPECT_EQ(s.run(made<TypeParam>(s.env, [] { return std::string(100, 'a'); })), std::string(100, 'a'));
+    EXPECT_EQ(*s.run(made<TypeParam>(s.env, [] { return move_only(7); })).value, 7);
+    EXPECT_TRUE(s.run(made<TypeParam>(s.env, [] { return over_aligned(8); })).is_aligned());
+    EXPECT_EQ(&s.run(made<TypeParam>(s.env, [&x]() -> int& { return x; })), &x);
+    s.run(made<TypeParam>(s.env, [&x] { ++x; }));
+    EXPECT_EQ(x, 1);
+}
+
+TYPED_TEST(task_on, throws_its_error_out_of_get) {
+    auto& s = this->stage_;
+    EXPECT_THROW(s.run(made<TypeParam>(s.env, []() -> int { throw std::runtime_error("task"); })), std::runtime_error);
+}
+
+TYPED_TEST(task_on, throws_its_error_out_of_join) {
+    auto t = made<TypeParam>(this->stage_.env, [] { throw std::runtime_error("task"); });
+    this->stage_.drive();
+    EXPECT_THROW(t.join(), std::runtime_error);
+    EXPECT_FALSE(t.valid());
+}
+
+TYPED_TEST(task_on, leaves_its_value_where_it_is_when_it_is_joined) {
+    auto t = made<TypeParam>(this->stage_.env, [] { return move_only(7); });
+    this->stage_.drive();
+    t.join();
+    t.join();
+    EXPECT_TRUE(t.valid());
+    EXPECT_EQ(*t.get().value, 7);
+    EXPECT_FALSE(t.valid());
+}
+
+TYPED_TEST(task_on, that_was_stopped_has_no_value_to_get) {
+    auto t = [](coflux::environment&) -> coflux::task<int, TypeParam> {
+        co_await coflux::this_coroutine::stop();
+        co_return 1;
+    }(this->stage_.env);
+    this->stage_.drive();
+    EXPECT_NO_THROW(t.join());
+    EXPECT_THROW((void)t.get(), coflux::task_stopped);
+    EXPECT_FALSE(t.valid());
+}
+
+TYPED_TEST(task_on, is_waited_for_by_the_destructor_of_its_handle) {
+    if constexpr (std::is_same_v<TypeParam, manual_executor>) {
+        GTEST_SKIP() << "the thread that would wait is the one that drives the executor";
+    }
+    auto shared = std::make_shared<int>(1);
+    {
+        [[maybe_unused]] auto t = made<TypeParam>(this->stage_.env, [shared] { return shared; });
+    }
+    EXPECT_EQ(shared.use_count(), 1) << "frame and result are still there";
+}
+
+TYPED_TEST(task_on, is_awaited_inside_a_coroutine) {
+    const auto root = [](coflux::environment&) -> coflux::task<int, TypeParam> {
+        auto&& here = co_await coflux::context();
+        auto t = made<TypeParam>(here, [] { return 40; });
+        co_return 2 + co_await std::move(t);
+    };
+    EXPECT_EQ(this->stage_.run(root(this->stage_.env)), 42);
+}
+
+TEST(task, starts_at_once) {
+    stage<manual_executor> s;
+    auto t = made<manual_executor>(s.env, [] { return 1; });
+    EXPECT_EQ(s.root.pending(), 1U);
+    EXPECT_FALSE(t.done());
+    s.drive();
+    EXPECT_TRUE(t.done());
+    EXPECT_EQ(std::move(t).get(), 1);
+}
+
+TEST(task, handles_swap_when_one_is_assigned_to_the_other) {
+    stage<manual_executor> s;
+    auto a = made<manual_executor>(s.env, [] { return 1; });
+    auto other = made<manual_executor>(s.env, [] { return 1; });
+    std::vector<decltype(a)> tasks;
+    tasks.push_back(std::move(a));
+    EXPECT_FALSE(a.valid());
+    tasks[0] = std::move(other);
+    EXPECT_TRUE(other.valid());
+    s.drive();
+    EXPECT_EQ(tasks[0].get(), 1);
+    EXPECT_EQ(other.get(), 1);
+}
+
+TEST(task, made_in_a_derived_environment_is_a_child_like_any_other) {
+    stage<pool> s;
+    journal j;
+    const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        {
+            [[maybe_unused]] auto dropped = made<pool>(sub, [log] { log->write("dropped"); });  // does not block the worker
+        }
+        co_await sub.join();
+        log->write("joined");
+    };
+    s.run(root(s.env, &j));
+    EXPECT_EQ(j.lines(), (lines{"dropped", "joined"}));
+}
+
+TEST(task, made_in_a_coroutine_is_not_waited_for_by_the_death_of_its_handle) {
+    stage<manual_executor> s;
+    journal j;
+    const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        { [[maybe_unused]] auto dropped = made<manual_executor>(here, [log] { log->write("dropped"); }); }
+        log->write("handle is gone");
+    };
+    s.run(root(s.env, &j));
+    EXPECT_EQ(j.lines(), (lines{"handle is gone", "dropped"}));
+}
+
+TEST(task, ends_after_all_that_is_below_it) {
+    stage<manual_executor> s;
+    journal j;
+    const auto root = [](coflux::environment&, journal* log) -> coflux::task<int, manual_executor> {
+        auto&& here = co_await coflux::context();
+        coflux_test::gives<manual_executor>(here, 5, [log] { log->write("child"); }).attach();
+        log->write("body");
+        co_return 1;
+    };
+    auto t = root(s.env, &j);
+    t.on_value([&j](int) { j.write("ended"); });
+    s.drive();
+    EXPECT_EQ(j.lines(), (lines{"body", "child", "ended"}));
+    EXPECT_EQ(t.get(), 1);
+}
+
+TEST(task, may_be_got_on_another_thread_than_the_one_that_made_it) {
+    stage<pool> s;
+    auto t = made<pool>(s.env, [] { return 7; });
+    int got = 0;
+    std::thread([&got, moved = std::move(t)]() mutable { got = moved.get(); }).join();
+    EXPECT_EQ(got, 7);
+}
+
+TEST(task, of_many_roots_gives_each_its_own_value) {
+    stage<pool> s;
+    std::vector<coflux::task<int, pool>> tasks;
+    for (int i = 0; i < 200; ++i) tasks.push_back(made<pool>(s.env, [i] { return i; }));
+    for (int i = 199; i >= 0; --i) EXPECT_EQ(tasks[static_cast<std::size_t>(i)].get(), i);
+}
+
+TEST(task, with_the_concrete_environment_type_may_be_called_through_a_pointer) {
+    stage<noop> s;
+    using function = coflux::task<int, noop> (*)(coflux::environment&, int);
+    const function twice = [](coflux::environment&, int x) -> coflux::task<int, noop> { co_return 2 * x; };
+    EXPECT_EQ(twice(s.env, 4).get(), 8);
+}
+
+TEST(task_stopped, says_that_there_is_no_value) {
+    const coflux::task_stopped error;
+    EXPECT_STREQ(static_cast<const std::exception&>(error).what(), "coflux: the task was stopped and has no value");
+}
+
+void gets_twice() {
+    auto env = coflux::make_environment(noop{});
+    auto t = made<noop>(env, [] { return 1; });
+    (void)t.get();
+    (void)t.get();
+}
+
+TEST(task_death, a_handle_that_was_used_up_is_refused) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(gets_twice(), "a handle was used after it was awaited, moved from or attached");
+}
+
+}  // namespace
