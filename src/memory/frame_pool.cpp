@@ -208,7 +208,7 @@ thread_local cache_cleaner cleaner;
 void open(frame_cache::list& list, std::size_t size_class) noexcept {
     cleaner.touch();
     list.frees_left = kept_of(size_class);
-    list.counted = frame_cache::last_of_page;
+    list.counted = frame_cache::last_page;
 }
 
 }  // namespace
@@ -226,7 +226,7 @@ void* refill_frame_cache(std::size_t size_class) {
     return blocks;
 }
 
-/// Frees a block, and counts it and those of its page that were freed without a count.
+/// Frees a block, and counts it for the sixteen of which it is the one in the last page of a slab.
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
     auto* const block = ::new (raw) free_block{list.head};
@@ -237,8 +237,7 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
         }
         open(list, size_class);
     }
-    constexpr std::size_t page = 4096;
-    list.frees_left -= static_cast<std::int32_t>(page / block_bytes(size_class) + 1);
+    list.frees_left -= 16;
     if (list.frees_left >= 0) {
         list.head = block;
         return;

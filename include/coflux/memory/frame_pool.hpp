@@ -69,7 +69,7 @@ struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 64;
     static constexpr std::size_t largest = granule * classes;
-    static constexpr std::uint32_t last_of_page = 0xf80;  ///< set in addresses within the last 128 bytes of a page
+    static constexpr std::uint32_t last_page = 0xf000;  ///< set in addresses within the last of a slab's 16 pages
     static constexpr std::size_t largest_alignment = 64;
 
     struct list {
@@ -115,7 +115,7 @@ COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t a
     if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
         return deallocate_large_frame(raw, bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
-    // Of the blocks of a page, about one in 32 is counted, for all: no store for a counter on the others.
+    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others.
     if ((~reinterpret_cast<std::uintptr_t>(raw) & list.counted) == 0) [[unlikely]]
         return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
