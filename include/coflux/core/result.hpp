@@ -118,6 +118,12 @@ private:
 /// Frees a finished frame that holds an error, and throws it.
 [[noreturn]] COFLUX_COLD void consume_error(frame_control& c);
 
+/// True if views of a finished coroutine are left besides its handle.
+inline bool is_viewed(frame_control& c) noexcept {
+    return (c.state.load(memory_order_relaxed) & frame_state::list) != 0 &&
+           c.references().load(memory_order_acquire) > 1;  // pairs with the release in drop_reference()
+}
+
 /// Takes the result of a finished coroutine that was not stopped: moves the value out or throws the error; the frame
 /// is freed.
 template <typename T>
@@ -125,6 +131,10 @@ COFLUX_INLINE T consume(frame_control& c) {
     if (c.word.end() == ending::error) [[unlikely]]
         consume_error(c);
     const consumed_frame frees(c);
+    if constexpr (std::is_object_v<T> && std::is_copy_constructible_v<T>) {
+        // Views still look at the value: leave it to them.
+        if (is_viewed(c)) return std::as_const(promise_of<T>(c).result());
+    }
     return take_value<T>(c);
 }
 
@@ -141,6 +151,9 @@ outcome<T> outcome_of(frame_control& c) {
     } else if constexpr (std::is_reference_v<T>) {
         return outcome<T>(std::in_place, promise_of<T>(c).result());
     } else {
+        if constexpr (std::is_copy_constructible_v<T>) {
+            if (is_viewed(c)) return outcome<T>(std::in_place, std::as_const(promise_of<T>(c).result()));
+        }
         return outcome<T>(std::in_place, std::move(promise_of<T>(c).result()));
     }
 }

@@ -27,12 +27,14 @@ struct item {
 class thief {
 public:
     explicit thief(work_stealing_deque& deque) : thread_([this, &deque] {
+            std::size_t idle = 0;
             while (!done_.load(std::memory_order_acquire)) {
                 if (void* const got = deque.steal()) {
                     static_cast<item*>(got)->take();
                     ++stolen_;
-                } else {
-                    std::this_thread::yield();
+                    idle = 0;
+                } else if (++idle % 4096 == 0) {
+                    std::this_thread::yield();  // rarely: a thief that is away does not race
                 }
             }
         }) {}
@@ -48,6 +50,11 @@ private:
     std::size_t stolen_ = 0;
     std::thread thread_;
 };
+
+/// Lets the thief come nearer, by another distance each time.
+void linger(std::size_t round) {
+    for (std::size_t i = round % 32; i != 0; --i) asm volatile("");
+}
 
 void expect_each_taken_once(const std::vector<item>& items) {
     const auto wrong = std::count_if(items.begin(), items.end(), [](const item& i) { return i.taken.load() != 1; });
@@ -110,6 +117,7 @@ TEST(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
     std::size_t taken = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         deque.push(&items[i]);
+        linger(i);
         if (i % 2 == 0 ? deque.pop_if(&items[i]) : deque.pop() != nullptr) {
             items[i].take();
             ++taken;
@@ -130,6 +138,7 @@ TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_an
     for (std::size_t i = 0; i < items.size(); i += 2) {
         deque.push(&items[i]);
         deque.push(&items[i + 1]);
+        linger(i / 2);
         while (void* const got = deque.pop()) {
             static_cast<item*>(got)->take();
             ++taken;

@@ -280,7 +280,7 @@ TEST(fork, without_an_executor_runs_on_its_parents) {
     by_hand.run_all();
     ASSERT_TRUE(root.done());
     root.join();
-    EXPECT_GE(by_hand.executed(), 4U);
+    EXPECT_GE(by_hand.executed(), 3U);  // root, fork, fork after its yield; its end transfers
 }
 
 TEST(fork, without_an_executor_below_none_runs_in_place) {

@@ -66,7 +66,7 @@ public:
 private:
     template <typename E>
     static bool drive(E& executor) {
-        if constexpr (std::is_same_v<E, manual_executor>) {
+        if constexpr (std::is_base_of_v<manual_executor, E>) {
             return executor.run_all() != 0;
         } else {
             return false;
@@ -99,7 +99,7 @@ private:
     template <typename E>
     static const char* name() {
         if constexpr (std::is_same_v<E, coflux::noop_executor>) return "noop";
-        if constexpr (std::is_same_v<E, manual_executor>) return "manual";
+        if constexpr (std::is_base_of_v<manual_executor, E>) return "manual";
         return "pool";
     }
 };

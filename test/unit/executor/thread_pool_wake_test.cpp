@@ -23,11 +23,14 @@ using coflux_test::loose;
 using coflux_test::watchdog;
 using pool = coflux::thread_pool_executor;
 
+void stand_by(std::uint32_t times) {
+    for (std::uint32_t i = 0; i < times; ++i) coflux::detail::cpu_pause();
+}
+
 /// Mostly shorter than a worker's way to sleep, now and then longer.
 void random_gap(std::mt19937& random) {
     const std::uint32_t bits = random();
-    const std::uint32_t pauses = bits % 8 == 0 ? bits >> 8 & 2047 : bits >> 8 & 63;
-    for (std::uint32_t i = 0; i < pauses; ++i) coflux::detail::cpu_pause();
+    stand_by(bits % 8 == 0 ? bits >> 8 & 2047 : bits >> 8 & 63);
 }
 
 /// Waits without sleeping, so that the next round begins at a moment of the worker's that the gaps determine.
@@ -69,6 +72,27 @@ TEST(thread_pool_wake, reaches_workers_from_two_outsiders) {
     std::thread other([&] { queue_one_by_one(p, coflux_test::race_rounds / 2, 3); });
     queue_one_by_one(p, coflux_test::race_rounds / 2, 4);
     other.join();
+}
+
+TEST(thread_pool_wake, brings_a_second_worker_to_what_comes_while_the_first_looks_for_work) {
+    const watchdog guard("two coroutines that wait for each other");
+    pool p(coflux::thread_pool_options{.threads = 2, .spin = std::chrono::microseconds(200)});
+    std::atomic<std::size_t> done{0};
+    std::atomic<std::size_t> arrived{0};
+    for (std::size_t round = 1; round <= 5; ++round) {
+        // Long enough for both workers to sleep without a limit. One is then woken, and looks for more when it is done.
+        stand_by(1'000'000);
+        p.execute(loose([&] { done.fetch_add(1, std::memory_order_release); }));
+        wait_for(done, round);
+        stand_by(1'000);
+        for (int i = 0; i < 2; ++i) {
+            p.execute(loose([&, round] {
+                arrived.fetch_add(1, std::memory_order_release);
+                wait_for(arrived, 2 * round);
+            }));
+        }
+        wait_for(arrived, 2 * round);
+    }
 }
 
 coflux::fork<void, pool> hold(auto&&, coflux::borrowed<std::atomic<std::size_t>> arrived, std::size_t wanted) {

@@ -1,0 +1,199 @@
+#include <coflux/core/as_outcome.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "stage.hpp"
+#include "support/executors.hpp"
+#include "support/foreign_event.hpp"
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux_test::foreign_event;
+using coflux_test::gives;
+using coflux_test::journal;
+using coflux_test::manual_executor;
+using coflux_test::move_only;
+using coflux_test::stage;
+using coflux_test::yields_before_the_end;
+using noop = coflux::noop_executor;
+using lines = std::vector<std::string>;
+
+template <typename O>
+std::string text_of(O&& o) {
+    if (o.is_stopped()) return "stopped";
+    try {
+        return std::to_string(std::forward<O>(o).value());
+    } catch (const std::runtime_error& e) {
+        return e.what();
+    }
+}
+
+template <typename E>
+coflux::fork<int, E> fork_that(coflux::environment&, int yields, int way) {
+    for (int i = 0; i < yields; ++i) co_await coflux::yield();
+    if (way == 1) throw std::runtime_error("error");
+    if (way == 2) co_await coflux::this_coroutine::stop();
+    co_return 0;
+}
+template <typename E>
+coflux::task<int, E> task_that(coflux::environment&, int yields, int way) {
+    for (int i = 0; i < yields; ++i) co_await coflux::yield();
+    if (way == 1) throw std::runtime_error("error");
+    if (way == 2) co_await coflux::this_coroutine::stop();
+    co_return 0;
+}
+coflux::call<int> call_that(coflux::environment&, int yields, int way) {
+    for (int i = 0; i < yields; ++i) co_await coflux::yield();
+    if (way == 1) throw std::runtime_error("error");
+    if (way == 2) co_await coflux::this_coroutine::stop();
+    co_return 0;
+}
+
+template <typename On>
+class as_outcome_on : public ::testing::Test {
+protected:
+    using root_on = typename On::root;
+    using child_on = typename On::child;
+
+    typename On::stage_type stage_;
+};
+TYPED_TEST_SUITE(as_outcome_on, coflux_test::combinations, coflux_test::combination_names);
+
+const char* const expected[] = {"0", "error", "stopped"};
+
+TYPED_TEST(as_outcome_on, gives_each_end_of_a_fork) {
+    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+        auto&& here = co_await coflux::context();
+        auto f = fork_that<typename TestFixture::child_on>(here, yields, way);
+        auto o = co_await coflux::as_outcome(std::move(f));
+        EXPECT_FALSE(f.valid());
+        co_return text_of(std::move(o));
+    };
+    for (const int yields : yields_before_the_end) {
+        for (int way = 0; way < 3; ++way)
+            EXPECT_EQ(this->stage_.run(root(this->stage_.env, yields, way)), expected[way]) << yields << " yields";
+    }
+}
+
+TYPED_TEST(as_outcome_on, gives_each_end_of_a_task) {
+    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+        auto&& here = co_await coflux::context();
+        auto t = task_that<typename TestFixture::child_on>(here, yields, way);
+        auto o = co_await coflux::as_outcome(std::move(t));
+        co_return text_of(std::move(o));
+    };
+    for (const int yields : yields_before_the_end) {
+        for (int way = 0; way < 3; ++way)
+            EXPECT_EQ(this->stage_.run(root(this->stage_.env, yields, way)), expected[way]) << yields << " yields";
+    }
+}
+
+TYPED_TEST(as_outcome_on, gives_each_end_of_a_call) {
+    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+        auto&& here = co_await coflux::context();
+        auto o = co_await coflux::as_outcome(call_that(here, yields, way));
+        co_return text_of(std::move(o));
+    };
+    for (const int yields : yields_before_the_end) {
+        for (int way = 0; way < 3; ++way)
+            EXPECT_EQ(this->stage_.run(root(this->stage_.env, yields, way)), expected[way]) << yields << " yields";
+    }
+}
+
+TEST(as_outcome, gives_results_that_can_only_be_moved_refer_or_are_void) {
+    stage<noop> s;
+    const auto root = [](coflux::environment&, coflux::borrowed<int> x) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto moved = co_await coflux::as_outcome(gives<noop>(here, 0, [] { return move_only(7); }));
+        const move_only taken = std::move(moved).value();
+        EXPECT_EQ(*taken.value, 7);
+        auto refers = co_await coflux::as_outcome(gives<noop>(here, 0, [x]() -> int& { return *x; }));
+        EXPECT_EQ(&std::move(refers).value(), &x.get());
+        const auto nothing = co_await coflux::as_outcome(gives<noop>(here, 0, [x] { ++*x; }));
+        EXPECT_TRUE(nothing.has_value());
+    };
+    int x = 0;
+    s.run(root(s.env, coflux::borrowed(x)));
+    EXPECT_EQ(x, 1);
+}
+
+TEST(as_outcome, keeps_the_stop_of_a_child_from_its_awaiter_only_once) {
+    stage<manual_executor> s;
+    journal j;
+    const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto inner = [](coflux::environment&, journal* l) -> coflux::fork<void, manual_executor> {
+            auto&& within = co_await coflux::context();
+            const auto first = co_await coflux::as_outcome(fork_that<manual_executor>(within, 1, 2));
+            EXPECT_TRUE(first.is_stopped());
+            l->write("goes on");
+            (void)co_await fork_that<manual_executor>(within, 1, 2);
+            l->write("not reached");
+        }(here, log);
+        const auto second = co_await coflux::as_outcome(std::move(inner));
+        EXPECT_TRUE(second.is_stopped());
+    };
+    s.run(root(s.env, &j));
+    EXPECT_EQ(j.lines(), lines{"goes on"});
+}
+
+TEST(as_outcome, is_a_stop_point_of_a_coroutine_that_was_told_to_stop) {
+    stage<manual_executor> s;
+    journal j;
+    const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto child = fork_that<manual_executor>(here, 3, 0);
+        here.request_stop();
+        (void)co_await coflux::as_outcome(std::move(child));
+        log->write("not reached");
+    };
+    auto t = root(s.env, &j);
+    s.drive();
+    EXPECT_THROW(t.get(), coflux::task_stopped);
+    EXPECT_EQ(j.lines(), lines{});
+}
+
+struct ready_with_reference {
+    int* x;
+    bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    int& await_resume() const noexcept { return *x; }
+};
+struct fails_to_resume {
+    bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    int await_resume() const { throw std::runtime_error("foreign"); }
+};
+
+TEST(as_outcome, takes_what_coflux_does_not_know) {
+    stage<manual_executor> s;
+    foreign_event event;
+    const auto root = [](coflux::environment&, coflux::borrowed<foreign_event> e,
+                         coflux::borrowed<int> x) -> coflux::task<void, manual_executor> {
+        auto refers = co_await coflux::as_outcome(ready_with_reference{&x.get()});
+        EXPECT_EQ(&std::move(refers).value(), &x.get());
+        auto failed = co_await coflux::as_outcome(fails_to_resume{});
+        EXPECT_TRUE(failed.has_error());
+        EXPECT_EQ(text_of(std::move(failed)), "foreign");
+        const auto waited = co_await coflux::as_outcome(*e);
+        EXPECT_TRUE(waited.has_value());
+    };
+    int x = 0;
+    auto t = root(s.env, coflux::borrowed(event), coflux::borrowed(x));
+    s.drive();
+    EXPECT_FALSE(t.done());
+    event.set();
+    s.drive();
+    EXPECT_TRUE(t.done());
+    t.get();
+}
+
+}  // namespace

@@ -1,0 +1,86 @@
+#include <coflux/core/outcome.hpp>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux::outcome;
+using coflux_test::move_only;
+
+TEST(outcome, is_a_value) {
+    outcome<std::string> o(std::in_place, 3U, 'a');
+    EXPECT_TRUE(o.has_value());
+    EXPECT_TRUE(static_cast<bool>(o));
+    EXPECT_FALSE(o.has_error());
+    EXPECT_FALSE(o.is_stopped());
+    EXPECT_EQ(std::move(o).value(), "aaa");
+}
+
+TEST(outcome, is_an_error) {
+    outcome<std::string> o(std::make_exception_ptr(std::runtime_error("error")));
+    EXPECT_FALSE(o.has_value());
+    EXPECT_FALSE(static_cast<bool>(o));
+    EXPECT_TRUE(o.has_error());
+    EXPECT_FALSE(o.is_stopped());
+    EXPECT_NE(o.error(), nullptr);
+    EXPECT_THROW((void)std::move(o).value(), std::runtime_error);
+}
+
+TEST(outcome, is_a_stop) {
+    const outcome<std::string> o = coflux::stopped;
+    EXPECT_FALSE(o.has_value());
+    EXPECT_FALSE(static_cast<bool>(o));
+    EXPECT_FALSE(o.has_error());
+    EXPECT_TRUE(o.is_stopped());
+}
+
+TEST(outcome, of_void_has_a_value_without_content) {
+    outcome<void> o(std::in_place);
+    EXPECT_TRUE(o.has_value());
+    EXPECT_NO_THROW(std::move(o).value());
+}
+
+TEST(outcome, of_a_reference_refers) {
+    int x = 1;
+    outcome<int&> o(std::in_place, &x);
+    EXPECT_EQ(&std::move(o).value(), &x);
+}
+
+TEST(outcome, of_a_reference_to_an_rvalue_lets_it_be_moved_from) {
+    move_only x(7);
+    outcome<move_only&&> o(std::in_place, &x);
+    const move_only taken = std::move(o).value();
+    EXPECT_EQ(*taken.value, 7);
+    EXPECT_EQ(x.value, nullptr);
+}
+
+TEST(outcome, moves_its_value_out) {
+    outcome<move_only> o(std::in_place, move_only(7));
+    const move_only taken = std::move(o).value();
+    EXPECT_EQ(*taken.value, 7);
+}
+
+void takes_the_value_of_a_stop() {
+    outcome<int> o = coflux::stopped;
+    (void)std::move(o).value();
+}
+
+void takes_the_error_of_a_value() {
+    const outcome<int> o(std::in_place, 1);
+    (void)o.error();
+}
+
+TEST(outcome_death, asked_for_what_is_not_there_is_refused) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(takes_the_value_of_a_stop(), "value\\(\\) of an outcome that was stopped");
+    EXPECT_DEATH(takes_the_error_of_a_value(), "error\\(\\) of an outcome that has none");
+}
+
+}  // namespace
