@@ -4,6 +4,8 @@
 #include <coflux/core/frame_allocation.hpp>
 
 #include <cstdio>
+#include <exception>
+#include <utility>
 #include <vector>
 
 #include "environment_access.hpp"
@@ -116,11 +118,12 @@ void environment_access::unlist(environment& e, frame_control& c) noexcept {
     if (links.next != nullptr) links.next->previous = links.previous;
 }
 
-void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) {
-    return frames.allocate(bytes, alignment);
-}
+namespace {
 
-void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
+/// What the resource of the last frame that this thread could not have threw.
+thread_local std::exception_ptr allocation_failure;
+
+void* new_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
     std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
     if (!environment_access::is_object(parent)) return allocate_frame(size, frames, ticket::shared, flags);
     const frame_layout layout = layout_of_frame(size, sizeof(root_links) + sizeof(frame_control));
@@ -130,6 +133,30 @@ void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t
     ::new (control) frame_control(frames, ticket::shared, flags | frame_flags::listed);
     ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
     return control + 1;
+}
+
+}  // namespace
+
+void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) noexcept {
+    try {
+        return frames.allocate(bytes, alignment);
+    } catch (...) {
+        allocation_failure = std::current_exception();
+        return nullptr;
+    }
+}
+
+void* try_allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) noexcept {
+    try {
+        return new_shared_frame(size, parent, flags);
+    } catch (...) {
+        allocation_failure = std::current_exception();
+        return nullptr;
+    }
+}
+
+void rethrow_allocation_failure() {
+    std::rethrow_exception(std::exchange(allocation_failure, nullptr));
 }
 
 namespace {

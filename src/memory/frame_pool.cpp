@@ -213,10 +213,10 @@ void open(frame_cache::list& list, std::size_t size_class) noexcept {
 
 }  // namespace
 
-void* refill_frame_cache(std::size_t size_class) {
+void* refill_frame_cache(std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
     free_block* const blocks = central[size_class].take(size_class);
-    if (blocks == nullptr) throw std::bad_alloc();
+    if (blocks == nullptr) return nullptr;
     if (cache_cleaner::ended) {
         if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next);
         return blocks;
@@ -257,8 +257,12 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     central[size_class].put(size_class, rest, count);
 }
 
-void* allocate_large_frame(std::size_t bytes, std::size_t alignment) {
-    return ::operator new(bytes, std::align_val_t{alignment});
+void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept {
+    return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+}
+
+void throw_bad_alloc() {
+    throw std::bad_alloc();
 }
 
 void deallocate_large_frame(void* block, std::size_t, std::size_t alignment) noexcept {

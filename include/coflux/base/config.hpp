@@ -37,7 +37,8 @@
 #    define COFLUX_COROUTINE_ARGUMENTS(Args, Given)
 #    define COFLUX_ARGUMENT(Args, Given) std::remove_reference_t<Args>
 #endif
-// A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only.
+// A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only; and only for
+// functions that cannot throw: the unwinder does not restore the registers that the caller then counts on.
 #if COFLUX_CLANG
 #    define COFLUX_ASIDE __attribute__((noinline, preserve_most))
 #else

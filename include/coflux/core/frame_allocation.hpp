@@ -13,22 +13,36 @@
 
 namespace coflux::detail {
 
-COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment);
+// These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure().
+COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) noexcept;
+COFLUX_ASIDE void* try_allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) noexcept;
+[[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
 COFLUX_INLINE void* allocate_frame(std::size_t size, std::pmr::memory_resource* frames, ticket counted,
                                    std::uint32_t flags = 0) {
     const frame_layout layout = layout_of_frame(size, sizeof(frame_control));
-    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
-                                         : allocate_from(*frames, layout.bytes, layout.alignment);
+    void* base = nullptr;
+    if (frames == nullptr) {
+        base = allocate_pooled(layout.bytes, layout.alignment);
+    } else {
+        base = allocate_from(*frames, layout.bytes, layout.alignment);
+        if (base == nullptr) [[unlikely]]
+            rethrow_allocation_failure();
+    }
     auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
     ::new (control) frame_control(frames, counted, flags);
     return control + 1;
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
-COFLUX_ASIDE void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags);
+COFLUX_INLINE void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
+    void* const frame = try_allocate_shared_frame(size, parent, flags);
+    if (frame == nullptr) [[unlikely]]
+        rethrow_allocation_failure();
+    return frame;
+}
 
 /// Frames with an error, a list entry, or a control that must survive.
 COFLUX_NOINLINE void deallocate_special_frame(void* frame, std::size_t size) noexcept;

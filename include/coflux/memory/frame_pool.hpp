@@ -82,7 +82,8 @@ struct frame_cache {
 
 inline constinit thread_local frame_cache this_frame_cache{};
 
-COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class);
+// These give nullptr for want of memory.
+COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class) noexcept;
 COFLUX_NOINLINE void count_frame_cache(void* block, std::size_t size_class) noexcept;
 
 /// Class of a block, or `classes` and more when the pool does not serve it from its lists.
@@ -94,20 +95,28 @@ COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t a
     return (bytes - 1) / frame_cache::granule;
 }
 
-COFLUX_ASIDE void* allocate_large_frame(std::size_t bytes, std::size_t alignment);
+COFLUX_ASIDE void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept;
+[[noreturn]] COFLUX_COLD void throw_bad_alloc();
 COFLUX_NOINLINE void deallocate_large_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
 
 /// The pool's allocate, inline: what operator new of a coroutine calls when its environment names no other resource.
 COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
     const std::size_t c = frame_class(bytes, alignment);
-    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
-        return allocate_large_frame(bytes, alignment);
-    frame_cache::list& list = this_frame_cache.lists[c];
-    free_block* const block = list.head;
-    if (block == nullptr) [[unlikely]]
-        return refill_frame_cache(c);
-    list.head = block->next;
-    return block;
+    void* taken = nullptr;
+    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] {
+        taken = allocate_large_frame(bytes, alignment);
+    } else {
+        frame_cache::list& list = this_frame_cache.lists[c];
+        free_block* const block = list.head;
+        if (block != nullptr) [[likely]] {
+            list.head = block->next;
+            return block;
+        }
+        taken = refill_frame_cache(c);
+    }
+    if (taken == nullptr) [[unlikely]]
+        throw_bad_alloc();
+    return taken;
 }
 
 COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {
