@@ -10,7 +10,9 @@ namespace {
 using coflux::borrowed;
 using coflux::noop_executor;
 
-coflux::fork<int, noop_executor> gives(auto&&) { co_return 1; }
+coflux::fork<int, noop_executor> gives(auto&&) {
+    co_return 1;
+}
 coflux::fork<int, noop_executor> fails(auto&&) {
     throw std::runtime_error("expected");
     co_return 0;

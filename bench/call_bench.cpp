@@ -8,7 +8,9 @@ namespace {
 using coflux::borrowed;
 using coflux::noop_executor;
 
-coflux::call<int> next(auto&&, const int& x) { co_return x + 1; }
+coflux::call<int> next(auto&&, const int& x) {
+    co_return x + 1;
+}
 
 coflux::task<void, noop_executor> calls(auto&&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();

@@ -60,8 +60,7 @@ void push_and_pop_robbed(benchmark::State& state) {
     int item = 0;
     for (auto _ : state) {
         for (int i = 0; i < burst; ++i) deque.push(&item);
-        while (deque.pop() != nullptr) {
-        }
+        while (deque.pop() != nullptr) {}
     }
     done = true;
     thief.join();

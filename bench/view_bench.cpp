@@ -12,7 +12,9 @@ using coflux::borrowed;
 using coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, noop_executor> ended(auto&&) { co_return 1; }
+coflux::fork<int, noop_executor> ended(auto&&) {
+    co_return 1;
+}
 
 coflux::task<void, noop_executor> looks(auto&&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();
@@ -31,8 +33,12 @@ void view_of_ended(benchmark::State& state) {
 }
 BENCHMARK(view_of_ended);
 
-coflux::fork<int, pool> source(auto&&) { co_return 1; }
-coflux::fork<int, pool> reader(auto&&, coflux::fork_view<int> of) { co_return co_await of; }
+coflux::fork<int, pool> source(auto&&) {
+    co_return 1;
+}
+coflux::fork<int, pool> reader(auto&&, coflux::fork_view<int> of) {
+    co_return co_await of;
+}
 
 coflux::task<void, pool> diamonds(auto&&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();

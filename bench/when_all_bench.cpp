@@ -12,7 +12,9 @@ namespace {
 using coflux::borrowed;
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> value(auto&&, int x) { co_return x; }
+coflux::fork<int, pool> value(auto&&, int x) {
+    co_return x;
+}
 
 coflux::task<void, pool> all_of_two(auto&&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();

@@ -6,7 +6,9 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> leaf(auto&&, int x) { co_return x * x; }
+coflux::fork<int, pool> leaf(auto&&, int x) {
+    co_return x* x;
+}
 
 coflux::fork<int, pool> branch(auto&&, int from, int to) {
     auto&& here = co_await coflux::context();

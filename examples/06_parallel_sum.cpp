@@ -13,7 +13,8 @@ using pool = coflux::thread_pool_executor;
 using numbers = std::vector<std::uint64_t>;
 
 // The caller keeps the numbers alive until the forks are done, and says so: a plain reference would not compile.
-coflux::fork<std::uint64_t, pool> sum_part(auto&&, coflux::borrowed<const numbers> all, std::size_t from, std::size_t to) {
+coflux::fork<std::uint64_t, pool> sum_part(auto&&, coflux::borrowed<const numbers> all, std::size_t from,
+                                           std::size_t to) {
     const auto begin = all->begin();
     co_return std::accumulate(begin + static_cast<std::ptrdiff_t>(from), begin + static_cast<std::ptrdiff_t>(to),
                               std::uint64_t{0});

@@ -42,7 +42,9 @@ private:
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> compute(auto&&, int x) { co_return x * x; }  // on the pool
+coflux::fork<int, pool> compute(auto&&, int x) {
+    co_return x* x;
+}  // on the pool
 
 coflux::task<void, main_loop> program(auto&&, std::thread::id main_thread) {
     auto&& here = co_await coflux::context();

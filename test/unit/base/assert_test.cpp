@@ -36,8 +36,12 @@ TEST(verify, cuts_a_message_that_is_too_long) {
     EXPECT_DEATH(COFLUX_VERIFY(false, "%s", longer.c_str()), "coflux: x{1000,1020}\n +check failed");
 }
 
-void print_handled(const char* message) noexcept { std::fprintf(stderr, "handled <%s>\n", message); }
-void print_context() noexcept { std::fprintf(stderr, "in context\n"); }
+void print_handled(const char* message) noexcept {
+    std::fprintf(stderr, "handled <%s>\n", message);
+}
+void print_context() noexcept {
+    std::fprintf(stderr, "in context\n");
+}
 
 TEST(set_failure_handler, returns_the_handler_before) {
     EXPECT_EQ(coflux::set_failure_handler(&print_handled), nullptr);
@@ -51,7 +55,8 @@ void fail_with_handler() {
 }
 
 TEST(set_failure_handler, gets_the_message_before_the_process_aborts) {
-    EXPECT_EXIT(fail_with_handler(), ::testing::KilledBySignal(SIGABRT), "check failed(.|\n)*handled <coflux: number 7>");
+    EXPECT_EXIT(fail_with_handler(), ::testing::KilledBySignal(SIGABRT),
+                "check failed(.|\n)*handled <coflux: number 7>");
 }
 
 void fail_with_context() {

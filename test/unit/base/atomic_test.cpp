@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <thread>
 
@@ -39,6 +40,29 @@ TEST(atomic_seam, publishes_by_release_and_acquire) {
     }
     reader.join();
     EXPECT_EQ(wrong, 0U);
+}
+
+TEST(relaxed_word, is_written_by_its_owner_while_others_read_it) {
+    const int rounds = static_cast<int>(coflux_test::repetitions(200'000));
+    detail::relaxed<int> word = 0;
+    std::size_t backwards = 0;
+    std::thread reader([&] {
+        for (int last = 0; last != rounds;) {
+            const int now = word;
+            if (now < last) ++backwards;
+            if (now == last) std::this_thread::yield();
+            last = now;
+        }
+    });
+    for (int i = 1; i <= rounds; ++i) word = i;
+    reader.join();
+    EXPECT_EQ(backwards, 0U);
+    EXPECT_EQ(word, rounds);
+}
+
+TEST(relaxed_word, is_as_large_as_what_it_holds) {
+    EXPECT_EQ(sizeof(detail::relaxed<std::uint32_t>), sizeof(std::uint32_t));
+    EXPECT_EQ(sizeof(detail::relaxed<void*>), sizeof(void*));
 }
 
 }  // namespace

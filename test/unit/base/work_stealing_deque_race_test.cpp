@@ -26,18 +26,19 @@ struct item {
 /// Steals from the deque on a thread of its own until finish().
 class thief {
 public:
-    explicit thief(work_stealing_deque& deque) : thread_([this, &deque] {
-            std::size_t idle = 0;
-            while (!done_.load(std::memory_order_acquire)) {
-                if (void* const got = deque.steal()) {
-                    static_cast<item*>(got)->take();
-                    ++stolen_;
-                    idle = 0;
-                } else if (++idle % 4096 == 0) {
-                    std::this_thread::yield();  // rarely: a thief that is away does not race
-                }
-            }
-        }) {}
+    explicit thief(work_stealing_deque& deque)
+        : thread_([this, &deque] {
+              std::size_t idle = 0;
+              while (!done_.load(std::memory_order_acquire)) {
+                  if (void* const got = deque.steal()) {
+                      static_cast<item*>(got)->take();
+                      ++stolen_;
+                      idle = 0;
+                  } else if (++idle % 4096 == 0) {
+                      std::this_thread::yield();  // rarely: a thief that is away does not race
+                  }
+              }
+          }) {}
     /// Number of elements it got.
     std::size_t finish() {
         done_.store(true, std::memory_order_release);

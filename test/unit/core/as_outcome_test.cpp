@@ -70,7 +70,8 @@ TYPED_TEST_SUITE(as_outcome_on, coflux_test::combinations, coflux_test::combinat
 const char* const expected[] = {"0", "error", "stopped"};
 
 TYPED_TEST(as_outcome_on, gives_each_end_of_a_fork) {
-    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+    const auto root = [](coflux::environment&, int yields,
+                         int way) -> coflux::task<std::string, typename TestFixture::root_on> {
         auto&& here = co_await coflux::context();
         auto f = fork_that<typename TestFixture::child_on>(here, yields, way);
         auto o = co_await coflux::as_outcome(std::move(f));
@@ -84,7 +85,8 @@ TYPED_TEST(as_outcome_on, gives_each_end_of_a_fork) {
 }
 
 TYPED_TEST(as_outcome_on, gives_each_end_of_a_task) {
-    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+    const auto root = [](coflux::environment&, int yields,
+                         int way) -> coflux::task<std::string, typename TestFixture::root_on> {
         auto&& here = co_await coflux::context();
         auto t = task_that<typename TestFixture::child_on>(here, yields, way);
         auto o = co_await coflux::as_outcome(std::move(t));
@@ -97,7 +99,8 @@ TYPED_TEST(as_outcome_on, gives_each_end_of_a_task) {
 }
 
 TYPED_TEST(as_outcome_on, gives_each_end_of_a_call) {
-    const auto root = [](coflux::environment&, int yields, int way) -> coflux::task<std::string, typename TestFixture::root_on> {
+    const auto root = [](coflux::environment&, int yields,
+                         int way) -> coflux::task<std::string, typename TestFixture::root_on> {
         auto&& here = co_await coflux::context();
         auto o = co_await coflux::as_outcome(call_that(here, yields, way));
         co_return text_of(std::move(o));

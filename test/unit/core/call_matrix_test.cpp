@@ -179,7 +179,8 @@ TEST(call_matrix, that_was_stopped_stops_its_caller) {
 TEST(call_matrix, that_cannot_have_a_frame_throws_and_has_not_begun) {
     stage<noop> s;
     journal j;
-    const auto root = [](coflux::environment&, journal* log, coflux::counting_resource* frames) -> coflux::task<void, noop> {
+    const auto root = [](coflux::environment&, journal* log,
+                         coflux::counting_resource* frames) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();
         bool refused = false;
         frames->fail_at(1);

@@ -61,8 +61,12 @@ coflux::call<void> appends(coflux::environment&, std::string& to, const std::str
     to += what;
 }
 
-coflux::call<move_only> gives_move_only(coflux::environment&, move_only m) { co_return std::move(m); }
-coflux::call<int&> gives_reference(coflux::environment&, int& r) { co_return r; }
+coflux::call<move_only> gives_move_only(coflux::environment&, move_only m) {
+    co_return std::move(m);
+}
+coflux::call<int&> gives_reference(coflux::environment&, int& r) {
+    co_return r;
+}
 coflux::call<over_aligned> gives_over_aligned(coflux::environment&, over_aligned parameter) {
     over_aligned local(parameter.value);
     EXPECT_TRUE(parameter.is_aligned());
@@ -118,8 +122,12 @@ TEST(call, throws_to_its_caller) {
     EXPECT_NO_THROW(t.join());
 }
 
-coflux::call<void> waits(coflux::environment&, foreign_event* event) { co_await *event; }
-coflux::call<void> waits_deeper(coflux::environment& env, foreign_event* event) { co_await waits(env, event); }
+coflux::call<void> waits(coflux::environment&, foreign_event* event) {
+    co_await *event;
+}
+coflux::call<void> waits_deeper(coflux::environment& env, foreign_event* event) {
+    co_await waits(env, event);
+}
 coflux::task<void, manual_executor> waits_in_calls(coflux::environment& env, foreign_event* event) {
     co_await waits_deeper(env, event);
 }
@@ -165,7 +173,8 @@ TEST(call, may_be_a_lambda_with_captures_because_it_ends_before_they_do) {
         co_await add(here, 2);
         co_await add(here, 3);
         co_return sum;
-    }(env).get();
+    }(env)
+                                                    .get();
     EXPECT_EQ(got, 5);
 }
 
@@ -181,7 +190,9 @@ coflux::call<int> forks_in_a_call(coflux::environment&) {
 TEST(call, is_the_environment_of_the_children_made_in_it) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
-    auto t = [](coflux::environment& e) -> coflux::task<int, manual_executor> { co_return co_await forks_in_a_call(e); }(env);
+    auto t = [](coflux::environment& e) -> coflux::task<int, manual_executor> {
+        co_return co_await forks_in_a_call(e);
+    }(env);
     by_hand.run_all();
     EXPECT_EQ(t.get(), 8);
 }

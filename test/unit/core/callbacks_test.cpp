@@ -91,7 +91,7 @@ TEST(callbacks, of_an_rvalue_handle_give_the_handle_back) {
         auto f = give(here).on_value([log](int) { log->write("called"); }).on_stopped([] {});
         EXPECT_EQ(co_await std::move(f), 6);
     }(env, &j)
-                                         .get();
+                                                  .get();
     EXPECT_EQ(j.lines(), lines{"called"});
 }
 
@@ -128,7 +128,7 @@ TEST(callbacks, on_void_and_reference_results_get_nothing_and_the_referent) {
         EXPECT_TRUE(called);
         EXPECT_EQ(seen, &target);
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(callbacks, stay_when_the_handle_dies) {
@@ -154,7 +154,7 @@ TEST(callbacks, that_throw_after_the_end_throw_where_they_are_attached) {
         EXPECT_THROW(f.on_value([](int) { throw std::runtime_error("at once"); }), std::runtime_error);
         EXPECT_EQ(co_await std::move(f), 6);
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(callbacks, that_throw_on_a_task_fail_the_environment) {

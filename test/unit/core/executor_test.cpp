@@ -32,9 +32,15 @@ static_assert(!coflux::executor<takes_no_handle>);
 static_assert(!coflux::executor<int>);
 static_assert(!coflux::executor<manual_executor&>);
 
-coflux::fork<int, manual_executor> on_the_first(auto&&) { co_return 1; }
-coflux::fork<int, coflux::index<manual_executor, 1>> on_the_second(auto&&) { co_return 2; }
-coflux::fork<int, coflux::index<manual_executor, 2>> on_the_third(auto&&) { co_return 3; }
+coflux::fork<int, manual_executor> on_the_first(auto&&) {
+    co_return 1;
+}
+coflux::fork<int, coflux::index<manual_executor, 1>> on_the_second(auto&&) {
+    co_return 2;
+}
+coflux::fork<int, coflux::index<manual_executor, 2>> on_the_third(auto&&) {
+    co_return 3;
+}
 
 coflux::task<int, manual_executor> on_each(auto&&) {
     auto&& here = co_await coflux::context();
@@ -73,7 +79,9 @@ private:
 };
 static_assert(coflux::executor<shared_queue>);
 
-coflux::fork<int, coflux::index<shared_queue, 1>> on_the_copy(auto&&) { co_return 1; }
+coflux::fork<int, coflux::index<shared_queue, 1>> on_the_copy(auto&&) {
+    co_return 1;
+}
 
 TEST(executor, objects_of_one_identity_are_the_same_executor) {
     manual_executor queue;

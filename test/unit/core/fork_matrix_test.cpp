@@ -107,9 +107,12 @@ TYPED_TEST(fork_matrix, throws_the_error_at_the_await_of_the_handle_and_of_each_
 }
 
 TYPED_TEST(fork_matrix, runs_to_its_end_when_its_handle_is_dropped) {
-    const auto root = [](coflux::environment&, int yields, journal* j) -> coflux::task<void, typename TestFixture::root_on> {
+    const auto root = [](coflux::environment&, int yields,
+                         journal* j) -> coflux::task<void, typename TestFixture::root_on> {
         auto&& here = co_await coflux::context();
-        { auto dropped = gives<typename TestFixture::child_on>(here, yields, [j] { j->write("dropped"); }); }
+        {
+            auto dropped = gives<typename TestFixture::child_on>(here, yields, [j] { j->write("dropped"); });
+        }
         gives<typename TestFixture::child_on>(here, yields, [j] { j->write("attached"); }).attach();
     };
     for (const int yields : yields_before_the_end) {

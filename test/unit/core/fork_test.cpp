@@ -112,7 +112,10 @@ TEST(fork, that_throws_before_it_suspends_makes_the_await_throw_and_not_the_call
     auto env = coflux::make_environment();
     auto root = [](coflux::environment&) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();
-        auto f = [](coflux::environment&) -> coflux::fork<int, noop> { throw std::out_of_range("bad"); co_return 1; }(here);
+        auto f = [](coflux::environment&) -> coflux::fork<int, noop> {
+            throw std::out_of_range("bad");
+            co_return 1;
+        }(here);
         EXPECT_TRUE(f.done());
         EXPECT_THROW((void)co_await std::move(f), std::out_of_range);
     }(env);
@@ -196,16 +199,15 @@ TEST(fork, result_is_destroyed_once_whether_it_is_taken_or_not) {
     auto env = coflux::make_environment();
     [](coflux::environment&, std::shared_ptr<int> shared) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();
-        constexpr auto give = [](coflux::environment&, std::shared_ptr<int> s) -> coflux::fork<std::shared_ptr<int>, noop> {
-            co_return s;
-        };
+        constexpr auto give = [](coflux::environment&,
+                                 std::shared_ptr<int> s) -> coflux::fork<std::shared_ptr<int>, noop> { co_return s; };
         auto taken = give(here, shared);
         { auto got = co_await std::move(taken); }
         give(here, shared).attach();
         auto kept = give(here, shared);
         EXPECT_GT(shared.use_count(), 2);
     }(env, alive)
-                                                            .get();
+                                                                 .get();
     EXPECT_EQ(alive.use_count(), 1);
 }
 
@@ -227,7 +229,7 @@ TEST(fork, handle_is_valid_until_it_is_awaited_moved_from_or_attached) {
         std::move(c).attach();
         EXPECT_FALSE(c.valid());
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork, handle_may_be_assigned_and_stored) {
@@ -262,7 +264,7 @@ TEST(fork, may_be_awaited_by_another_coroutine_than_its_parent) {
             EXPECT_EQ(co_await std::move(c), i + 2);
         }
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork, without_an_executor_runs_on_its_parents) {
@@ -291,7 +293,7 @@ TEST(fork, without_an_executor_below_none_runs_in_place) {
         EXPECT_TRUE(f.done());
         EXPECT_EQ(co_await std::move(f), 3);
     }(env)
-                                .get();
+                                    .get();
 }
 
 struct account {
@@ -311,7 +313,7 @@ TEST(fork, may_be_a_member_function_whose_second_parameter_is_the_environment) {
         EXPECT_EQ(co_await object->deposit(here, 5), 15);
         EXPECT_EQ(co_await account::nothing(here), 0);
     }(env, &a)
-                                         .get();
+                                                     .get();
 }
 
 void awaits_twice() {
@@ -322,7 +324,7 @@ void awaits_twice() {
         (void)co_await std::move(f);
         (void)co_await std::move(f);
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork_death, a_handle_that_was_awaited_cannot_be_used_again) {

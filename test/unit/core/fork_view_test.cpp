@@ -89,7 +89,7 @@ TEST(fork_view, still_has_the_value_after_the_handle_was_awaited) {
         EXPECT_EQ(std::move(o).value().size(), 100U);
         EXPECT_EQ((co_await other).size(), 100U);
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork_view, the_handle_may_be_awaited_while_views_wait) {
@@ -125,7 +125,7 @@ TEST(fork_view, keeps_the_value_after_the_handle_died) {
         EXPECT_EQ(co_await copy, "kept");
         EXPECT_EQ(co_await moved, "kept");
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork_view, of_a_reference_or_of_nothing_gives_that) {
@@ -139,7 +139,7 @@ TEST(fork_view, of_a_reference_or_of_nothing_gives_that) {
         auto v = [](coflux::environment&) -> coflux::fork<void, noop> { co_return; }(here);
         co_await v.view();
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork_view, of_a_stopped_fork_stops_each_reader) {
@@ -196,13 +196,16 @@ TEST(fork_view, the_error_of_its_fork_is_thrown_at_every_await) {
     auto env = coflux::make_environment();
     [](coflux::environment&) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();
-        auto f = [](coflux::environment&) -> coflux::fork<int, noop> { throw std::range_error("twice"); co_return 1; }(here);
+        auto f = [](coflux::environment&) -> coflux::fork<int, noop> {
+            throw std::range_error("twice");
+            co_return 1;
+        }(here);
         const auto view = f.view();
         EXPECT_THROW((void)co_await view, std::range_error);
         EXPECT_THROW((void)co_await view, std::range_error);
         EXPECT_THROW((void)co_await std::move(f), std::range_error);
     }(env)
-                                .get();
+                                    .get();
 }
 
 TEST(fork_view, allocates_nothing) {
@@ -217,7 +220,7 @@ TEST(fork_view, allocates_nothing) {
         EXPECT_EQ(co_await copy, 1);
         EXPECT_EQ(memory->allocations(), before);
     }(env, &frames)
-                                                                  .get();
+                                                                       .get();
     EXPECT_EQ(frames.live(), 0U);
 }
 

@@ -76,7 +76,8 @@ TEST(make_fork, owns_what_it_is_given) {
             forks.push_back(coflux::make_fork(here, [](const std::string& text) { return text; }, local));
         }
         for (int i = 0; i < 3; ++i)
-            EXPECT_EQ(co_await std::move(forks[static_cast<std::size_t>(i)]), std::string(50, static_cast<char>('a' + i)));
+            EXPECT_EQ(co_await std::move(forks[static_cast<std::size_t>(i)]),
+                      std::string(50, static_cast<char>('a' + i)));
         auto f = coflux::make_fork(here, [](move_only m) { return m; }, move_only(7));
         const move_only given = co_await std::move(f);
         EXPECT_EQ(*given.value, 7);

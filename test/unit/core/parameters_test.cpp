@@ -29,7 +29,8 @@ struct object {};
 
 static_assert(coflux::detail::environment_position<environment&, int> == 0);
 static_assert(coflux::detail::environment_position<object&, environment&, int> == 1);
-static_assert(coflux::detail::environment_position<int, environment&> == -1, "an int is no object of a member function");
+static_assert(coflux::detail::environment_position<int, environment&> == -1,
+              "an int is no object of a member function");
 static_assert(coflux::detail::environment_position<object&, int, environment&> == -1);
 static_assert(coflux::detail::environment_position<const environment&> == -1);
 static_assert(coflux::detail::environment_position<> == -1);
@@ -113,7 +114,9 @@ TEST(parameters, of_a_member_function_begin_with_its_object) {
 }
 
 /// An environment object given by its own type, and a coroutine in it.
-coflux::fork<int, noop> in_any(auto&&, int x) { co_return x; }
+coflux::fork<int, noop> in_any(auto&&, int x) {
+    co_return x;
+}
 
 TEST(parameters, take_every_kind_of_environment) {
     stage<noop> s;

@@ -49,7 +49,8 @@ TEST(resume_on, queues_the_coroutine_on_the_other_executor_where_it_stays) {
 
 TEST(resume_on, goes_through_the_queue_even_where_the_coroutine_is_already) {
     stage<manual_executor> s;
-    const auto root = [](coflux::environment&, coflux::borrowed<manual_executor> same) -> coflux::task<void, manual_executor> {
+    const auto root = [](coflux::environment&,
+                         coflux::borrowed<manual_executor> same) -> coflux::task<void, manual_executor> {
         co_await coflux::resume_on(*same);
     };
     auto t = root(s.env, coflux::borrowed(s.root));
@@ -64,7 +65,8 @@ coflux::fork<int> without_executor(auto&&) {
 
 TEST(resume_on, takes_later_children_without_an_executor_along) {
     two s;
-    const auto root = [](coflux::environment&, coflux::borrowed<other_executor> to) -> coflux::task<int, manual_executor> {
+    const auto root = [](coflux::environment&,
+                         coflux::borrowed<other_executor> to) -> coflux::task<int, manual_executor> {
         auto&& here = co_await coflux::context();
         co_await coflux::resume_on(*to);
         co_return co_await without_executor(here);
@@ -79,9 +81,11 @@ TEST(resume_on, takes_later_children_without_an_executor_along) {
 
 TEST(resume_on, in_a_fork_wakes_the_awaiter_on_the_awaiters_executor) {
     two s;
-    const auto root = [](coflux::environment&, coflux::borrowed<other_executor> to) -> coflux::task<void, manual_executor> {
+    const auto root = [](coflux::environment&,
+                         coflux::borrowed<other_executor> to) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
-        auto f = [](coflux::environment&, coflux::borrowed<other_executor> there) -> coflux::fork<void, manual_executor> {
+        auto f = [](coflux::environment&,
+                    coflux::borrowed<other_executor> there) -> coflux::fork<void, manual_executor> {
             co_await coflux::resume_on(*there);
         }(here, to);
         co_await std::move(f);
@@ -94,7 +98,9 @@ TEST(resume_on, in_a_fork_wakes_the_awaiter_on_the_awaiters_executor) {
     t.get();
 }
 
-coflux::call<void> moves_away(auto&&, other_executor& to) { co_await coflux::resume_on(to); }
+coflux::call<void> moves_away(auto&&, other_executor& to) {
+    co_await coflux::resume_on(to);
+}
 
 TEST(resume_on, in_a_call_leaves_the_caller_where_it_was) {
     two s;
@@ -126,10 +132,12 @@ TEST(resume_on, is_a_stop_point) {
 
 TEST(resume_on, may_go_to_an_executor_of_an_outer_environment) {
     two s;
-    const auto root = [](coflux::environment&, coflux::borrowed<other_executor> to) -> coflux::task<void, manual_executor> {
+    const auto root = [](coflux::environment&,
+                         coflux::borrowed<other_executor> to) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
         auto sub = coflux::make_environment(here);
-        auto f = [](coflux::environment&, coflux::borrowed<other_executor> there) -> coflux::fork<bool, manual_executor> {
+        auto f = [](coflux::environment&,
+                    coflux::borrowed<other_executor> there) -> coflux::fork<bool, manual_executor> {
             co_await coflux::resume_on(*there);
             const coflux::executor_ref now = co_await coflux::this_coroutine::executor();
             co_return now.is(*there);
@@ -159,9 +167,8 @@ TEST(resume_on, carries_a_coroutine_between_threads_and_back) {
 void goes_to_a_stranger() {
     auto env = coflux::make_environment(noop{});
     manual_executor stranger;
-    [](coflux::environment&, coflux::borrowed<manual_executor> to) -> coflux::task<void, noop> {
-        co_await coflux::resume_on(*to);
-    }(env, coflux::borrowed(stranger)).get();
+    [](coflux::environment&, coflux::borrowed<manual_executor> to)
+        -> coflux::task<void, noop> { co_await coflux::resume_on(*to); }(env, coflux::borrowed(stranger)).get();
 }
 
 TEST(resume_on_death, to_an_executor_that_the_environment_does_not_have_is_refused) {

@@ -41,7 +41,8 @@ coflux::fork<bool, manual_executor> finishes_in_spite_of_a_stop(auto&&, coflux::
 TEST(stop_token, lets_a_coroutine_see_its_stop_and_finish) {
     stage<manual_executor> s;
     foreign_event go;
-    const auto root = [](coflux::environment&, coflux::borrowed<foreign_event> event) -> coflux::task<bool, manual_executor> {
+    const auto root = [](coflux::environment&,
+                         coflux::borrowed<foreign_event> event) -> coflux::task<bool, manual_executor> {
         auto&& here = co_await coflux::context();
         auto f = finishes_in_spite_of_a_stop(here, event);
         co_await coflux::yield();

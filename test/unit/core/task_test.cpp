@@ -140,7 +140,8 @@ TEST(task, made_in_a_derived_environment_is_a_child_like_any_other) {
         auto&& here = co_await coflux::context();
         auto sub = coflux::make_environment(here);
         {
-            [[maybe_unused]] auto dropped = made<pool>(sub, [log] { log->write("dropped"); });  // does not block the worker
+            [[maybe_unused]] auto dropped =
+                made<pool>(sub, [log] { log->write("dropped"); });  // does not block the worker
         }
         co_await sub.join();
         log->write("joined");
@@ -154,7 +155,9 @@ TEST(task, made_in_a_coroutine_is_not_waited_for_by_the_death_of_its_handle) {
     journal j;
     const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
-        { [[maybe_unused]] auto dropped = made<manual_executor>(here, [log] { log->write("dropped"); }); }
+        {
+            [[maybe_unused]] auto dropped = made<manual_executor>(here, [log] { log->write("dropped"); });
+        }
         log->write("handle is gone");
     };
     s.run(root(s.env, &j));

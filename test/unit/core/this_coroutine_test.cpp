@@ -102,7 +102,7 @@ TEST(this_coroutine, memory_resource_is_its_environments) {
     stage<noop> s;
     const auto root = [](coflux::environment&, std::pmr::memory_resource* expected) -> coflux::task<bool, noop> {
         auto&& here = co_await coflux::context();
-        co_return co_await self::memory_resource() == expected && here.memory_resource() == expected;
+        co_return co_await self::memory_resource() == expected&& here.memory_resource() == expected;
     };
     EXPECT_TRUE(s.run(root(s.env, &s.frames())));
     auto env = coflux::make_environment();

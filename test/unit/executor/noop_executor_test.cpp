@@ -45,7 +45,9 @@ TEST(noop_executor, runs_a_coroutine_inside_the_call_that_makes_it) {
     root.get();
 }
 
-coflux::task<std::thread::id, noop_executor> where_it_runs(auto&&) { co_return thread_here(); }
+coflux::task<std::thread::id, noop_executor> where_it_runs(auto&&) {
+    co_return thread_here();
+}
 
 TEST(noop_executor, runs_a_root_on_the_thread_that_makes_it) {
     pool threads(1);
@@ -209,14 +211,16 @@ TEST(noop_executor, keeps_an_error_for_the_await) {
     EXPECT_TRUE(awaits_failure(env).get());
 }
 
-coflux::fork<std::thread::id, pool> where_the_pool_runs(auto&&) { co_return thread_here(); }
+coflux::fork<std::thread::id, pool> where_the_pool_runs(auto&&) {
+    co_return thread_here();
+}
 
 coflux::task<bool, noop_executor> moves_to_the_pool(auto&&) {
     auto&& here = co_await coflux::context();
     const std::thread::id started = thread_here();
     co_await coflux::yield();  // suspends: an await of a fork that has ended would not
     const std::thread::id resumed = thread_here();
-    co_return started != resumed && co_await where_the_pool_runs(here) == resumed;
+    co_return started != resumed&& co_await where_the_pool_runs(here) == resumed;
 }
 
 TEST(noop_executor, goes_on_in_the_pool_once_it_suspended) {

@@ -25,7 +25,9 @@ constexpr std::size_t stated_bound = 200;
 /// Where a test gives up: a failure instead of a hang.
 constexpr std::size_t give_up = 100'000;
 
-coflux::fork<void, pool> nothing(auto&&) { co_return; }
+coflux::fork<void, pool> nothing(auto&&) {
+    co_return;
+}
 
 /// Queues `f` on `p` as a thread that does not belong to it does, and returns when it is queued.
 template <typename F>

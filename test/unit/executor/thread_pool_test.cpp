@@ -142,8 +142,12 @@ TEST(thread_pool, accepts_more_pinned_workers_than_processors) {
     EXPECT_EQ(pinned.load(), n);
 }
 
-coflux::task<int, pool> answer(auto&&, int x) { co_return x; }
-coflux::fork<int, pool> part(auto&&, int x) { co_return x; }
+coflux::task<int, pool> answer(auto&&, int x) {
+    co_return x;
+}
+coflux::fork<int, pool> part(auto&&, int x) {
+    co_return x;
+}
 coflux::task<int, pool> forks(auto&&, int n) {
     auto&& here = co_await coflux::context();
     int sum = 0;
@@ -205,7 +209,8 @@ TEST(thread_pool, runs_what_is_queued_before_another_pool_is_moved_into_it) {
 
 TEST(thread_pool, works_with_any_spin) {
     const watchdog guard("pools with extreme spins");
-    for (const std::chrono::nanoseconds spin : {std::chrono::nanoseconds(0), std::chrono::nanoseconds(std::chrono::hours(1))}) {
+    for (const std::chrono::nanoseconds spin :
+         {std::chrono::nanoseconds(0), std::chrono::nanoseconds(std::chrono::hours(1))}) {
         pool p(options{.threads = 2, .spin = spin});
         auto env = coflux::make_environment(p);
         for (int i = 0; i < 200; ++i) ASSERT_EQ(forks(env, 3).get(), 6);

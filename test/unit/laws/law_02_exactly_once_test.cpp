@@ -1,7 +1,8 @@
 // Law 2: every awaited operation completes with one outcome; no wake-up is lost and no task is run twice.
 //
-// The races are between two pools of one thread: the parent on one, the child on the other. A child that is slower or faster by a
-// few pauses in each round makes its end meet each step of the parent's await.
+// The races are between two pools of one thread: the parent on one, the children on the other. A child that is slower or faster by
+// a few pauses in each round makes its end meet each step of the parent's await. Children come in batches, so that a race costs no
+// wake-up of a thread.
 #include <coflux/coflux.hpp>
 
 #include <atomic>
@@ -20,14 +21,25 @@ namespace {
 using pool = coflux::thread_pool_executor;
 using near = coflux::index<pool, 0>;
 using far = coflux::index<pool, 1>;
+using counter = std::atomic<std::size_t>;
 using coflux_test::race_rounds;
+
+constexpr std::size_t batch = 50;
+static_assert(race_rounds % batch == 0);
+/// Rounds of a race that happens once a batch.
+constexpr std::size_t slow_rounds = race_rounds / 20;
 
 /// Delays of the two sides in round `i`: every pair of 0…30 pauses comes up.
 void dawdle(std::size_t steps) {
     for (std::size_t i = 0; i < steps % 31; ++i) coflux::detail::cpu_pause();
 }
 
-coflux::fork<std::size_t, far> answer(coflux::environment&, std::size_t round, std::atomic<std::size_t>* ran) {
+struct two_pools {
+    pool first{coflux::thread_pool_options{.threads = 1, .name = "near"}};
+    pool second{coflux::thread_pool_options{.threads = 1, .name = "far"}};
+};
+
+coflux::fork<std::size_t, far> answer(coflux::environment&, std::size_t round, counter* ran) {
     dawdle(round / 31);
     ran->fetch_add(1, std::memory_order_relaxed);
     co_return round;
@@ -45,242 +57,267 @@ coflux::fork<int, far> stopping(coflux::environment&, std::size_t round) {
     co_return 0;
 }
 
-struct two_pools {
-    pool first{coflux::thread_pool_options{.threads = 1, .name = "near"}};
-    pool second{coflux::thread_pool_options{.threads = 1, .name = "far"}};
-};
+coflux::fork<std::size_t, far> yielding(coflux::environment&, std::size_t round) {
+    dawdle(round / 31);
+    co_await coflux::yield();
+    co_return round;
+}
+
+coflux::task<void, near> awaits_values(coflux::environment&, counter* ran) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    for (std::size_t base = 0; base < race_rounds; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(answer(here, base + i, ran));
+        for (std::size_t i = 0; i < batch; ++i) {
+            dawdle(base + i);
+            const std::size_t got = co_await std::move(forks[i]);
+            if (got != base + i) ADD_FAILURE() << "round " << base + i << " got " << got;
+        }
+    }
+}
 
 TEST(law_02_exactly_once, a_fork_that_ends_while_it_is_awaited_gives_its_value_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            auto f = answer(here, i, count);
-            dawdle(i);
-            const std::size_t got = co_await std::move(f);
-            if (got != i) ADD_FAILURE() << "round " << i << " got " << got;
-        }
-    }(env, &ran)
-                                                       .get();
+    counter ran{0};
+    awaits_values(env, &ran).get();
     EXPECT_EQ(ran.load(), race_rounds);
+}
+
+/// Awaits the outcomes of what `make` makes; returns how many of them `is` the one that is looked for.
+template <typename Make, typename Is>
+coflux::task<std::size_t, near> awaits_outcomes(coflux::environment&, std::size_t rounds, Make make, Is is) {
+    auto&& here = co_await coflux::context();
+    coflux::environment& env = here;
+    std::vector<decltype(make(env, 0))> forks;
+    std::size_t found = 0;
+    for (std::size_t base = 0; base < rounds; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(make(env, base + i));
+        for (std::size_t i = 0; i < batch; ++i) {
+            dawdle(base + i);
+            auto o = co_await coflux::as_outcome(std::move(forks[i]));
+            if (is(o)) ++found;
+        }
+    }
+    co_return found;
 }
 
 TEST(law_02_exactly_once, a_fork_that_fails_while_it_is_awaited_throws_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    const std::size_t caught = [](auto&&) -> coflux::task<std::size_t, near> {
-        auto&& here = co_await coflux::context();
-        std::size_t errors = 0;
-        for (std::size_t i = 0; i < race_rounds / 10; ++i) {
-            auto f = failing(here, i);
-            dawdle(i);
-            auto o = co_await coflux::as_outcome(std::move(f));
-            errors += o.has_error() ? 1 : 0;
-        }
-        co_return errors;
-    }(env)
-                                                 .get();
-    EXPECT_EQ(caught, race_rounds / 10);
+    auto is_error = [](const coflux::outcome<int>& o) { return o.has_error(); };
+    EXPECT_EQ(awaits_outcomes(env, race_rounds, failing, is_error).get(), race_rounds);
 }
 
 TEST(law_02_exactly_once, a_fork_that_stops_while_it_is_awaited_stops_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    const std::size_t seen = [](auto&&) -> coflux::task<std::size_t, near> {
-        auto&& here = co_await coflux::context();
-        std::size_t stops = 0;
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            auto f = stopping(here, i);
-            dawdle(i);
-            auto o = co_await coflux::as_outcome(std::move(f));
-            stops += o.is_stopped() ? 1 : 0;
+    auto is_stop = [](const coflux::outcome<int>& o) { return o.is_stopped(); };
+    EXPECT_EQ(awaits_outcomes(env, race_rounds, stopping, is_stop).get(), race_rounds);
+}
+
+coflux::task<std::size_t, near> stops_and_awaits(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    std::size_t ends = 0;
+    for (std::size_t base = 0; base < race_rounds; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(yielding(here, base + i));
+        for (std::size_t i = 0; i < batch; ++i) {
+            dawdle(base + i);
+            forks[i].request_stop();
+            auto o = co_await coflux::as_outcome(std::move(forks[i]));
+            if (o.is_stopped() || std::move(o).value() == base + i) ++ends;
         }
-        co_return stops;
-    }(env)
-                                               .get();
-    EXPECT_EQ(seen, race_rounds);
+    }
+    co_return ends;
 }
 
 TEST(law_02_exactly_once, a_stop_request_that_meets_the_end_leaves_one_outcome) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    const std::size_t seen = [](auto&&) -> coflux::task<std::size_t, near> {
-        auto&& here = co_await coflux::context();
-        std::size_t ends = 0;
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            auto f = [](coflux::environment&, std::size_t round) -> coflux::fork<std::size_t, far> {
-                dawdle(round / 31);
-                co_await coflux::yield();
-                co_return round;
-            }(here, i);
-            dawdle(i);
-            f.request_stop();
-            auto o = co_await coflux::as_outcome(std::move(f));
-            ends += o.is_stopped() || std::move(o).value() == i ? 1 : 0;
+    EXPECT_EQ(stops_and_awaits(env).get(), race_rounds);
+}
+
+coflux::task<void, near> drops_handles(coflux::environment&, counter* ran) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    for (std::size_t base = 0; base < race_rounds; base += batch) {
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(answer(here, base + i, ran));
+        for (std::size_t i = 0; i < batch; ++i) {
+            dawdle(base + i);
+            std::move(forks[i]).attach();
         }
-        co_return ends;
-    }(env)
-                                               .get();
-    EXPECT_EQ(seen, race_rounds);
+        forks.clear();
+    }
 }
 
 TEST(law_02_exactly_once, a_handle_that_dies_while_its_fork_ends_frees_the_frame_once) {
     coflux::counting_resource frames;
-    std::atomic<std::size_t> ran{0};
+    counter ran{0};
     {
         two_pools pools;
         auto env = coflux::make_environment(&frames, pools.first, pools.second);
-        [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
-            auto&& here = co_await coflux::context();
-            for (std::size_t i = 0; i < race_rounds; ++i) {
-                auto f = answer(here, i, count);
-                dawdle(i);
-                std::move(f).attach();
-            }
-        }(env, &ran)
-                                                           .get();
+        drops_handles(env, &ran).get();
     }
     EXPECT_EQ(ran.load(), race_rounds);
     EXPECT_EQ(frames.live(), 0U);
 }
 
-TEST(law_02_exactly_once, a_scope_that_ends_while_its_child_does_completes_once) {
-    two_pools pools;
-    auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            co_await
-                [](coflux::environment&, std::size_t round, std::atomic<std::size_t>* counter) -> coflux::call<void> {
-                    auto&& below = co_await coflux::context();
-                    answer(below, round, counter).attach();
-                    dawdle(round);
-                }(here, i, count);
-            if (count->load(std::memory_order_relaxed) != i + 1) ADD_FAILURE() << "round " << i;
+coflux::task<void, near> attaches_callbacks(coflux::environment&, counter* ran, counter* called) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    for (std::size_t base = 0; base < race_rounds; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(answer(here, base + i, ran));
+        for (std::size_t i = 0; i < batch; ++i) {
+            dawdle(base + i);
+            forks[i].on_value([called](std::size_t) { called->fetch_add(1, std::memory_order_relaxed); });
+            EXPECT_EQ(co_await std::move(forks[i]), base + i);
         }
-    }(env, &ran)
-                                                       .get();
-}
-
-TEST(law_02_exactly_once, a_join_that_meets_the_last_end_returns_once) {
-    two_pools pools;
-    auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        auto sub = coflux::make_environment(here);
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            answer(sub, i, count).attach();
-            dawdle(i);
-            co_await sub.join();
-            if (count->load(std::memory_order_relaxed) != i + 1) ADD_FAILURE() << "round " << i;
-        }
-    }(env, &ran)
-                                                       .get();
+    }
 }
 
 TEST(law_02_exactly_once, a_callback_attached_while_the_fork_ends_is_called_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    std::atomic<std::size_t> called{0};
-    [](auto&&, std::atomic<std::size_t>* count, std::atomic<std::size_t>* calls) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            auto f = answer(here, i, count);
-            dawdle(i);
-            f.on_value([calls](std::size_t) { calls->fetch_add(1, std::memory_order_relaxed); });
-            co_await std::move(f);
-        }
-    }(env, &ran, &called)
-                                                                                        .get();
+    counter ran{0};
+    counter called{0};
+    attaches_callbacks(env, &ran, &called).get();
     EXPECT_EQ(called.load(), race_rounds);
+}
+
+template <typename E>
+coflux::fork<void, E> reads(coflux::environment&, coflux::fork_view<std::size_t> view, std::size_t wait, counter* sum) {
+    dawdle(wait);
+    sum->fetch_add(co_await view + 1, std::memory_order_relaxed);
+}
+
+coflux::task<void, near> awaits_views(coflux::environment&, counter* ran, counter* sum) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    std::size_t expected = 0;
+    for (std::size_t base = 0; base < race_rounds / 2; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(answer(here, base + i, ran));
+        for (std::size_t i = 0; i < batch; ++i) {
+            auto a = reads<near>(here, forks[i].view(), base + i, sum);
+            auto b = reads<far>(here, forks[i].view(), 0, sum);
+            auto c = reads<near>(here, forks[i].view(), (base + i) / 7, sum);
+            co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
+            expected += 3 * (base + i + 1);
+            if (sum->load(std::memory_order_relaxed) != expected) ADD_FAILURE() << "round " << base + i;
+        }
+    }
 }
 
 TEST(law_02_exactly_once, a_view_awaited_by_several_gives_each_the_value_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    std::atomic<std::size_t> seen{0};
-    const std::size_t rounds = race_rounds / 4;
-    [](auto&&, std::size_t n, std::atomic<std::size_t>* count,
-       std::atomic<std::size_t>* sum) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        constexpr auto reader = [](coflux::environment&, coflux::fork_view<std::size_t> v, std::size_t wait,
-                                   std::atomic<std::size_t>* total) -> coflux::fork<void, near> {
-            dawdle(wait);
-            total->fetch_add(co_await v + 1, std::memory_order_relaxed);
-        };
-        constexpr auto distant = [](coflux::environment&, coflux::fork_view<std::size_t> v,
-                                    std::atomic<std::size_t>* total) -> coflux::fork<void, far> {
-            total->fetch_add(co_await v + 1, std::memory_order_relaxed);
-        };
-        std::size_t expected = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            auto f = answer(here, i, count);
-            auto a = reader(here, f.view(), i, sum);
-            auto b = distant(here, f.view(), sum);
-            auto c = reader(here, f.view(), i / 7, sum);
-            co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
-            expected += 3 * (i + 1);
-            if (sum->load(std::memory_order_relaxed) != expected) ADD_FAILURE() << "round " << i;
-        }
-    }(env, rounds, &ran, &seen)
-                                             .get();
-    EXPECT_EQ(ran.load(), rounds);
+    counter ran{0};
+    counter sum{0};
+    awaits_views(env, &ran, &sum).get();
+    EXPECT_EQ(ran.load(), race_rounds / 2);
 }
 
-TEST(law_02_exactly_once, when_all_over_forks_that_end_at_once_goes_on_once) {
+coflux::task<void, near> awaits_all(coflux::environment&, counter* ran) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::size_t, far>> forks;
+    for (std::size_t base = 0; base < race_rounds; base += batch) {
+        forks.clear();
+        for (std::size_t i = 0; i < batch; ++i) forks.push_back(answer(here, base + i, ran));
+        for (std::size_t i = 0; i < batch; i += 2) {
+            dawdle(base + i);
+            auto [x, y] = co_await coflux::when_all(std::move(forks[i]), std::move(forks[i + 1]));
+            if (x != base + i || y != base + i + 1) ADD_FAILURE() << "round " << base + i;
+        }
+    }
+}
+
+TEST(law_02_exactly_once, when_all_over_forks_that_end_meanwhile_goes_on_once) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    std::atomic<std::size_t> ran{0};
-    [](auto&&, std::atomic<std::size_t>* count) -> coflux::task<void, near> {
-        auto&& here = co_await coflux::context();
-        for (std::size_t i = 0; i < race_rounds; ++i) {
-            auto f = answer(here, i, count);
-            auto g = answer(here, i * 31, count);
-            dawdle(i);
-            auto [x, y] = co_await coflux::when_all(std::move(f), std::move(g));
-            if (x != i || y != i * 31) ADD_FAILURE() << "round " << i;
-        }
-    }(env, &ran)
-                                                       .get();
-    EXPECT_EQ(ran.load(), 2 * race_rounds);
+    counter ran{0};
+    awaits_all(env, &ran).get();
+    EXPECT_EQ(ran.load(), race_rounds);
+}
+
+// --- races that happen once a batch -----------------------------------------------------------------------------------
+
+coflux::call<void> scope_with_a_late_child(coflux::environment&, std::size_t round, counter* ran) {
+    auto&& here = co_await coflux::context();
+    answer(here, round, ran).attach();
+    answer(here, 31 * round, ran).attach();
+    dawdle(round);
+}
+
+coflux::task<void, near> ends_scopes(coflux::environment&, counter* ran) {
+    auto&& here = co_await coflux::context();
+    for (std::size_t i = 0; i < slow_rounds; ++i) {
+        co_await scope_with_a_late_child(here, i, ran);
+        if (ran->load(std::memory_order_relaxed) != 2 * (i + 1)) ADD_FAILURE() << "round " << i;
+    }
+}
+
+TEST(law_02_exactly_once, a_scope_that_ends_while_its_children_do_completes_once) {
+    two_pools pools;
+    auto env = coflux::make_environment(pools.first, pools.second);
+    counter ran{0};
+    ends_scopes(env, &ran).get();
+}
+
+coflux::task<void, near> joins(coflux::environment&, counter* ran) {
+    auto&& here = co_await coflux::context();
+    auto sub = coflux::make_environment(here);
+    for (std::size_t i = 0; i < slow_rounds; ++i) {
+        answer(sub, i, ran).attach();
+        answer(sub, 31 * i, ran).attach();
+        dawdle(i);
+        co_await sub.join();
+        if (ran->load(std::memory_order_relaxed) != 2 * (i + 1)) ADD_FAILURE() << "round " << i;
+    }
+}
+
+TEST(law_02_exactly_once, a_join_that_meets_the_last_end_returns_once) {
+    two_pools pools;
+    auto env = coflux::make_environment(pools.first, pools.second);
+    counter ran{0};
+    joins(env, &ran).get();
+}
+
+coflux::task<std::size_t, near> gives(coflux::environment&, std::size_t round) {
+    dawdle(round / 31);
+    co_return round;
 }
 
 TEST(law_02_exactly_once, a_thread_that_blocks_in_get_while_the_task_ends_gets_its_value) {
     two_pools pools;
     auto env = coflux::make_environment(pools.first, pools.second);
-    for (std::size_t i = 0; i < race_rounds / 4; ++i) {
-        auto t = [](coflux::environment&, std::size_t round) -> coflux::task<std::size_t, near> {
-            dawdle(round / 31);
-            co_return round;
-        }(env, i);
+    for (std::size_t i = 0; i < slow_rounds; ++i) {
+        auto t = gives(env, i);
         dawdle(i);
         ASSERT_EQ(t.get(), i);
     }
 }
 
+coflux::fork<void, pool> counts(coflux::environment&, std::atomic<int>* runs) {
+    runs->fetch_add(1, std::memory_order_relaxed);
+    co_return;
+}
+
+coflux::task<void, pool> forks_all(coflux::environment&, std::vector<std::atomic<int>>* runs) {
+    auto&& here = co_await coflux::context();
+    for (auto& run : *runs) counts(here, &run).attach();
+}
+
 TEST(law_02_exactly_once, work_that_two_threads_may_take_is_run_once) {
     pool workers(2);
     auto env = coflux::make_environment(workers);
-    const std::size_t count = race_rounds;
-    std::vector<std::atomic<int>> ran(count);
-    [](auto&&, std::vector<std::atomic<int>>* runs) -> coflux::task<void, pool> {
-        auto&& here = co_await coflux::context();
-        for (auto& run : *runs) {
-            [](coflux::environment&, std::atomic<int>* counter) -> coflux::fork<void, pool> {
-                counter->fetch_add(1, std::memory_order_relaxed);
-                co_return;
-            }(here, &run)
-                                                                       .attach();
-        }
-    }(env, &ran)
-                                                           .get();
-    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(ran[i].load(), 1) << i;
+    std::vector<std::atomic<int>> runs(race_rounds);
+    forks_all(env, &runs).get();
+    for (std::size_t i = 0; i < runs.size(); ++i) ASSERT_EQ(runs[i].load(), 1) << i;
 }
 
 }  // namespace

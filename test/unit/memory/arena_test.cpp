@@ -85,7 +85,9 @@ TEST(arena, is_equal_to_itself_only) {
     EXPECT_FALSE(one.is_equal(other));
 }
 
-coflux::fork<int, coflux::noop_executor> leaf(auto&&, int x) { co_return x; }
+coflux::fork<int, coflux::noop_executor> leaf(auto&&, int x) {
+    co_return x;
+}
 
 coflux::task<int, coflux::thread_pool_executor> subtree(auto&&, coflux::borrowed<arena> memory) {
     auto&& here = co_await coflux::context();

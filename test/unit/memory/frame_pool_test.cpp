@@ -16,7 +16,9 @@ namespace {
 using coflux::frame_pool;
 using coflux::frame_pool_stats;
 
-frame_pool& pool() { return frame_pool::shared(); }
+frame_pool& pool() {
+    return frame_pool::shared();
+}
 
 /// Under AddressSanitizer every block comes from the heap, which poisons what was freed: there is no reuse to see.
 #define COFLUX_TEST_NEEDS_SLABS() \
@@ -40,7 +42,9 @@ bool keeps_its_mark(const block& b) {
     return std::all_of(bytes, bytes + b.bytes, [&](unsigned char byte) { return byte == b.mark; });
 }
 
-void give_back(const block& b) { pool().deallocate(b.at, b.bytes, b.alignment); }
+void give_back(const block& b) {
+    pool().deallocate(b.at, b.bytes, b.alignment);
+}
 
 TEST(frame_pool, gives_aligned_blocks_of_every_size_that_do_not_overlap) {
     std::vector<block> blocks;

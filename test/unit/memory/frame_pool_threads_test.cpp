@@ -18,9 +18,13 @@ namespace {
 
 using coflux::frame_pool;
 
-frame_pool& pool() { return frame_pool::shared(); }
+frame_pool& pool() {
+    return frame_pool::shared();
+}
 
-std::size_t slab_bytes() { return pool().stats().slab_bytes; }
+std::size_t slab_bytes() {
+    return pool().stats().slab_bytes;
+}
 
 #define COFLUX_TEST_NEEDS_SLABS() \
     if (COFLUX_ASAN) GTEST_SKIP() << "the pool passes through to the heap under AddressSanitizer"
@@ -73,22 +77,27 @@ TEST(frame_pool, holds_a_bounded_number_of_blocks_when_all_are_freed_on_another_
 }
 
 TEST(frame_pool, keeps_blocks_whole_when_two_threads_free_each_others) {
-    const std::size_t blocks = coflux_test::repetitions(200'000);
+    constexpr std::size_t burst = mailbox::capacity;
+    const std::size_t rounds = coflux_test::repetitions(400'000) / burst;
     std::array<mailbox, 2> mail;
     std::atomic<std::size_t> wrong{0};
+    // A block holds its size, its number and, in its last word, its size again.
     const auto trade = [&](std::size_t self) {
         std::mt19937 random(static_cast<std::uint32_t>(self) + 1);
-        for (std::size_t i = 0; i < blocks; ++i) {
+        for (std::size_t i = 0; i < rounds * burst; ++i) {
             const std::size_t bytes = 32 + random() % 600;
             auto* const made = static_cast<std::size_t*>(pool().allocate(bytes, 16));
             made[0] = bytes;
             made[1] = i;
             made[bytes / sizeof(std::size_t) - 1] = bytes;
             mail[self].put(made);
-            auto* const got = static_cast<std::size_t*>(mail[1 - self].take());
-            const std::size_t size = got[0];
-            if (got[1] != i || got[size / sizeof(std::size_t) - 1] != size) wrong.fetch_add(1);
-            pool().deallocate(got, size, 16);
+            if (i % burst != burst - 1) continue;
+            for (std::size_t taken = i + 1 - burst; taken <= i; ++taken) {
+                auto* const got = static_cast<std::size_t*>(mail[1 - self].take());
+                const std::size_t size = got[0];
+                if (got[1] != taken || got[size / sizeof(std::size_t) - 1] != size) wrong.fetch_add(1);
+                pool().deallocate(got, size, 16);
+            }
         }
     };
     std::thread other(trade, 1);

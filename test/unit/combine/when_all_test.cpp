@@ -1,0 +1,131 @@
+#include <coflux/combine/when_all.hpp>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using pool = coflux::thread_pool_executor;
+using noop = coflux::noop_executor;
+
+coflux::fork<int, pool> number(coflux::environment&, int n) {
+    co_return n;
+}
+coflux::fork<void, pool> nothing(coflux::environment&) {
+    co_return;
+}
+coflux::fork<int, pool> fails(coflux::environment&, std::string why) {
+    throw std::runtime_error(why);
+    co_return 0;
+}
+coflux::fork<int, pool> stops(coflux::environment&) {
+    co_await coflux::this_coroutine::stop();
+    co_return 0;
+}
+coflux::call<int> called(coflux::environment&, int n, std::vector<int>& order) {
+    order.push_back(n);
+    co_return n;
+}
+coflux::fork<std::unique_ptr<int>, pool> moves(coflux::environment&) {
+    co_return std::make_unique<int>(7);
+}
+
+/// Runs a task made by `make` on a pool of two.
+template <typename Make>
+auto on_pool(Make make) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    return make(env).get();
+}
+
+TEST(when_all, gives_the_values_in_the_order_of_the_arguments) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto [one, none, owned] = co_await coflux::when_all(number(here, 1), nothing(here), moves(here));
+            EXPECT_EQ(one, 1);
+            EXPECT_EQ(none, std::monostate{});
+            EXPECT_EQ(*owned, 7);
+        }(env);
+    });
+}
+
+TEST(when_all, consumes_a_range_and_gives_a_vector_in_its_order) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            std::vector<coflux::fork<int, pool>> forks;
+            for (int i = 0; i < 1000; ++i) forks.push_back(number(here, i));
+            const auto values = co_await coflux::when_all(std::move(forks));
+            EXPECT_EQ(values.size(), 1000U);
+            for (int i = 0; i < 1000; ++i) EXPECT_EQ(values[static_cast<std::size_t>(i)], i);
+        }(env);
+    });
+}
+
+TEST(when_all, of_an_empty_range_is_ready) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            const auto values = co_await coflux::when_all(std::vector<coflux::fork<int, pool>>{});
+            EXPECT_TRUE(values.empty());
+        }(env);
+    });
+}
+
+TEST(when_all, begins_calls_in_order_and_awaits_views) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            std::vector<int> order;
+            auto f = number(here, 5);
+            auto [a, b, c] = co_await coflux::when_all(called(here, 1, order), called(here, 2, order), f.view());
+            EXPECT_EQ(a + b + c, 8);
+            EXPECT_EQ(order, (std::vector<int>{1, 2}));
+            EXPECT_EQ(co_await std::move(f), 5);
+        }(env);
+    });
+}
+
+TEST(when_all, throws_the_first_error_in_order_and_gives_the_others) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            try {
+                (void)co_await coflux::when_all(number(here, 1), fails(here, "first"), fails(here, "second"));
+                ADD_FAILURE() << "no error";
+            } catch (const std::runtime_error& e) {
+                EXPECT_STREQ(e.what(), "first");
+                EXPECT_EQ(coflux::other_errors().size(), 1U);
+            }
+        }(env);
+    });
+}
+
+TEST(when_all, with_a_stopped_child_stops_its_caller_once_all_have_ended) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    auto t = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        (void)co_await coflux::when_all(number(here, 1), stops(here));
+        ADD_FAILURE() << "went on after a stop";
+    }(env);
+    EXPECT_THROW(std::move(t).get(), coflux::task_stopped);
+}
+
+TEST(when_all, loses_no_error_to_a_stop) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    auto t = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        (void)co_await coflux::when_all(stops(here), fails(here, "kept"));
+    }(env);
+    EXPECT_THROW(std::move(t).get(), std::runtime_error);
+}
+
+}  // namespace
