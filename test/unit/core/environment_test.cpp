@@ -29,23 +29,25 @@ TEST(environment, does_not_take_a_stop_beside_it_for_its_own) {
     EXPECT_TRUE(other.stop_requested());
 }
 
+/// Never resumed by anybody.
+struct never {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    void await_resume() const noexcept {}
+};
+
+void ends_before_its_child() {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        [](coflux::environment&) -> coflux::fork<void> { co_await never{}; }(sub).attach();
+    }(env)
+                                    .join();
+}
+
 TEST(environment_death, that_ends_before_its_children_names_them) {
-    EXPECT_DEATH(
-        {
-            auto env = coflux::make_environment();
-            [](coflux::environment&) -> coflux::task<void, noop> {
-                auto&& here = co_await coflux::context();
-                struct never {
-                    bool await_ready() const noexcept { return false; }
-                    void await_suspend(std::coroutine_handle<>) const noexcept {}
-                    void await_resume() const noexcept {}
-                };
-                auto sub = coflux::make_environment(here);
-                [](coflux::environment&) -> coflux::fork<void> { co_await never{}; }(sub).attach();
-            }(env)
-                                            .join();
-        },
-        "still alive");
+    EXPECT_DEATH(ends_before_its_child(), "still alive");
 }
 
 }  // namespace
