@@ -75,6 +75,10 @@ public:
         if (!c.word.has(frame_flags::scope_open)) {
             c.word.set(frame_flags::scope_open);
             open_scope();
+            // Children inherit the count: bring it up to date once, or each of them would walk up the tree.
+            const std::uint32_t requests = stop_requests.load(memory_order_acquire);  // pairs with request_stop()
+            if (requests != (stops_seen_ & stop_count_mask)) [[unlikely]]
+                (void)look_up(requests);
         }
         this_thread.current = this;
         return *this;

@@ -107,6 +107,21 @@ TEST(law_06_chain, of_pool_forks_throws_at_the_bottom) {
     expect_chain_of_forks(bottom::error);
 }
 
+coflux::task<std::size_t, pool> long_chain(coflux::environment&, std::size_t length) {
+    auto&& here = co_await coflux::context();
+    co_return co_await chain_of_forks(here, length, bottom::value);
+}
+
+TEST(law_06_chain, of_any_depth_costs_the_same_a_link_after_a_stop_somewhere) {
+    // If a request made each link look at all links above it, this would take minutes.
+    auto elsewhere = coflux::make_environment();
+    elsewhere.request_stop();
+    constexpr std::size_t length = 3 * depth;
+    pool workers(1);
+    auto env = coflux::make_environment(workers);
+    EXPECT_EQ(long_chain(env, length).get(), length);
+}
+
 // --- forks that await the fork made before them: noop forks start inline, so the chain is built from its bottom -----------------
 
 template <typename E>

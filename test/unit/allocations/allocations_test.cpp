@@ -1,0 +1,155 @@
+// After warm-up the operations of the core allocate nothing outside the frame resource (law 5): this program replaces the
+// global operator new by one that counts.
+#include <coflux/coflux.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/iterations.hpp"
+
+namespace {
+
+// A counter only; relaxed throughout, because what it counts on one thread is read on the same or after a join.
+std::atomic<std::size_t> allocations{0};
+
+// The sanitizers' runtimes replace operator new themselves.
+#if COFLUX_ASAN || COFLUX_TEST_TSAN
+constexpr bool counts = false;
+#else
+constexpr bool counts = true;
+
+void* counted(std::size_t bytes, std::size_t alignment) noexcept {
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+}
+void* counted_or_throw(std::size_t bytes, std::size_t alignment) {
+    void* const block = counted(bytes, alignment);
+    if (block == nullptr) throw std::bad_alloc();
+    return block;
+}
+#endif
+
+}  // namespace
+
+#if !(COFLUX_ASAN || COFLUX_TEST_TSAN)
+// The other forms of the standard library call these.
+void* operator new(std::size_t bytes) {
+    return counted_or_throw(bytes, alignof(std::max_align_t));
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return counted_or_throw(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* block) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::align_val_t) noexcept {
+    std::free(block);
+}
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+    std::free(block);
+}
+#endif
+
+namespace {
+
+using noop = coflux::noop_executor;
+using pool = coflux::thread_pool_executor;
+
+class global_allocations : public ::testing::Test {
+protected:
+    void SetUp() override {
+        if (!counts) GTEST_SKIP() << "the sanitizer has its own operator new";
+    }
+};
+
+constexpr int rounds = 10'000;
+
+/// How often operator new is called while `body(env)` runs `rounds` times, after as many to warm up, all in one coroutine.
+template <typename E, typename Body>
+coflux::task<std::size_t, E> measured(auto&&, Body body) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < rounds; ++i) co_await body(here);
+    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    for (int i = 0; i < rounds; ++i) co_await body(here);
+    co_return allocations.load(std::memory_order_relaxed) - before;
+}
+
+coflux::fork<int, noop> noop_fork(coflux::environment&) {
+    co_return 1;
+}
+coflux::fork<int, pool> pool_fork(coflux::environment&) {
+    co_return 1;
+}
+coflux::call<int> plain_call(coflux::environment&) {
+    co_return 1;
+}
+
+TEST_F(global_allocations, are_counted) {
+    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    const std::vector<int> block(1000);
+    EXPECT_EQ(block.size(), 1000U);
+    EXPECT_GT(allocations.load(std::memory_order_relaxed), before);
+}
+
+TEST_F(global_allocations, of_a_loop_of_noop_forks_are_none) {
+    auto env = coflux::make_environment(noop{});
+    auto t = measured<noop>(env, [](coflux::environment& here) { return noop_fork(here); });
+    EXPECT_EQ(t.get(), 0U);
+}
+
+TEST_F(global_allocations, of_calls_are_none) {
+    auto env = coflux::make_environment(noop{});
+    auto t = measured<noop>(env, [](coflux::environment& here) { return plain_call(here); });
+    EXPECT_EQ(t.get(), 0U);
+}
+
+class global_allocations_in_a_pool : public global_allocations, public ::testing::WithParamInterface<std::size_t> {
+protected:
+    template <typename Body>
+    std::size_t measure(Body body) {
+        pool workers(GetParam());
+        auto env = coflux::make_environment(workers);
+        return measured<pool>(env, body).get();
+    }
+};
+INSTANTIATE_TEST_SUITE_P(threads, global_allocations_in_a_pool, ::testing::Values(1U, 2U));
+
+TEST_P(global_allocations_in_a_pool, of_forks_awaited_at_once_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return pool_fork(here); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_noop_forks_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return noop_fork(here); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_calls_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return plain_call(here); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_yields_are_none) {
+    EXPECT_EQ(measure([](coflux::environment&) { return coflux::yield(); }), 0U);
+}
+
+coflux::call<int> all_of_a_tuple(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto a = pool_fork(here);
+    auto b = pool_fork(here);
+    auto c = noop_fork(here);
+    auto [x, y, z] = co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
+    co_return x + y + z;
+}
+
+TEST_P(global_allocations_in_a_pool, of_when_all_of_a_tuple_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return all_of_a_tuple(here); }), 0U);
+}
+
+}  // namespace
