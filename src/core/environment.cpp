@@ -22,6 +22,8 @@ void environment::request_stop() noexcept {
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     for (const environment* e = this; e != nullptr; e = e->parent_) {
+        // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
+        if (e != this && (e->stops_seen_ & detail::stop_count_mask) == requests) break;
         if ((e->marks_.load(detail::memory_order_acquire) & stop_asked) != 0) return true;  // pairs with request_stop()
     }
     stops_seen_ = requests | (stops_seen_ & detail::stop_count_inline);

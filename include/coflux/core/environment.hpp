@@ -111,6 +111,8 @@ protected:
           executor_(nullptr),
           marks_(is_object) {
         open_scope();
+        stops_seen_ =
+            detail::stop_requests.load(detail::memory_order_relaxed);  // nothing has been requested of a new root
         if (parent != nullptr) {
             executor_ = detail::executor_of(*parent);
             stops_seen_ = parent->stops_seen_ & detail::stop_count_mask;
