@@ -76,9 +76,10 @@ TEST(thread_pool_wake, reaches_workers_from_two_outsiders) {
 
 TEST(thread_pool_wake, brings_a_second_worker_to_what_comes_while_the_first_looks_for_work) {
     const watchdog guard("two coroutines that wait for each other");
-    pool p(coflux::thread_pool_options{.threads = 2, .spin = std::chrono::microseconds(200)});
+    // Before the pool, so that they outlive its threads: the last coroutines still look at them when the test is through.
     std::atomic<std::size_t> done{0};
     std::atomic<std::size_t> arrived{0};
+    pool p(coflux::thread_pool_options{.threads = 2, .spin = std::chrono::microseconds(200)});
     for (std::size_t round = 1; round <= 5; ++round) {
         // Long enough for both workers to sleep without a limit. One is then woken, and looks for more when it is done.
         stand_by(1'000'000);
