@@ -125,10 +125,10 @@ namespace {
 /// What the resource of the last frame that this thread could not have threw.
 thread_local std::exception_ptr allocation_failure;
 
-void* new_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
+void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
-    if (!environment_access::is_object(parent)) return allocate_frame(size, frames, ticket::shared, flags);
-    const frame_layout layout = layout_of_frame(size, sizeof(root_links) + sizeof(frame_control));
+    if (!environment_access::is_object(parent)) return allocate_frame(shape, frames, ticket::shared, flags);
+    const frame_layout layout = layout_of_frame(shape, sizeof(root_links) + sizeof(frame_control));
     void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
                                          : frames->allocate(layout.bytes, layout.alignment);
     auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
@@ -148,9 +148,9 @@ void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::s
     }
 }
 
-void* try_allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) noexcept {
+void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept {
     try {
-        return new_shared_frame(size, parent, flags);
+        return new_shared_frame(shape, parent, flags);
     } catch (...) {
         allocation_failure = std::current_exception();
         return nullptr;
@@ -163,10 +163,10 @@ void rethrow_allocation_failure() {
 
 namespace {
 
-void free_memory(frame_control& c, std::size_t size) noexcept {
+void free_memory(frame_control& c, frame_shape shape) noexcept {
     if (c.word.has(frame_flags::has_error)) c.error->release();
     const std::size_t prefix = sizeof(frame_control) + (c.word.has(frame_flags::listed) ? sizeof(root_links) : 0);
-    const frame_layout layout = layout_of_frame(size, prefix);
+    const frame_layout layout = layout_of_frame(shape, prefix);
     std::pmr::memory_resource* const frames = c.resource;
     void* const base = static_cast<char*>(c.frame().address()) - layout.offset;
     if (frames == nullptr) {
@@ -178,19 +178,19 @@ void free_memory(frame_control& c, std::size_t size) noexcept {
 
 }  // namespace
 
-void deallocate_special_frame(void* frame, std::size_t size) noexcept {
+void deallocate_special_frame(void* frame, frame_shape shape) noexcept {
     frame_control& c = frame_control::of(frame);
     if (c.word.has(frame_flags::retain)) {
         c.word.clear(frame_flags::retain);
         c.word.set(frame_flags::destroyed);
-        ::new (frame) std::size_t(size);  // the frame's memory is free: its size waits there for free_ended()
+        ::new (frame) frame_shape(shape);  // the frame's memory is free: its shape waits there for free_ended()
         return;
     }
-    free_memory(c, size);
+    free_memory(c, shape);
 }
 
 void promise_base::free_ended(frame_control& c) noexcept {
-    free_memory(c, *std::launder(reinterpret_cast<std::size_t*>(&c + 1)));
+    free_memory(c, *std::launder(reinterpret_cast<frame_shape*>(&c + 1)));
 }
 
 }  // namespace detail

@@ -25,9 +25,19 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(size, frames_of(find_environment(args...)), ticket::none);
+        return allocate_frame(guess_frame_shape<Args...>(size), frames_of(find_environment(args...)), ticket::none);
     }
-    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
+                                            COFLUX_ARGUMENT(Args, Given) & ... args) {
+        return allocate_frame(frame_shape_of(size, alignment), frames_of(find_environment(args...)), ticket::none);
+    }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
+        deallocate_frame(frame, guess_frame_shape<Args...>(size));
+    }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
+        deallocate_frame(frame, frame_shape_of(size, alignment));
+    }
 
     COFLUX_INLINE call<T> get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_environment<Args...>();

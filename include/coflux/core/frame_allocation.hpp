@@ -15,14 +15,14 @@ namespace coflux::detail {
 
 // These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure().
 COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) noexcept;
-COFLUX_ASIDE void* try_allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) noexcept;
+COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
 [[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
-COFLUX_INLINE void* allocate_frame(std::size_t size, std::pmr::memory_resource* frames, ticket counted,
+COFLUX_INLINE void* allocate_frame(frame_shape shape, std::pmr::memory_resource* frames, ticket counted,
                                    std::uint32_t flags = 0) {
-    const frame_layout layout = layout_of_frame(size, sizeof(frame_control));
+    const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
     void* base = nullptr;
     if (frames == nullptr) {
         base = allocate_pooled(layout.bytes, layout.alignment);
@@ -37,25 +37,25 @@ COFLUX_INLINE void* allocate_frame(std::size_t size, std::pmr::memory_resource* 
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
-COFLUX_INLINE void* allocate_shared_frame(std::size_t size, environment& parent, std::uint32_t flags) {
-    void* const frame = try_allocate_shared_frame(size, parent, flags);
+COFLUX_INLINE void* allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
+    void* const frame = try_allocate_shared_frame(shape, parent, flags);
     if (frame == nullptr) [[unlikely]]
         rethrow_allocation_failure();
     return frame;
 }
 
 /// Frames with an error, a list entry, or a control that must survive.
-COFLUX_NOINLINE void deallocate_special_frame(void* frame, std::size_t size) noexcept;
+COFLUX_NOINLINE void deallocate_special_frame(void* frame, frame_shape shape) noexcept;
 
-COFLUX_INLINE void deallocate_frame(void* frame, std::size_t size) noexcept {
+COFLUX_INLINE void deallocate_frame(void* frame, frame_shape shape) noexcept {
     frame_control& control = frame_control::of(frame);
     constexpr std::uint32_t special = frame_flags::retain | frame_flags::listed | frame_flags::has_error;
-    const frame_layout layout = layout_of_frame(size, sizeof(frame_control));
+    const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
     void* const base = static_cast<char*>(frame) - layout.offset;
     if (!control.word.has(special | frame_flags::from_resource)) [[likely]]
         return deallocate_pooled(base, layout.bytes, layout.alignment);
     if (control.word.has(special)) [[unlikely]]
-        return deallocate_special_frame(frame, size);
+        return deallocate_special_frame(frame, shape);
     control.resource->deallocate(base, layout.bytes, layout.alignment);
 }
 

@@ -121,19 +121,33 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        environment& env = find_environment(args...);
-        constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-        if (this_thread.current == &env) [[likely]]
-            return allocate_frame(size, frames_of(env), ticket::plain, flags);
-        return allocate_shared_frame(size, env, flags);
+        return allocate(guess_frame_shape<Args...>(size), find_environment(args...));
     }
-    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept { deallocate_frame(frame, size); }
+    COFLUX_COROUTINE_ARGUMENTS(Args, Given)
+    COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
+                                            COFLUX_ARGUMENT(Args, Given) & ... args) {
+        return allocate(frame_shape_of(size, alignment), find_environment(args...));
+    }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
+        deallocate_frame(frame, guess_frame_shape<Args...>(size));
+    }
+    COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
+        deallocate_frame(frame, frame_shape_of(size, alignment));
+    }
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
         frame_control& c = this->control();
         c.where = where;
         return Handle(c);
+    }
+
+private:
+    COFLUX_INLINE static void* allocate(frame_shape shape, environment& env) {
+        constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
+        if (this_thread.current == &env) [[likely]]
+            return allocate_frame(shape, frames_of(env), ticket::plain, flags);
+        return allocate_shared_frame(shape, env, flags);
     }
 };
 

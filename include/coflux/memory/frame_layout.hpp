@@ -2,10 +2,17 @@
 #pragma once
 
 #include <cstddef>
+#include <new>
 
 #include <coflux/base/config.hpp>
 
 namespace coflux::detail {
+
+/// What a compiler says of a frame: its size, and the alignment of the strictest of its locals and parameters.
+struct frame_shape {
+    std::size_t size;
+    std::size_t alignment;
+};
 
 /// Shape of one allocation: [padding][prefix][frame]. The frame starts at `offset`, a multiple of `alignment`.
 struct frame_layout {
@@ -15,25 +22,37 @@ struct frame_layout {
 };
 
 inline constexpr std::size_t default_frame_alignment = 16;
-/// A cache line, and the widest vector registers. Larger would be paid for by every frame whose size happens to be a
-/// multiple of it.
+/// A cache line, and the widest vector registers.
 inline constexpr std::size_t largest_frame_alignment = 64;
 
-/// The layout of a frame of `size` bytes behind `prefix` bytes.
+/// Where the compiler gives operator new no alignment.
 ///
-/// Neither compiler tells operator new how a frame is aligned, but the size of a type is a multiple of its
-/// alignment: the
-/// largest power of two that divides the size, up to 64, is therefore enough, and costs a frame that did not need it
-/// some padding.
-COFLUX_INLINE constexpr frame_layout layout_of_frame(std::size_t size, std::size_t prefix) noexcept {
-    std::size_t alignment = size & (~size + 1);
-    if (alignment < default_frame_alignment) alignment = default_frame_alignment;
-    if (alignment > largest_frame_alignment) alignment = largest_frame_alignment;
-    const std::size_t offset = (prefix + alignment - 1) & ~(alignment - 1);
-    return {offset + size, alignment, offset};
+/// g++ rounds the size of a frame up to its alignment: the largest power of two that divides it, up to 64, is enough, and
+/// costs a frame that did not need it some padding. clang does not; without -fcoro-aligned-allocation, which the CMake
+/// target sets, parameters are seen here and locals are not.
+template <typename... Parameters>
+COFLUX_INLINE constexpr frame_shape guess_frame_shape(std::size_t size) noexcept {
+    std::size_t alignment = default_frame_alignment;
+    if constexpr (COFLUX_CLANG) {
+        ((alignment = alignof(Parameters) > alignment ? alignof(Parameters) : alignment), ...);
+    } else {
+        while (alignment < largest_frame_alignment && size % (2 * alignment) == 0) alignment *= 2;
+    }
+    return {size, alignment};
 }
 
-static_assert(layout_of_frame(104, 32).offset == 32 && layout_of_frame(104, 32).alignment == 16);
-static_assert(layout_of_frame(192, 32).offset == 64 && layout_of_frame(192, 32).alignment == 64);
+/// The same where it does.
+COFLUX_INLINE constexpr frame_shape frame_shape_of(std::size_t size, std::align_val_t alignment) noexcept {
+    const auto given = static_cast<std::size_t>(alignment);
+    return {size, given < default_frame_alignment ? default_frame_alignment : given};
+}
+
+COFLUX_INLINE constexpr frame_layout layout_of_frame(frame_shape frame, std::size_t prefix) noexcept {
+    const std::size_t offset = (prefix + frame.alignment - 1) & ~(frame.alignment - 1);
+    return {offset + frame.size, frame.alignment, offset};
+}
+
+static_assert(layout_of_frame({104, 16}, 32).offset == 32);
+static_assert(layout_of_frame({192, 64}, 32).offset == 64);
 
 }  // namespace coflux::detail

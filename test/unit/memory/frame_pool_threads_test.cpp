@@ -57,7 +57,7 @@ private:
 TEST(frame_pool, holds_a_bounded_number_of_blocks_when_all_are_freed_on_another_thread) {
     COFLUX_TEST_NEEDS_SLABS();
     constexpr std::size_t bytes = 256;
-    const std::size_t blocks = coflux_test::repetitions(2'000'000);
+    const std::size_t blocks = coflux_test::repetitions(500'000);
     pool().trim();
     const std::size_t before = slab_bytes();
     mailbox sent;
