@@ -2,9 +2,11 @@
 
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/frame_allocation.hpp>
+#include <coflux/memory/arena.hpp>
 
 #include <cstdio>
 #include <exception>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,18 @@ bool environment::look_up(std::uint32_t requests) noexcept {
 }
 
 namespace detail {
+
+void environment_data::use(std::pmr::memory_resource& memory) noexcept {
+    frames = nullptr;
+    frames_flags = 0;
+    if (&memory == &frame_pool::shared()) return;
+    frames = &memory;
+    frames_flags = frame_flags::from_resource;
+    const std::type_info& type = typeid(memory);
+    if (type == typeid(std::pmr::monotonic_buffer_resource) || type == typeid(arena)) {
+        frames_flags |= frame_flags::freed_at_once;
+    }
+}
 
 const executor_entry* environment_data::find_slow(const executor_key* key, std::size_t position) const noexcept {
     for (const executor_entry& entry : executors) {
@@ -126,13 +140,13 @@ namespace {
 thread_local std::exception_ptr allocation_failure;
 
 void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
-    std::pmr::memory_resource* const frames = environment_access::data(parent).frames;
-    if (!environment_access::is_object(parent)) return allocate_frame(shape, frames, ticket::shared, flags);
+    const environment_data& data = environment_access::data(parent);
+    if (!environment_access::is_object(parent)) return allocate_frame(shape, data, ticket::shared, flags);
     const frame_layout layout = layout_of_frame(shape, sizeof(root_links) + sizeof(frame_control));
-    void* const base = frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
-                                         : frames->allocate(layout.bytes, layout.alignment);
-    auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
-    ::new (control) frame_control(frames, ticket::shared, flags | frame_flags::listed);
+    void* const base = data.frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
+                                              : data.frames->allocate(layout.bytes, layout.alignment);
+    auto* const control = ::new (control_in(base, layout))
+        frame_control(data.frames, ticket::shared, flags | data.frames_flags | frame_flags::listed);
     ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
     return control + 1;
 }
@@ -146,6 +160,10 @@ void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::s
         allocation_failure = std::current_exception();
         return nullptr;
     }
+}
+
+void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes, std::size_t alignment) noexcept {
+    frames.deallocate(base, bytes, alignment);
 }
 
 void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept {
@@ -167,7 +185,7 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     if (c.word.has(frame_flags::has_error)) c.error->release();
     const std::size_t prefix = sizeof(frame_control) + (c.word.has(frame_flags::listed) ? sizeof(root_links) : 0);
     const frame_layout layout = layout_of_frame(shape, prefix);
-    std::pmr::memory_resource* const frames = c.resource;
+    std::pmr::memory_resource* const frames = c.resource();
     void* const base = static_cast<char*>(c.frame().address()) - layout.offset;
     if (frames == nullptr) {
         deallocate_pooled(base, layout.bytes, layout.alignment);

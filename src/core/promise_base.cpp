@@ -214,6 +214,10 @@ void resume_unwound(void* frame) {
 
 }  // namespace
 
+void promise_base::start_elsewhere(std::coroutine_handle<> h) noexcept {
+    runs_on()->post(h);
+}
+
 bool promise_base::suspends_slowly() noexcept {
     if (control().word.has(frame_flags::inline_start)) leaves_inline();
     return stop_requested();
@@ -224,8 +228,9 @@ bool promise_base::suspends_slowly() noexcept {
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
+    c.begin(0);
     stops_seen_ = stops_seen_ & stop_count_mask;
-    if (c.word.counted() != ticket::plain) return;
+    if (!c.word.is_plain()) return count_in_shared(c);
     this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
     if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
 }

@@ -28,9 +28,11 @@ constexpr std::size_t batch_bytes = std::size_t{8} * 1024;  // what a refill tak
 struct slab {
     slab* next;
     slab* previous;
-    free_block* free;         // blocks that came back
-    std::uint32_t untouched;  // offset of the first block never handed out, in bytes
-    std::uint32_t used;       // blocks in caches, chains or use
+    free_block* free;  // blocks that came back
+    std::uint32_t
+        untouched;       // end of the room never handed out, as an offset; blocks are cut off from above, so that a
+                         // loop that uses one block again and again does not use one of the counted page
+    std::uint32_t used;  // blocks in caches, chains or use
 };
 static_assert(sizeof(slab) <= slab_header);
 
@@ -88,10 +90,10 @@ public:
                 if (!has_block(from, size)) unlink(from);
                 return taken;
             }
-            count = (slab_bytes - from.untouched) / size;
+            count = (from.untouched - slab_header) / size;
             if (count > batch_of(size_class)) count = batch_of(size_class);
+            from.untouched -= static_cast<std::uint32_t>(count * size);
             fresh = reinterpret_cast<char*>(&from) + from.untouched;
-            from.untouched += static_cast<std::uint32_t>(count * size);
             from.used += static_cast<std::uint32_t>(count);
             if (!has_block(from, size)) unlink(from);
         }
@@ -158,14 +160,14 @@ public:
 
 private:
     static bool has_block(const slab& s, std::size_t size) noexcept {
-        return s.free != nullptr || s.untouched + size <= slab_bytes;
+        return s.free != nullptr || s.untouched >= slab_header + size;
     }
 
     bool add_slab() noexcept {
         void* const raw = ::operator new(slab_bytes, std::align_val_t{slab_bytes}, std::nothrow);
         if (raw == nullptr) return false;
         slabs_acquired.fetch_add(1, memory_order_relaxed);
-        link(*::new (raw) slab{nullptr, nullptr, nullptr, slab_header, 0});
+        link(*::new (raw) slab{nullptr, nullptr, nullptr, slab_bytes, 0});
         return true;
     }
     void link(slab& s) noexcept {
@@ -208,7 +210,7 @@ thread_local cache_cleaner cleaner;
 void open(frame_cache::list& list, std::size_t size_class) noexcept {
     cleaner.touch();
     list.frees_left = kept_of(size_class);
-    list.counted = frame_cache::last_page;
+    list.counted = frame_cache::page_bits;
 }
 
 }  // namespace
@@ -226,7 +228,7 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
     return blocks;
 }
 
-/// Frees a block, and counts it for the sixteen of which it is the one in the last page of a slab.
+/// Frees a block, and counts it for the sixteen of which it is the one in the first page of a slab.
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     frame_cache::list& list = this_frame_cache.lists[size_class];
     auto* const block = ::new (raw) free_block{list.head};

@@ -122,7 +122,7 @@ private:
         return won;
     }
 
-    COFLUX_COLD void make_room(std::int64_t b) noexcept {
+    COFLUX_ASIDE void make_room(std::int64_t b) noexcept {
         top_seen_ = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
         if (b - top_seen_ <= mask_) return;
         buffer* const bigger = make(static_cast<std::size_t>(mask_ + 1) * 2, owned_);

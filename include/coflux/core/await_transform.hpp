@@ -19,6 +19,9 @@ struct context_request {};
 
 namespace detail {
 
+template <typename A>
+inline constexpr bool is_context_request = std::is_same_v<std::remove_cvref_t<A>, context_request>;
+
 /// Something of ours: knows how to wait inside a coroutine of ours.
 template <typename A>
 concept native_awaitable =
@@ -41,7 +44,7 @@ private:
 
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<A>, context_request>) {
+    if constexpr (is_context_request<A>) {
         return context_awaiter(p);
     } else if constexpr (single_use_lvalue<A>) {
         static_assert(

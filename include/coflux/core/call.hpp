@@ -25,12 +25,12 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(guess_frame_shape<Args...>(size), frames_of(find_environment(args...)), ticket::none);
+        return allocate_frame(guess_frame_shape<Args...>(size), data_of(find_environment(args...)), ticket::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(frame_shape_of(size, alignment), frames_of(find_environment(args...)), ticket::none);
+        return allocate_frame(frame_shape_of(size, alignment), data_of(find_environment(args...)), ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
         deallocate_frame(frame, guess_frame_shape<Args...>(size));
@@ -39,16 +39,15 @@ public:
         deallocate_frame(frame, frame_shape_of(size, alignment));
     }
 
-    COFLUX_INLINE call<T> get_return_object(std::source_location where = std::source_location::current()) noexcept {
+    COFLUX_INLINE call<T> get_return_object() noexcept {
         check_environment<Args...>();
-        frame_control& c = this->control();
-        c.where = where;
-        return call<T>(c);
+        return call<T>(this->control());
     }
 
     template <typename A>
     COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
                                                  std::source_location where = std::source_location::current()) {
+        if constexpr (is_context_request<A>) this->awaits_at(where);
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
@@ -143,21 +142,24 @@ private:
     COFLUX_INLINE std::coroutine_handle<> begin(detail::promise_base& caller) noexcept {
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
-        detail::promise_base::of(control_).runs_for(caller);
+        detail::frame_control& callee = control_;
+        detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
-        control_.state.store(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct,
-                             detail::memory_order_relaxed);
-        return detail::transfer(control_.frame());
+        callee.begin(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
+        return detail::transfer(callee.frame());
     }
     COFLUX_INLINE T take() {
+        detail::frame_control& callee = control_;
         // Its state still names the caller.
         detail::this_thread.current = reinterpret_cast<detail::promise_base*>(
-            control_.state.load(detail::memory_order_relaxed) - detail::frame_state::direct);
-        if (control_.word.end() == detail::ending::error) [[unlikely]] {
-            control_.error->retain();
-            control_.error->rethrow();
-        }
-        return detail::take_value<T>(control_);
+            callee.state.load(detail::memory_order_relaxed) - detail::frame_state::direct);
+        if (!callee.word.ended_with_value()) [[unlikely]]
+            throw_error(callee);
+        return detail::take_value<T>(callee);
+    }
+    [[noreturn]] COFLUX_COLD static void throw_error(detail::frame_control& callee) {
+        callee.error->retain();
+        callee.error->rethrow();
     }
 
     template <typename, typename...>

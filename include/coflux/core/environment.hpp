@@ -29,26 +29,28 @@ class promise_base;
 struct environment_access;
 struct environment_data;
 
-std::pmr::memory_resource* frames_of(const environment& e) noexcept;
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
 
 /// What environment objects add, shared by all coroutines made in them.
 struct environment_data {
-    std::pmr::memory_resource* frames =
-        nullptr;  ///< nullptr: the frame pool, which is then called without a virtual call
-    std::span<const executor_entry> executors{};
-    const environment_data* outer = nullptr;  ///< the environment object around this one
+    std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
+    std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
+    std::span<const executor_entry> executors{&no_executor, 0};  ///< data() always points to an entry
+    const environment_data* outer = nullptr;                     ///< the environment object around this one
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     error_handler on_error = nullptr;
 
+    void use(std::pmr::memory_resource& memory) noexcept;
+
     [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key,
                                                            std::size_t position) const noexcept {
-        if (position == 0 && !executors.empty() && executors.front().key == key) [[likely]]
-            return &executors.front();
+        if (position == 0 && executors.data()->key == key) [[likely]]
+            return executors.data();
         return find_slow(key, position);
     }
-    [[nodiscard]] const executor_entry* find_slow(const executor_key* key, std::size_t position) const noexcept;
+    [[nodiscard]] COFLUX_ASIDE const executor_entry* find_slow(const executor_key* key,
+                                                               std::size_t position) const noexcept;
     [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
 };
 
@@ -94,11 +96,12 @@ public:
 
 protected:
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
-    COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on) noexcept
+    COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on, bool starts_inline) noexcept
         : data_(parent.data_),
           parent_(&parent),
           executor_(runs_on),
-          stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
+          stops_seen_((parent.stops_seen_ & detail::stop_count_mask) |
+                      (starts_inline ? detail::stop_count_inline : 0)) {}
     /// That of a call, which learns its executor when it is awaited.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_),
@@ -130,7 +133,6 @@ protected:
 
     friend class detail::promise_base;
     friend struct detail::environment_access;
-    friend std::pmr::memory_resource* detail::frames_of(const environment& e) noexcept;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
 
@@ -162,10 +164,6 @@ protected:
 
 namespace detail {
 
-/// The frame resource as frames remember it: nullptr for the frame pool.
-COFLUX_INLINE std::pmr::memory_resource* frames_of(const environment& e) noexcept {
-    return e.data_->frames;
-}
 COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
     return *e.data_;
 }

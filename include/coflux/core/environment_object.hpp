@@ -31,6 +31,7 @@ protected:
         if (parent == nullptr) return;
         const detail::environment_data& outer = detail::data_of(*parent);
         storage_.frames = outer.frames;
+        storage_.frames_flags = outer.frames_flags;
         storage_.outer = &outer;
         storage_.deadline = outer.deadline;
         storage_.on_error = outer.on_error;

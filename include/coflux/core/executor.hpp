@@ -73,6 +73,9 @@ struct executor_entry {
     void post(std::coroutine_handle<> h) const noexcept { execute(object, h); }
 };
 
+/// What no coroutine names: where a list of executors is empty.
+inline constexpr executor_entry no_executor{};
+
 template <typename E>
 executor_entry entry_for(E& e) noexcept {
     if constexpr (requires(void* id, std::coroutine_handle<> h) {

@@ -145,7 +145,7 @@ public:
 
     // The handle as awaiter; what the compiler calls, not users. It keeps the frame until the coroutine resumes.
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        return control_->done() && control_->word.end() != ending::stopped;
+        return control_->done() && !control_->word.ended_stopped();
     }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
@@ -160,9 +160,12 @@ public:
         const std::uintptr_t s =
             c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
         // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
-        if ((s & frame_state::direct) != 0)
+        if ((s & (frame_state::direct | frame_state::list)) != 0) {
+            if ((s & frame_state::list) != 0) [[unlikely]]
+                return consume<T>(c);
             this_thread.current = reinterpret_cast<promise_base*>(s & ~frame_state::tags);
-        if (c.word.end() != ending::value || (s & frame_state::list) != 0) [[unlikely]]
+        }
+        if (!c.word.ended_with_value()) [[unlikely]]
             return consume<T>(c);
         const destroyed_frame frees(c);
         return take_value<T>(c);

@@ -18,22 +18,23 @@ COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t 
 COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
 [[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
+COFLUX_INLINE void* control_in(void* base, const frame_layout& layout) noexcept {
+    return static_cast<char*>(base) + layout.offset - sizeof(frame_control);
+}
+
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
-COFLUX_INLINE void* allocate_frame(frame_shape shape, std::pmr::memory_resource* frames, ticket counted,
+COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& data, ticket counted,
                                    std::uint32_t flags = 0) {
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
-    void* base = nullptr;
-    if (frames == nullptr) {
-        base = allocate_pooled(layout.bytes, layout.alignment);
-    } else {
-        base = allocate_from(*frames, layout.bytes, layout.alignment);
+    if (std::pmr::memory_resource* const frames = data.frames; frames != nullptr) {
+        void* const base = allocate_from(*frames, layout.bytes, layout.alignment);
         if (base == nullptr) [[unlikely]]
             rethrow_allocation_failure();
+        return ::new (control_in(base, layout)) frame_control(frames, counted, flags | data.frames_flags) + 1;
     }
-    auto* const control = reinterpret_cast<frame_control*>(static_cast<char*>(base) + layout.offset) - 1;
-    ::new (control) frame_control(frames, counted, flags);
-    return control + 1;
+    void* const base = allocate_pooled(layout.bytes, layout.alignment);
+    return ::new (control_in(base, layout)) frame_control(counted, flags) + 1;
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
@@ -46,17 +47,20 @@ COFLUX_INLINE void* allocate_shared_frame(frame_shape shape, environment& parent
 
 /// Frames with an error, a list entry, or a control that must survive.
 COFLUX_NOINLINE void deallocate_special_frame(void* frame, frame_shape shape) noexcept;
+/// A call out of line: who only calls in the end needs no stack frame on the way there.
+COFLUX_NOINLINE void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes,
+                                   std::size_t alignment) noexcept;
 
 COFLUX_INLINE void deallocate_frame(void* frame, frame_shape shape) noexcept {
     frame_control& control = frame_control::of(frame);
     constexpr std::uint32_t special = frame_flags::retain | frame_flags::listed | frame_flags::has_error;
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
-    void* const base = static_cast<char*>(frame) - layout.offset;
     if (!control.word.has(special | frame_flags::from_resource)) [[likely]]
-        return deallocate_pooled(base, layout.bytes, layout.alignment);
+        return deallocate_pooled(static_cast<char*>(frame) - layout.offset, layout.bytes, layout.alignment);
     if (control.word.has(special)) [[unlikely]]
         return deallocate_special_frame(frame, shape);
-    control.resource->deallocate(base, layout.bytes, layout.alignment);
+    if (control.word.has(frame_flags::freed_at_once)) return;
+    deallocate_to(*control.resource_, static_cast<char*>(frame) - layout.offset, layout.bytes, layout.alignment);
 }
 
 }  // namespace coflux::detail

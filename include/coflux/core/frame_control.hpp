@@ -8,6 +8,7 @@
 #include <coroutine>
 #include <cstdint>
 #include <memory_resource>
+#include <new>
 #include <source_location>
 
 #include <coflux/base/atomic.hpp>
@@ -17,7 +18,7 @@ namespace coflux::detail {
 
 class failure;
 
-enum class ending : std::uint32_t { value, error, stopped };
+enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame_word
 
 /// Who counts a coroutine as a child.
 enum class ticket : std::uint32_t {
@@ -28,6 +29,7 @@ enum class ticket : std::uint32_t {
 
 namespace frame_flags {
 inline constexpr std::uint32_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
+inline constexpr std::uint32_t freed_at_once = 1 << 7;  ///< and its deallocate() does nothing: spare the call
 inline constexpr std::uint32_t moved = 1 << 4;          ///< a call that went to another executor than its caller's
 inline constexpr std::uint32_t scope_open = 1
                                             << 2;  ///< it asked for its context: it may have children (environment.hpp)
@@ -58,16 +60,27 @@ public:
         bits_ = (bits_ & ~(3U << end_shift)) | static_cast<std::uint32_t>(e) << end_shift;
     }
     [[nodiscard]] COFLUX_INLINE bool ended_with_value() const noexcept { return (bits_ & (3U << end_shift)) == 0; }
+    // Tests of one bit each, for fast paths.
+    [[nodiscard]] COFLUX_INLINE bool ended_stopped() const noexcept {
+        return (bits_ & (static_cast<std::uint32_t>(ending::stopped) << end_shift)) != 0;
+    }
+    [[nodiscard]] COFLUX_INLINE bool is_plain() const noexcept {
+        return (bits_ & static_cast<std::uint32_t>(ticket::plain)) != 0;
+    }
+    [[nodiscard]] COFLUX_INLINE bool is_shared() const noexcept {
+        return (bits_ & static_cast<std::uint32_t>(ticket::shared)) != 0;
+    }
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
     /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
-        return (bits_ & ~frame_flags::from_resource) == (static_cast<std::uint32_t>(t) | flags);
+        return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once)) ==
+               (static_cast<std::uint32_t>(t) | flags);
     }
 
 private:
-    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; 2 to 4 and from 8 on: flags
+    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; the others: flags
 
     std::uint32_t bits_;
 };
@@ -88,18 +101,32 @@ inline constexpr std::uintptr_t tags = 15;
 }  // namespace frame_state
 
 struct alignas(16) frame_control {
-    std::pmr::memory_resource* resource;  // nullptr: the frame pool
-    atomic<std::uintptr_t> state{0};  // see frame_state; CAS by awaiters, one load or fetch_or by the coroutine's end
-    union {                           // `where` is written when the coroutine is handed to its handle
-        std::source_location where;   // where it was created, then its last await
-        failure* error;               // once it ended with an error
+    // Every member costs a store a coroutine: what the common case never reads has no value until it is needed.
+    std::pmr::memory_resource* resource_;  // set with from_resource; see resource()
+    union {
+        atomic<std::uintptr_t> state;  // frame_state, from begin() on; CAS by awaiters, load or fetch_or by the end
+    };
+    union {
+        std::source_location where;  // its last await; before that a queued one's function, else no value
+        failure* error;              // once it ended with an error
     };
     frame_word word;
     std::uint32_t references_;  // set with `list`, not before; see references()
 
+    COFLUX_INLINE frame_control(ticket counted, std::uint32_t flags) noexcept : word(counted, flags) {}
+    /// With from_resource in `flags`.
     COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint32_t flags) noexcept
-        : resource(memory),
-          word(counted, flags | (memory != nullptr ? frame_flags::from_resource : 0)) {}
+        : resource_(memory),
+          word(counted, flags) {}
+    ~frame_control() = delete;
+
+    /// The first value of the state: before it is queued, when a call is awaited, when an inline start suspends or ends.
+    COFLUX_INLINE void begin(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
+
+    /// Whose memory it is; nullptr: the frame pool's.
+    [[nodiscard]] COFLUX_INLINE std::pmr::memory_resource* resource() const noexcept {
+        return word.has(frame_flags::from_resource) ? resource_ : nullptr;
+    }
 
     /// With `list` only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }

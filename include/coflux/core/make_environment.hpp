@@ -62,7 +62,7 @@ private:
         if constexpr (memory_option<O&>) {
             std::pmr::memory_resource* const given = option;
             COFLUX_VERIFY(given != nullptr, "make_environment was given a null memory resource");
-            storage_.frames = given == &frame_pool::shared() ? nullptr : given;
+            storage_.use(*given);
         } else if constexpr (deadline_option<O>) {
             storage_.deadline = std::min(storage_.deadline, option);
         }
@@ -71,7 +71,7 @@ private:
     template <std::size_t... I>
     void enter(std::index_sequence<I...>) noexcept {
         ((entries_[I] = entry_of(std::get<I>(executors_))), ...);
-        storage_.executors = std::span<const executor_entry>(entries_.data(), sizeof...(Executors));
+        if constexpr (sizeof...(Executors) != 0) storage_.executors = entries_;
         // The first that schedules is where coroutines of this environment run unless they name another.
         const executor_entry* first = nullptr;
         ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entries_[I]) : void()),

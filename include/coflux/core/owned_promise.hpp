@@ -20,17 +20,15 @@ inline constexpr start_kind start_kind_of =
                                                        : start_kind::queued;
 
 template <typename E>
-COFLUX_INLINE const executor_entry* choose_executor(environment& parent, const environment_data& data,
-                                                    const executor_entry* inherited) noexcept {
+COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) noexcept {
     if constexpr (start_kind_of<E> == start_kind::queued) {
         using choice = executor_choice<E>;
-        const executor_entry* const e = data.find(&key_of<typename choice::type>, choice::position);
+        const executor_entry* const e = data_of(parent).find(&key_of<typename choice::type>, choice::position);
         COFLUX_VERIFY(e != nullptr, "the environment has no executor for %s, position %zu: give it to make_environment",
                       key_of<typename choice::type>.name, choice::position);
         return e;
     } else {
-        (void)parent;
-        return inherited;
+        return executor_of(parent);
     }
 }
 
@@ -41,44 +39,58 @@ public:
     template <typename A>
     COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
                                                  std::source_location where = std::source_location::current()) {
+        if constexpr (kind == start_kind::inline_start && is_context_request<A>) this->awaits_at(where);
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
+    /// For g++ 12, which copies what initial_suspend() returns as an lvalue.
     class start_awaiter {
     public:
         explicit start_awaiter(owned_promise_base& p) noexcept : p_(p) {}
-        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-            // Without guaranteed tail calls an inline start runs under a loop of its own, in await_suspend.
-            if constexpr (kind == start_kind::queued || starts_deferred<E> || !COFLUX_TAIL_CALLS) {
-                return false;
-            } else if constexpr (kind == start_kind::inline_start) {
-                return true;
-            } else {
-                return p_.runs_on() == nullptr;
-            }
-        }
-        COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) const noexcept {
-            if constexpr (kind == start_kind::queued) {
-                p_.start(h);
-            } else if constexpr (starts_deferred<E>) {
-                // whoever made it begins it
-            } else if constexpr (kind == start_kind::inline_start) {
-                run(h);
-            } else {
-                p_.runs_on() == nullptr ? run(h) : p_.start(h);
-            }
-        }
-        COFLUX_INLINE void await_resume() const noexcept {
-            // One that starts inline runs on behalf of its creator until it asks for its context.
-            if constexpr (kind == start_kind::queued) this_thread.current = &p_;
-            if constexpr (kind == start_kind::inherited) {
-                if (p_.runs_on() != nullptr) this_thread.current = &p_;
-            }
-        }
+        [[nodiscard]] bool await_ready() const noexcept { return p_.await_ready(); }
+        void await_suspend(std::coroutine_handle<> h) const noexcept { p_.await_suspend(h); }
+        void await_resume() const noexcept { p_.await_resume(); }
 
     private:
         owned_promise_base& p_;
     };
+
+    /// The promise is its own first awaiter: one object less in every frame.
+    COFLUX_INLINE decltype(auto) initial_suspend() noexcept {
+        if constexpr (COFLUX_CLANG) {
+            return static_cast<owned_promise_base&>(*this);
+        } else {
+            return start_awaiter(*this);
+        }
+    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        // Without guaranteed tail calls an inline start runs under a loop of its own, in await_suspend.
+        if constexpr (kind == start_kind::queued || starts_deferred<E> || !COFLUX_TAIL_CALLS) {
+            return false;
+        } else if constexpr (kind == start_kind::inline_start) {
+            return true;
+        } else {
+            return this->runs_on() == nullptr;
+        }
+    }
+    COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) noexcept {
+        if constexpr (kind == start_kind::queued) {
+            this->start(h);
+        } else if constexpr (starts_deferred<E>) {
+            // whoever made it begins it
+        } else if constexpr (kind == start_kind::inline_start) {
+            run(h);
+        } else {
+            this->runs_on() == nullptr ? run(h) : this->start(h);
+        }
+    }
+    COFLUX_INLINE void await_resume() noexcept {
+        // One that starts inline runs on behalf of its creator until it asks for its context.
+        if constexpr (kind == start_kind::queued) this_thread.current = this;
+        if constexpr (kind == start_kind::inherited) {
+            if (this->runs_on() != nullptr) this_thread.current = this;
+        }
+    }
 
     class end_awaiter {
     public:
@@ -91,21 +103,22 @@ public:
         void await_resume() const noexcept {}
     };
 
-    COFLUX_INLINE start_awaiter initial_suspend() noexcept { return start_awaiter(*this); }
     COFLUX_INLINE end_awaiter final_suspend() const noexcept { return {}; }
 
 protected:
     static constexpr start_kind kind = start_kind_of<E>;
 
     COFLUX_INLINE explicit owned_promise_base(environment& parent) noexcept
-        : typed_promise<T>(parent, choose_executor<E>(parent, data_of(parent), executor_of(parent))) {
+        : owned_promise_base(parent, choose_executor<E>(parent)) {}
+
+private:
+    COFLUX_INLINE owned_promise_base(environment& parent, const executor_entry* e) noexcept
+        : typed_promise<T>(parent, e,
+                           kind == start_kind::inline_start || (kind == start_kind::inherited && e == nullptr)) {
         frame_control& c = this->control();
-        if constexpr (kind == start_kind::inline_start) this->starts_inline();
         if constexpr (kind == start_kind::inherited) {
-            if (this->runs_on() == nullptr) [[unlikely]] {
+            if (e == nullptr) [[unlikely]]
                 c.word.set(frame_flags::inline_start);
-                this->starts_inline();
-            }
         }
         this->template count_in<kind>(c);
     }
@@ -137,16 +150,16 @@ public:
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
-        frame_control& c = this->control();
-        c.where = where;
-        return Handle(c);
+        // One that starts inline writes its first place at its first await, and nobody asks before.
+        if constexpr (start_kind_of<E> != start_kind::inline_start) this->awaits_at(where);
+        return Handle(this->control());
     }
 
 private:
     COFLUX_INLINE static void* allocate(frame_shape shape, environment& env) {
         constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
         if (this_thread.current == &env) [[likely]]
-            return allocate_frame(shape, frames_of(env), ticket::plain, flags);
+            return allocate_frame(shape, data_of(env), ticket::plain, flags);
         return allocate_shared_frame(shape, env, flags);
     }
 };

@@ -119,13 +119,18 @@ public:
         frame_control& c = control();
         const frame_word word = c.word;
         if constexpr (Kind == ending_kind::may_be_inline) {
-            if (word.is_exactly(ticket::plain, frame_flags::inline_start) && c.word.end() == ending::value) {
-                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to
-                // tell.
-                c.state.store(frame_state::done,
-                              memory_order_relaxed);  // pairs with nothing: the handle's way out publishes it
+            if (word.is_exactly(ticket::plain, frame_flags::inline_start)) {
+                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to tell.
+                c.begin(frame_state::done);
                 return std::noop_coroutine();
             }
+        }
+        if constexpr (Kind == ending_kind::call) {
+            // It is awaited, or it would not have begun; what the caller wrote is this thread's own.
+            promise_base& w =
+                *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
+            if (!word.has(frame_flags::scope_open | frame_flags::moved)) [[likely]]
+                return transfer(w.handle());
         }
         // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
         if (word.has(frame_flags::scope_open) &&
@@ -145,7 +150,7 @@ public:
                 if (word.has(frame_flags::inline_start)) return ended_inline();
             }
             const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
-            if (word.counted() == ticket::plain) [[likely]] {
+            if (word.is_plain()) [[likely]] {
                 if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct))
                     [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
@@ -198,23 +203,21 @@ public:
     static bool add_waiter(frame_control& c, waiter& w) noexcept;
 
 protected:
-    COFLUX_INLINE promise_base(environment& parent, const executor_entry* e) noexcept : environment(parent, e) {}
+    COFLUX_INLINE promise_base(environment& parent, const executor_entry* e, bool starts_inline) noexcept
+        : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is
+    /// Begins the frame's state and counts the new coroutine with its parent's children. One that starts inline in its parent's own call is
     /// counted when it suspends:
     /// until then the parent cannot end.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
-        if constexpr (Kind == start_kind::inline_start) {
-            if (c.word.counted() != ticket::plain) [[unlikely]]
-                count_in_shared(c);
-            return;
-        }
+        if constexpr (Kind == start_kind::inline_start) return;
+        c.begin(0);
         if constexpr (Kind == start_kind::inherited) {
-            if (runs_on() == nullptr && c.word.counted() == ticket::plain) return;
+            if (runs_on() == nullptr) return;
         }
-        if (c.word.counted() == ticket::plain) [[likely]] {
+        if (!c.word.is_shared()) [[likely]] {
             if (++parent_->children_ == scope_fold) [[unlikely]]
                 fold_children();
         } else {
@@ -222,19 +225,17 @@ protected:
         }
     }
 
-    /// The coroutine starts inline: its first suspension must find that out.
-    COFLUX_INLINE void starts_inline() noexcept { stops_seen_ = stops_seen_ | stop_count_inline; }
-
     /// Queues the new coroutine for its first resumption.
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
         if (worker* const w = this_thread.queues; w != nullptr && w->executor() == runs_on()->identity) [[likely]]
             return w->push_fork(h);
-        runs_on()->post(h);
+        start_elsewhere(h);
     }
 
 private:
     friend struct environment_access;
 
+    COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
     COFLUX_ASIDE bool suspends_slowly() noexcept;
     void leaves_inline() noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;

@@ -69,13 +69,13 @@ struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 64;
     static constexpr std::size_t largest = granule * classes;
-    static constexpr std::uint32_t last_page = 0xf000;  ///< set in addresses within the last of a slab's 16 pages
+    static constexpr std::uint32_t page_bits = 0xf000;  ///< clear in addresses within the first of a slab's 16 pages
     static constexpr std::size_t largest_alignment = 64;
 
     struct list {
         free_block* head;
         std::int32_t frees_left;  ///< until the list's length is looked at again, about
-        std::uint32_t counted;  ///< address bits that mark the blocks that are counted; 0, all, unless the list is open
+        std::uint32_t counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the list is open
     };
     list lists[classes];
 };
@@ -125,7 +125,7 @@ COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t a
         return deallocate_large_frame(raw, bytes, alignment);
     frame_cache::list& list = this_frame_cache.lists[c];
     // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others.
-    if ((~reinterpret_cast<std::uintptr_t>(raw) & list.counted) == 0) [[unlikely]]
+    if ((reinterpret_cast<std::uintptr_t>(raw) & list.counted) == 0) [[unlikely]]
         return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
     block->next = list.head;

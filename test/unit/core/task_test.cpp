@@ -195,11 +195,14 @@ TEST(task, of_many_roots_gives_each_its_own_value) {
     for (int i = 199; i >= 0; --i) EXPECT_EQ(tasks[static_cast<std::size_t>(i)].get(), i);
 }
 
+coflux::task<int, noop> doubles(coflux::environment&, int x) {
+    co_return 2 * x;
+}
+
 TEST(task, with_the_concrete_environment_type_may_be_called_through_a_pointer) {
     stage<noop> s;
-    using function = coflux::task<int, noop> (*)(coflux::environment&, int);
-    const function twice = [](coflux::environment&, int x) -> coflux::task<int, noop> { co_return 2 * x; };
-    EXPECT_EQ(twice(s.env, 4).get(), 8);
+    coflux::task<int, noop> (*const function)(coflux::environment&, int) = &doubles;
+    EXPECT_EQ(function(s.env, 4).get(), 8);
 }
 
 TEST(task_stopped, says_that_there_is_no_value) {

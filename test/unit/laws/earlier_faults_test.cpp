@@ -107,9 +107,7 @@ coflux::fork<int, E> awaits_foreign(coflux::environment&, foreign_thread* other)
 template <typename E>
 coflux::task<int, E> fork_of_foreign(coflux::environment&, foreign_thread* a, foreign_thread* b) {
     auto&& here = co_await coflux::context();
-    auto f = awaits_foreign<E>(here, a);
-    EXPECT_FALSE(f.done());
-    const int first = co_await std::move(f);
+    const int first = co_await awaits_foreign<E>(here, a);
     auto x = awaits_foreign<E>(here, a);
     auto y = awaits_foreign<E>(here, b);
     auto [second, third] = co_await coflux::when_all(std::move(x), std::move(y));
