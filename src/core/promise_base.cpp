@@ -130,8 +130,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         }
 
         // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has
-        // ended.
-        // A plain await needs that only then: its awaiter takes the result, and itself, from the pointer.
+        // ended. A plain await needs that only then: its awaiter takes the result, and itself, from the pointer.
         if (pointer_of(s) != 0 && (direct == nullptr || end == ending::stopped))
             c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
 
@@ -194,8 +193,7 @@ void go_on(std::coroutine_handle<> h) noexcept {
         } else if (resume_slot(h) == &resume_unwound) {
             h = unwind(p);
         } else {
-            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of
-            // here.
+            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of here.
             if (p.runs_on() != nullptr) return p.runs_on()->post(h);
             return run_next(h);
         }

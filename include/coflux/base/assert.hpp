@@ -22,9 +22,8 @@ namespace detail {
 [[noreturn]] COFLUX_COLD void fail(const char* file, int line, const char* expression, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 
-/// A function that adds lines to a failed check's message: core registers the async back-trace here, so that base
-/// needs not
-/// know it.
+/// A function that adds lines to a failed check's message: core registers the async back-trace here, so that base needs
+/// not know it.
 using failure_context = void (*)() noexcept;
 void set_failure_context(failure_context print) noexcept;
 

@@ -1,6 +1,5 @@
 // The seam for atomics, light half: the lock-free files name std's atomics through here, so that a model checker can
-// take
-// their place without a change to the algorithms.
+// take their place without a change to the algorithms.
 #pragma once
 
 #include <atomic>

@@ -47,9 +47,8 @@
 
 namespace coflux::detail {
 
-/// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is
-/// part of
-/// no ABI and may differ between translation units.
+/// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is part
+/// of no ABI and may differ between translation units.
 inline constexpr std::size_t cache_line = 64;
 
 /// Tells the core that it waits for another: cheaper on the sibling thread, and about 25 ns here.

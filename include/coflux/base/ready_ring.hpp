@@ -1,8 +1,7 @@
 // Bounded FIFO of pointers: one owner pushes at the tail, any thread takes at the head.
 //
 // Source: the local run queue of Go's and Tokio's schedulers. Deviations: 64-bit indices, so that a stalled taker
-// cannot
-// be fooled by a wrap-around; takers take one element.
+// cannot be fooled by a wrap-around; takers take one element.
 #pragma once
 
 #include <cstddef>

@@ -6,8 +6,7 @@
 
 namespace coflux::detail {
 
-/// Test-and-test-and-set lock. State: false free, true held. For sections of a few instructions that allocate
-/// nothing.
+/// Test-and-test-and-set lock. State: false free, true held. For sections of a few instructions that allocate nothing.
 class spin_lock {
 public:
     void lock() noexcept {

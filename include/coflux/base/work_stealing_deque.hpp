@@ -1,7 +1,6 @@
 // Work-stealing deque of pointers: one owner pushes and pops at the bottom, any thread steals at the top.
 //
-// Source: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the C11 orders of N. M. Lê et
-// al.,
+// Source: D. Chase, Y. Lev, "Dynamic circular work-stealing deque", SPAA 2005, with the C11 orders of N. M. Lê et al.,
 // "Correct and efficient work-stealing for weak memory models", PPoPP 2013. Deviations:
 //   * the owner's pop orders its write of `bottom` before its read of `top` by a seq_cst exchange instead of a fence
 //     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns);
@@ -41,8 +40,7 @@ public:
     work_stealing_deque(const work_stealing_deque&) = delete;
     work_stealing_deque& operator=(const work_stealing_deque&) = delete;
 
-    /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is
-    /// fatal.
+    /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is fatal.
     COFLUX_INLINE void push(void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
         if (b - top_seen_ > mask_) [[unlikely]]
@@ -67,9 +65,8 @@ public:
 
     /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
     void* steal() noexcept {
-        // The two seq_cst loads and the CAS stand in one total order with take()'s exchange and load: either the
-        // owner sees
-        // our advance of top_, or we see its retreat of bottom_.
+        // The two seq_cst loads and the CAS stand in one total order with take()'s exchange and load: either the owner
+        // sees our advance of top_, or we see its retreat of bottom_.
         std::int64_t t = top_.load(memory_order_seq_cst);
         const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
         if (t >= b) return nullptr;

@@ -232,8 +232,7 @@ private:
 /// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at
 /// once, in order.
 /// Returns: a tuple of the values in the order of the arguments, std::monostate for void. Resumes: the awaiting
-/// coroutine, once, after the
-/// last child ended.
+/// coroutine, once, after the last child ended.
 /// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The
 /// others are not stopped.
 /// Stops: a stop point; a stop loses the results. A stopped child stops the awaiting coroutine once all have ended.

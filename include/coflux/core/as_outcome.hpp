@@ -57,8 +57,7 @@ private:
 }  // namespace detail
 
 /// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and
-/// without stopping
-/// the awaiting coroutine in turn.
+/// without stopping the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a call, or any awaitable of others.
 /// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.

@@ -68,9 +68,8 @@ public:
 
 /// An async function call: begins when it is awaited and runs inline as part of its caller, on the caller's executor.
 ///
-/// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended
-/// meanwhile. Neither
-/// movable nor storable: it is awaited in the expression that makes it.
+/// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
+/// Neither movable nor storable: it is awaited in the expression that makes it.
 /// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, by symmetric transfer.
 /// Errors: std::bad_alloc from the call, without effect.
 /// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless

@@ -15,8 +15,7 @@
 namespace coflux::detail {
 
 /// Suspends `p`, which awaits the handle of a shared frame: its place in the list comes from its environment's
-/// resource.
-/// Throws what the resource throws, before any effect.
+/// resource. Throws what the resource throws, before any effect.
 std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child);
 
 /// The exception being handled, thrown by a callback, becomes an error of `scope`.
@@ -63,8 +62,7 @@ struct callback_node : waiter {
 };
 
 /// Calls `f` when the coroutine ends so, at once if it has; what it throws at once goes to the caller. Only the
-/// handle's holder may
-/// call this.
+/// handle's holder may call this.
 template <ending When, typename T, typename F>
 void attach_callback(frame_control& c, F f) {
     if (c.done()) return call_if_ended_so<When, T>(f, c);

@@ -66,8 +66,7 @@ inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
 ///
 /// Ownership: what is made in it belongs to it, and it ends after all of that has.
 /// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that
-/// owns it,
-/// except request_stop().
+/// owns it, except request_stop().
 /// Lifetime: an environment object must outlive its children; its destructor checks that.
 class environment {
 public:
@@ -83,8 +82,7 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs:
-    /// O(1).
+    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs: O(1).
     void request_stop() noexcept;
     /// True once a stop was requested here or above.
     [[nodiscard]] bool stop_requested() noexcept {

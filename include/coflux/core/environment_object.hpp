@@ -22,8 +22,7 @@ public:
     /// Stops: not a stop point: the children are below the awaiting coroutine and are stopped with it.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
 
-    /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and
-    /// terminate.
+    /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
     void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
 
 protected:

@@ -85,8 +85,7 @@ public:
         promise_if_running([](promise_base& p) { p.request_stop(); });
     }
 
-    /// A copyable look at the result: several coroutines may await it. The frame then lives as long as handle or
-    /// views.
+    /// A copyable look at the result: several coroutines may await it. The frame then lives as long as handle or views.
     /// Shapes: T is copyable or void, because the awaits of the handle and of the views would otherwise fight for
     /// the value.
     [[nodiscard]] fork_view<T> view() const
@@ -203,16 +202,13 @@ private:
 
 }  // namespace detail
 
-/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before
-/// it.
+/// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
 ///
-/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`,
-/// or by default the
-/// parent's own. Parameters are owned by the coroutine (law 10). Move-only.
+/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`, or
+/// by default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
 /// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on
 /// its own executor.
-/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the
-/// scope.
+/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
 /// Stops: the await is a stop point and loses nothing; a stopped child stops the awaiting coroutine, unless
 /// as_outcome() asks.
 /// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its

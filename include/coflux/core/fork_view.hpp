@@ -62,15 +62,13 @@ private:
 }  // namespace detail
 
 /// A copyable, read-only look at a fork's result: any number of coroutines may await it, so that a workflow can be a
-/// DAG while
-/// ownership stays a tree.
+/// DAG while ownership stays a tree.
 ///
 /// Returns: `co_await view` gives `const T&` into the fork's frame (T itself for a reference, nothing for void), or
 /// throws its error.
 /// Stops: the await is a stop point and loses nothing; a stopped fork stops each coroutine that awaits a view of it.
-/// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of
-/// it, so the
-/// environment's memory resource must outlive the views; the value is valid while this view or a copy is.
+/// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of it,
+/// so the environment's memory resource must outlive the views; the value is valid while this view or a copy is.
 /// Costs: an atomic addition a copy; no allocation.
 template <typename T>
 class fork_view {

@@ -24,8 +24,7 @@ enum class start_kind { inline_start, queued, inherited };
 enum class ending_kind { call, queued, may_be_inline };
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
-/// because
-/// results are stored without over-alignment (result.hpp).
+/// because results are stored without over-alignment (result.hpp).
 class promise_base : public environment {
 public:
     [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
@@ -172,9 +171,8 @@ public:
         }
     }
 
-    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor
-    /// `here`. Like
-    /// resume_from() it returns who goes on here, not yet as a transfer.
+    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
+    /// Like resume_from() it returns who goes on here, not yet as a transfer.
     static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
 
     /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
@@ -207,9 +205,8 @@ protected:
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Begins the frame's state and counts the new coroutine with its parent's children. One that starts inline in its parent's own call is
-    /// counted when it suspends:
-    /// until then the parent cannot end.
+    /// Begins the frame's state and counts the new coroutine with its parent's children. One that starts inline in its
+    /// parent's own call is counted when it suspends: until then the parent cannot end.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         if constexpr (Kind == start_kind::inline_start) return;

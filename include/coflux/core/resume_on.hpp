@@ -38,8 +38,7 @@ struct [[nodiscard("co_await it")]] resume_on_request {
 }  // namespace detail
 
 /// `co_await resume_on(ex)` moves the running coroutine to `ex`: from then on that is its executor, where it resumes
-/// after every await
-/// and where children that name no executor start.
+/// after every await and where children that name no executor start.
 ///
 /// Shapes: `ex` is one of the executors of the coroutine's environment.
 /// Resumes: on `ex`, even if the coroutine is there already. Stops: a stop point; loses nothing.

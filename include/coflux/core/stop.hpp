@@ -32,8 +32,7 @@ namespace detail {
 inline constinit atomic<std::uint32_t> stop_requests{0};
 inline constexpr std::uint32_t stop_count_mask = 0x7fffffff;
 /// In a coroutine's copy of the count: it started inline and has not suspended; equal to no count, so that its first
-/// suspension, and
-/// every question about a stop until then, takes the slow path.
+/// suspension, and every question about a stop until then, takes the slow path.
 inline constexpr std::uint32_t stop_count_inline = 0x80000000;
 
 }  // namespace detail

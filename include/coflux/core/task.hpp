@@ -23,9 +23,8 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// A root: a coroutine made in an environment object, started at once on its executor and owned by its handle.
 ///
 /// Shapes: as fork. Move-only.
-/// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything
-/// below it has ended,
-/// and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
+/// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below
+/// it has ended, and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
 /// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped
 /// throws task_stopped. The
 /// destructor of a root waits for it, and hands an error that nobody observed to the environment's handler.

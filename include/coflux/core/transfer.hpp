@@ -1,11 +1,9 @@
 // Going on with another coroutine in constant stack, on every compiler and at every level of optimisation (law 6).
 //
 // With guaranteed tail calls a transfer is the handle itself. Without (g++), every 64th consecutive transfer goes
-// through a loop:
-// the one that resumed this coroutine if it knows about it, else one that is started on the spot, inside
-// await_suspend, where the
-// awaiting coroutine is already suspended. So at most 64 resumptions, and one loop a nested start, stand on the
-// stack.
+// through a loop: the one that resumed this coroutine if it knows about it, else one that is started on the spot,
+// inside await_suspend, where the awaiting coroutine is already suspended. So at most 64 resumptions, and one loop a
+// nested start, stand on the stack.
 #pragma once
 
 #include <coroutine>

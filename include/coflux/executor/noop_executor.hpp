@@ -6,10 +6,8 @@
 namespace coflux {
 
 /// A coroutine on it starts inside the call that makes it, on the calling thread. If it suspends, it resumes on the
-/// nearest real
-/// executor above it: that of its parent's, or the first of the environment that schedules. Where there is none, it
-/// is
-/// resumed by whoever ends what it waits for.
+/// nearest real executor above it: that of its parent's, or the first of the environment that schedules. Where there is
+/// none, it is resumed by whoever ends what it waits for.
 class noop_executor {
 public:
     static constexpr bool starts_inline = true;

@@ -22,9 +22,8 @@ struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the machine has processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
-    /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us,
-    /// and the sleeper 10 to 30 us
-    /// more; looking costs one core for as long. 0 sleeps at once.
+    /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and
+    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
 };
 
@@ -40,11 +39,10 @@ struct worker_counters {
 
 /// A work-stealing pool of threads.
 ///
-/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs
-/// it in place. Other
-/// workers take the oldest. What comes from outside goes through one shared queue. Every ready coroutine is served
-/// within about 200
-/// resumptions of each coroutine ahead of it in its queue (docs/design/thread_pool.md).
+/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs it
+/// in place. Other workers take the oldest. What comes from outside goes through one shared queue. Every ready
+/// coroutine is served within about 200 resumptions of each coroutine ahead of it in its queue
+/// (docs/design/thread_pool.md).
 ///
 /// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then
 /// ends the threads.

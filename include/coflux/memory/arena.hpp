@@ -9,8 +9,7 @@
 namespace coflux {
 
 /// A resource that bumps a pointer and frees everything at once: `make_environment(here, &arena)` for a subtree that
-/// lives and
-/// dies together.
+/// lives and dies together.
 ///
 /// Shapes: owns its chunks, which come from `upstream` and double in size.
 /// Errors: what `upstream` throws.

@@ -19,17 +19,13 @@ struct frame_pool_stats {
 /// The process-wide resource that environments use unless they are given another.
 ///
 /// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any
-/// thread, and goes
-/// to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads; what the reserve
-/// does not
-/// hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the slabs when it ends.
-/// Larger or
-/// stricter aligned blocks go to the global heap.
+/// thread, and goes to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads;
+/// what the reserve does not hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the
+/// slabs when it ends. Larger or stricter aligned blocks go to the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.
-/// Costs: 2 to 3 ns a block on the fast path; no atomic, no lock. A refill or a spill takes one short lock for a
-/// batch.
+/// Costs: 2 to 3 ns a block on the fast path; no atomic, no lock. A refill or a spill takes one short lock for a batch.
 /// Source: the thread caches and central lists of tcmalloc.
 class frame_pool final : public std::pmr::memory_resource {
 public:
@@ -42,9 +38,8 @@ public:
     /// Gives the calling thread's free lists back to the slabs, and empty slabs to the global heap.
     void trim() noexcept;
 
-    /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst
-    /// beyond it pays for its pages
-    /// again each time. Does not release what is there: trim() does.
+    /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst beyond
+    /// it pays for its pages again each time. Does not release what is there: trim() does.
     void keep_in_reserve(std::size_t bytes) noexcept;
 
     [[nodiscard]] frame_pool_stats stats() const noexcept;

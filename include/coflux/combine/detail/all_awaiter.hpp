@@ -1,10 +1,8 @@
 // Waiting for several coroutines with one waiter and no counter: from the youngest to the oldest, one at a time.
 //
-// All of them run already, so the order of waiting does not change when the last one ends; but the youngest lies on
-// top of this
-// worker's forks, and is then taken back and run in place, the next one after it, and so on: a join costs what as
-// many single awaits
-// cost, no atomic counter is shared, and what has ended meanwhile is passed by.
+// All of them run already, so the order of waiting does not change when the last one ends; but the youngest lies on top
+// of this worker's forks, and is then taken back and run in place, the next one after it, and so on: a join costs what
+// as many single awaits cost, no atomic counter is shared, and what has ended meanwhile is passed by.
 #pragma once
 
 #include <coroutine>
@@ -116,8 +114,7 @@ private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
         // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the
-        // child any more,
-        // or it is done already (a child with views).
+        // child any more, or it is done already (a child with views).
         if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
             c.state.store(frame_state::done, memory_order_relaxed);
         all.note(c);
