@@ -70,7 +70,8 @@ struct frame_cache {
     struct list {
         free_block* head;
         std::int32_t frees_left;  ///< until the list's length is looked at again, about
-        std::uint32_t counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the list is open
+        std::uint32_t
+            counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the list is open
     };
     list lists[classes];
 };
