@@ -13,6 +13,12 @@
 #include "environment_access.hpp"
 
 namespace coflux {
+namespace {
+
+// Before main, in the one file that is linked wherever there is an environment.
+[[maybe_unused]] const bool back_trace_enabled = (detail::enable_back_trace(), true);
+
+}  // namespace
 
 void environment::request_stop() noexcept {
     marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
@@ -185,7 +191,7 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     if (c.word.has(frame_flags::has_error)) c.error->release();
     const std::size_t prefix = sizeof(frame_control) + (c.word.has(frame_flags::listed) ? sizeof(root_links) : 0);
     const frame_layout layout = layout_of_frame(shape, prefix);
-    std::pmr::memory_resource* const frames = c.resource();
+    std::pmr::memory_resource* const frames = c.word.has(frame_flags::from_resource) ? c.resource : nullptr;
     void* const base = static_cast<char*>(c.frame().address()) - layout.offset;
     if (frames == nullptr) {
         deallocate_pooled(base, layout.bytes, layout.alignment);

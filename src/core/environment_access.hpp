@@ -7,6 +7,9 @@
 
 namespace coflux::detail {
 
+/// From now on a failed check prints where the running coroutine and those above it stand.
+void enable_back_trace() noexcept;
+
 struct environment_access {
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e

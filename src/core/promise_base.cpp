@@ -226,7 +226,7 @@ bool promise_base::suspends_slowly() noexcept {
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
-    c.begin(0);
+    c.begin(c.word.has(frame_flags::from_resource) ? c.resource : nullptr);
     stops_seen_ = stops_seen_ & stop_count_mask;
     if (!c.word.is_plain()) return count_in_shared(c);
     this_thread.below = parent_;  // in whose call we run: current again when control goes back to it

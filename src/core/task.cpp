@@ -19,8 +19,7 @@ const char* name_of_current() noexcept {
 }  // namespace
 
 void fail_empty() noexcept {
-    COFLUX_VERIFY(false, "a handle was used after it was awaited, moved from or attached");
-    __builtin_unreachable();
+    fail(__FILE__, __LINE__, "valid()", "a handle was used after it was awaited, moved from or attached");
 }
 
 void block_until_done(frame_control& c) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/assert.hpp>
 #include <coflux/core/await_transform.hpp>
 #include <coflux/core/frame_allocation.hpp>
 #include <coflux/core/parameters.hpp>
@@ -142,9 +143,10 @@ private:
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
         detail::frame_control& callee = control_;
+        COFLUX_VERIFY(!callee.frame().done(), "a call was awaited twice");
         detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
-        callee.begin(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
+        callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
         return detail::transfer(callee.frame());
     }
     COFLUX_INLINE T take() {

@@ -34,7 +34,7 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& da
         return ::new (control_in(base, layout)) frame_control(frames, counted, flags | data.frames_flags) + 1;
     }
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
-    return ::new (control_in(base, layout)) frame_control(counted, flags) + 1;
+    return ::new (control_in(base, layout)) frame_control(nullptr, counted, flags) + 1;
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
@@ -60,7 +60,7 @@ COFLUX_INLINE void deallocate_frame(void* frame, frame_shape shape) noexcept {
     if (control.word.has(special)) [[unlikely]]
         return deallocate_special_frame(frame, shape);
     if (control.word.has(frame_flags::freed_at_once)) return;
-    deallocate_to(*control.resource_, static_cast<char*>(frame) - layout.offset, layout.bytes, layout.alignment);
+    deallocate_to(*control.resource, static_cast<char*>(frame) - layout.offset, layout.bytes, layout.alignment);
 }
 
 }  // namespace coflux::detail

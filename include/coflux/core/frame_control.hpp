@@ -102,7 +102,7 @@ inline constexpr std::uintptr_t tags = 15;
 
 struct alignas(16) frame_control {
     // Every member costs a store a coroutine: what the common case never reads has no value until it is needed.
-    std::pmr::memory_resource* resource_;  // set with from_resource; see resource()
+    std::pmr::memory_resource* resource;  // nullptr: the frame pool; set with from_resource, and from begin() on
     union {
         atomic<std::uintptr_t> state;  // frame_state, from begin() on; CAS by awaiters, load or fetch_or by the end
     };
@@ -113,20 +113,23 @@ struct alignas(16) frame_control {
     frame_word word;
     std::uint32_t references_;  // set with `list`, not before; see references()
 
-    COFLUX_INLINE frame_control(ticket counted, std::uint32_t flags) noexcept : word(counted, flags) {}
-    /// With from_resource in `flags`.
     COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint32_t flags) noexcept
-        : resource_(memory),
-          word(counted, flags) {}
+        : word(counted, flags) {
+        if (counted != ticket::none && (flags & frame_flags::inline_start) == 0) {
+            begin(memory);  // whoever gets the handle may use it at once
+        } else if (memory != nullptr) {
+            resource = memory;
+        }
+    }
     ~frame_control() = delete;
 
-    /// The first value of the state: before it is queued, when a call is awaited, when an inline start suspends or ends.
-    COFLUX_INLINE void begin(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
-
-    /// Whose memory it is; nullptr: the frame pool's.
-    [[nodiscard]] COFLUX_INLINE std::pmr::memory_resource* resource() const noexcept {
-        return word.has(frame_flags::from_resource) ? resource_ : nullptr;
+    /// From now on others may reach the frame through its handle.
+    COFLUX_INLINE void begin(std::pmr::memory_resource* memory) noexcept {
+        resource = memory;
+        begin_as(0);
     }
+    /// For those whom nobody can reach in another way: a call that is awaited, an inline start that has ended.
+    COFLUX_INLINE void begin_as(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
 
     /// With `list` only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }

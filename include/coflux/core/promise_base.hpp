@@ -120,7 +120,7 @@ public:
         if constexpr (Kind == ending_kind::may_be_inline) {
             if (word.is_exactly(ticket::plain, frame_flags::inline_start)) {
                 // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to tell.
-                c.begin(frame_state::done);
+                c.begin_as(frame_state::done);
                 return std::noop_coroutine();
             }
         }
@@ -205,12 +205,11 @@ protected:
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Begins the frame's state and counts the new coroutine with its parent's children. One that starts inline in its
+    /// Counts the new coroutine with its parent's children. One that starts inline in its
     /// parent's own call is counted when it suspends: until then the parent cannot end.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         if constexpr (Kind == start_kind::inline_start) return;
-        c.begin(0);
         if constexpr (Kind == start_kind::inherited) {
             if (runs_on() == nullptr) return;
         }
