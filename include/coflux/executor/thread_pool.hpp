@@ -40,9 +40,8 @@ struct worker_counters {
 /// A work-stealing pool of threads.
 ///
 /// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs it
-/// in place. Other workers take the oldest. What comes from outside goes through one shared queue. Every ready
-/// coroutine is served within about 200 resumptions of each coroutine ahead of it in its queue
-/// (docs/design/thread_pool.md).
+/// in place. Other workers take the oldest. What comes from outside goes through one shared queue. The coroutine at the
+/// head of a queue is served within two to four rounds of 61 resumptions (docs/promises.md, law 8).
 ///
 /// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then
 /// ends the threads.
