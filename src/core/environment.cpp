@@ -153,6 +153,7 @@ void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t fla
                                               : data.frames->allocate(layout.bytes, layout.alignment);
     auto* const control = ::new (control_in(base, layout))
         frame_control(data.frames, ticket::shared, flags | data.frames_flags | frame_flags::listed);
+    control->where = std::source_location();  // the listing of the living may ask before its first await
     ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
     return control + 1;
 }
@@ -231,6 +232,10 @@ void environment_object::close() noexcept {
                 detail::frame_control& c = l->control();
                 if (c.word.has(detail::frame_flags::has_error)) {
                     std::fprintf(stderr, "coflux: still alive: a coroutine that failed and waits for its children\n");
+                    continue;
+                }
+                if (c.where.line() == 0) {
+                    std::fprintf(stderr, "coflux: still alive: a coroutine before its first await\n");
                     continue;
                 }
                 std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n", c.where.function_name(), c.where.file_name(),

@@ -228,7 +228,7 @@ void promise_base::leaves_inline() noexcept {
     c.word.clear(frame_flags::inline_start);
     c.begin(c.word.has(frame_flags::from_resource) ? c.resource : nullptr);
     stops_seen_ = stops_seen_ & stop_count_mask;
-    if (!c.word.is_plain()) return count_in_shared(c);
+    if (!c.word.is_plain()) return;
     this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
     if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
 }

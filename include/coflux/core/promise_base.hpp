@@ -209,16 +209,15 @@ protected:
     /// parent's own call is counted when it suspends: until then the parent cannot end.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
+        // A shared one is counted at once: its creator does not hold the parent as a caller does.
+        if (c.word.is_shared()) [[unlikely]]
+            return count_in_shared(c);
         if constexpr (Kind == start_kind::inline_start) return;
         if constexpr (Kind == start_kind::inherited) {
             if (runs_on() == nullptr) return;
         }
-        if (!c.word.is_shared()) [[likely]] {
-            if (++parent_->children_ == scope_fold) [[unlikely]]
-                fold_children();
-        } else {
-            count_in_shared(c);
-        }
+        if (++parent_->children_ == scope_fold) [[unlikely]]
+            fold_children();
     }
 
     /// Queues the new coroutine for its first resumption.

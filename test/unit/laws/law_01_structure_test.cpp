@@ -250,4 +250,29 @@ TEST(law_01_structure, no_frame_is_alive_after_any_mixture_of_ends) {
     }
 }
 
+// --- a child that somebody else begins in a parent's environment --------------------------------------------------------
+
+coflux::task<void, manual_executor> lends_its_environment(auto&&, coflux::environment** lent) {
+    *lent = &co_await coflux::context();
+    co_await coflux::yield();
+}
+
+coflux::fork<void, noop> watches_its_parent_end(auto&&, manual_executor* by_hand,
+                                                coflux::task<void, manual_executor>* parent) {
+    by_hand->run_all();  // the parent's body ends here
+    EXPECT_FALSE(parent->done());
+    co_return;
+}
+
+TEST(law_01_structure, a_parent_does_not_end_before_a_child_whose_body_another_thread_has_begun) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    coflux::environment* lent = nullptr;
+    auto parent = lends_its_environment(env, &lent);
+    by_hand.run_one();
+    watches_its_parent_end(*lent, &by_hand, &parent).attach();
+    EXPECT_TRUE(parent.done());
+    parent.join();
+}
+
 }  // namespace
