@@ -47,6 +47,10 @@ class Coflux(ConanFile):
         core = self.cpp_info.components["core"]
         core.set_property("cmake_target_name", "coflux::core")
         core.libs = ["coflux_core"]
+        if "clang" in str(self.settings.compiler):
+            core.cxxflags = ["-fcoro-aligned-allocation"]
+            if self.options.shared:
+                core.cxxflags.append("-fno-plt")
         runtime = self.cpp_info.components["runtime"]
         runtime.set_property("cmake_target_name", "coflux::runtime")
         runtime.libs = ["coflux_runtime"]

@@ -246,9 +246,9 @@ void promise_base::scope_joined() noexcept {
     if (!c.word.has(frame_flags::scope_open) || failures_ == nullptr) return;
     failure* const own = c.word.end() == ending::error ? c.error : nullptr;
     if (failure* const f = environment_access::collect(*this, own)) {
-        c.error = f;
         c.word.set_end(ending::error);
         c.word.set(frame_flags::has_error);
+        c.error = f;
     }
 }
 

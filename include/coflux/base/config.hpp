@@ -38,9 +38,10 @@
 #    define COFLUX_ARGUMENT(Args, Given) std::remove_reference_t<Args>
 #endif
 // A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only; and only for
-// functions that cannot throw: the unwinder does not restore the registers that the caller then counts on.
+// functions that cannot throw: the unwinder does not restore the registers that the caller then counts on. The tag makes it
+// an error of the linker, and not a crash, to use a library that g++ built in a program of clang.
 #if COFLUX_CLANG
-#    define COFLUX_ASIDE __attribute__((noinline, preserve_most))
+#    define COFLUX_ASIDE __attribute__((noinline, preserve_most, abi_tag("aside")))
 #else
 #    define COFLUX_ASIDE __attribute__((noinline))
 #endif

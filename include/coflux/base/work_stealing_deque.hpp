@@ -7,6 +7,7 @@
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
 //   instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
+//   * the owner of a long queue prefetches what lies below the element it takes;
 //   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads
 //   freed memory.
 // The page docs/design/thread_pool.md has the state table and the argument.
@@ -60,6 +61,7 @@ public:
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
         if (cells_[b & mask_].load(memory_order_relaxed) != item) return false;
+        if (b - top_seen_ > long_queue) prefetch(cells_[(b - 4) & mask_].load(memory_order_relaxed));
         return take(b);
     }
 
@@ -83,6 +85,13 @@ public:
     }
 
 private:
+    /// What a longer queue points to has left the caches since it was pushed: fetch ahead of the owner.
+    static constexpr std::int64_t long_queue = 1024;
+    static COFLUX_INLINE void prefetch(const void* item) noexcept {
+        __builtin_prefetch(item);
+        __builtin_prefetch(static_cast<const char*>(item) + cache_line);
+    }
+
     struct buffer {
         buffer* older;
         std::int64_t mask;

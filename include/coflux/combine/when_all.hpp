@@ -189,6 +189,7 @@ public:
     all_request& operator=(const all_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
         (void)p.opened();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... a) { return all_of_tuple{p, where, as_handle(p, std::forward<As>(a))...}; },
                           std::move(awaited_));
@@ -208,7 +209,9 @@ public:
     all_range_request& operator=(const all_range_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
         if constexpr (is_owned_handle<element> && std::ranges::random_access_range<Range> &&
+                      std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
                       std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>) {
             return all_of_range<Range>(p, where, std::move(range_));
         } else {

@@ -26,7 +26,7 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(guess_frame_shape<Args...>(size), data_of(find_environment(args...)), ticket::none);
+        return allocate_frame(guess_frame_shape(size), data_of(find_environment(args...)), ticket::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
@@ -34,7 +34,7 @@ public:
         return allocate_frame(frame_shape_of(size, alignment), data_of(find_environment(args...)), ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
-        deallocate_frame(frame, guess_frame_shape<Args...>(size));
+        deallocate_frame(frame, guess_frame_shape(size));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
         deallocate_frame(frame, frame_shape_of(size, alignment));
@@ -143,7 +143,8 @@ private:
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
         detail::frame_control& callee = control_;
-        COFLUX_VERIFY(!callee.frame().done(), "a call was awaited twice");
+        COFLUX_VERIFY(!callee.word.has(detail::frame_flags::destroyed) && !callee.frame().done(),
+                      "a call was awaited twice");
         detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);

@@ -134,7 +134,7 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate(guess_frame_shape<Args...>(size), find_environment(args...));
+        return allocate(guess_frame_shape(size), find_environment(args...));
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
@@ -142,7 +142,7 @@ public:
         return allocate(frame_shape_of(size, alignment), find_environment(args...));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
-        deallocate_frame(frame, guess_frame_shape<Args...>(size));
+        deallocate_frame(frame, guess_frame_shape(size));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
         deallocate_frame(frame, frame_shape_of(size, alignment));
@@ -158,7 +158,8 @@ public:
 private:
     COFLUX_INLINE static void* allocate(frame_shape shape, environment& env) {
         constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-        if (this_thread.current == &env) [[likely]]
+        // What is made to be begun later is made by the coroutine whose environment it gets.
+        if (starts_deferred<E> || this_thread.current == &env) [[likely]]
             return allocate_frame(shape, data_of(env), ticket::plain, flags);
         return allocate_shared_frame(shape, env, flags);
     }

@@ -47,9 +47,10 @@ public:
 
     void unhandled_exception() noexcept {
         frame_control& c = control();
-        c.error = current_failure();
+        failure* const f = current_failure();
         c.word.set_end(ending::error);
-        c.word.set(frame_flags::has_error);
+        c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
+        c.error = f;
     }
 
     // --- awaits

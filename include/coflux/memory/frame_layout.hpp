@@ -29,15 +29,10 @@ inline constexpr std::size_t largest_frame_alignment = 64;
 ///
 /// g++ rounds the size of a frame up to its alignment: the largest power of two that divides it, up to 64, is enough, and
 /// costs a frame that did not need it some padding. clang does not; without -fcoro-aligned-allocation, which the CMake
-/// target sets, parameters are seen here and locals are not.
-template <typename... Parameters>
+/// target sets, every frame pays for the largest.
 COFLUX_INLINE constexpr frame_shape guess_frame_shape(std::size_t size) noexcept {
-    std::size_t alignment = default_frame_alignment;
-    if constexpr (COFLUX_CLANG) {
-        ((alignment = alignof(Parameters) > alignment ? alignof(Parameters) : alignment), ...);
-    } else {
-        while (alignment < largest_frame_alignment && size % (2 * alignment) == 0) alignment *= 2;
-    }
+    std::size_t alignment = COFLUX_CLANG ? largest_frame_alignment : default_frame_alignment;
+    while (alignment < largest_frame_alignment && size % (2 * alignment) == 0) alignment *= 2;
     return {size, alignment};
 }
 

@@ -34,8 +34,9 @@ forked burst(auto&&, std::uint64_t forks) {
         all.push_back(trivial(here, i));
     }
     std::uint64_t sum = 0;
-    for (const std::uint64_t i : co_await coflux::when_all(std::move(all))) {
-        sum += i;
+    // The youngest first: it lies on top of the worker's queue, and runs in place.
+    for (; !all.empty(); all.pop_back()) {
+        sum += co_await std::move(all.back());
     }
     co_return sum;
 }
@@ -85,8 +86,8 @@ coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count,
     }
     watch->joining();
     std::uint64_t sum = 0;
-    for (const std::uint64_t i : co_await coflux::when_all(std::move(all))) {
-        sum += i;
+    for (; !all.empty(); all.pop_back()) {
+        sum += co_await std::move(all.back());
     }
     watch->joined();
     co_return sum;

@@ -1,6 +1,7 @@
 #include <coflux/combine/when_all.hpp>
 
 #include <memory>
+#include <ranges>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -126,6 +127,57 @@ TEST(when_all, loses_no_error_to_a_stop) {
         (void)co_await coflux::when_all(stops(here), fails(here, "kept"));
     }(env);
     EXPECT_THROW(std::move(t).get(), std::runtime_error);
+}
+
+coflux::fork<void, noop> moves_away(coflux::environment&, coflux::borrowed<pool> to) {
+    co_await coflux::resume_on(*to);
+}
+
+/// Waits for a range that, while its elements are fetched, first begins a fork in another environment and then throws.
+coflux::task<bool, pool> waits_for_a_range_that_throws(coflux::environment& env, coflux::borrowed<pool> threads) {
+    auto&& here = co_await coflux::context();
+    auto f = nothing(here);
+    auto g = nothing(here);
+    const std::vector<coflux::fork_view<void>> views{f.view(), g.view()};
+    int fetched = 0;
+    const auto filter = [&](const auto&) {
+        if (fetched++ != 0) throw std::runtime_error("range");
+        moves_away(env, threads).attach();
+        return true;
+    };
+    try {
+        co_await coflux::when_all(views | std::views::filter(filter));
+    } catch (const std::runtime_error&) {
+        co_return true;
+    }
+    co_return false;
+}
+
+TEST(when_all, of_a_range_that_throws_leaves_nobody_waiting_for_what_was_not_begun) {
+    pool threads{1};
+    auto env = coflux::make_environment(threads);
+    EXPECT_TRUE(waits_for_a_range_that_throws(env, coflux::borrowed(threads)).get());
+    auto joins = [](coflux::environment&,
+                    coflux::borrowed<coflux::environment_object> all) -> coflux::task<void, pool> {
+        co_await all->join();
+    };
+    auto around = coflux::make_environment(threads);
+    joins(around, coflux::borrowed<coflux::environment_object>(env)).join();
+}
+
+TEST(when_all, takes_a_view_that_makes_the_forks_as_it_is_read) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    auto t = [](coflux::environment&) -> coflux::task<int, pool> {
+        auto&& here = co_await coflux::context();
+        int sum = 0;
+        for (const int n : co_await coflux::when_all(std::views::iota(1, 5) |
+                                                     std::views::transform([&](int n) { return number(here, n); }))) {
+            sum += n;
+        }
+        co_return sum;
+    };
+    EXPECT_EQ(t(env).get(), 10);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
+#include "support/no_hang.hpp"
 #include "support/witness.hpp"
 
 namespace {
@@ -215,6 +216,83 @@ TEST(call, may_make_children_for_its_caller_and_await_them) {
     }(env);
     by_hand.run_all();
     EXPECT_EQ(t.get(), 8);
+}
+
+coflux::call<int> gives_three(coflux::environment&, bool suspends) {
+    if (suspends) co_await coflux::yield();
+    co_return 3;
+}
+coflux::call<int> is_stopped(coflux::environment&) {
+    co_await coflux::this_coroutine::stop();
+    co_return 3;
+}
+
+template <typename E>
+void awaits_a_call_twice(E executor, bool suspends) {
+    coflux_test::die_rather_than_hang();
+    auto env = coflux::make_environment(executor);
+    [](coflux::environment&, bool suspends) -> coflux::task<int, E> {
+        auto&& here = co_await coflux::context();
+        auto c = gives_three(here, suspends);
+        const int once = co_await std::move(c);
+        co_return once + co_await std::move(c);
+    }(env, suspends)
+                                                   .join();
+}
+
+void asks_for_the_outcome_of_an_awaited_call() {
+    coflux_test::die_rather_than_hang();
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto c = gives_three(here, false);
+        (void)co_await std::move(c);
+        (void)co_await coflux::as_outcome(std::move(c));
+    }(env)
+                                    .join();
+}
+
+void awaits_a_call_that_was_stopped() {
+    coflux_test::die_rather_than_hang();
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto c = is_stopped(here);
+        (void)co_await coflux::as_outcome(std::move(c));
+        (void)co_await std::move(c);
+    }(env)
+                                    .join();
+}
+
+void awaits_a_call_that_failed() {
+    coflux_test::die_rather_than_hang();
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto c = fails(here, false);
+        (void)co_await coflux::as_outcome(std::move(c));
+        (void)co_await std::move(c);
+    }(env)
+                                    .join();
+}
+
+class call_death : public testing::Test {
+protected:
+    // The pool's threads do not survive a plain fork of the process.
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(call_death, an_await_of_what_has_been_awaited_is_refused) {
+    for (const bool suspends : {false, true}) {
+        EXPECT_DEATH(awaits_a_call_twice(noop(), suspends), "a call was awaited twice");
+        EXPECT_DEATH(awaits_a_call_twice(coflux::thread_pool_executor(1), suspends), "a call was awaited twice");
+    }
+    EXPECT_DEATH(asks_for_the_outcome_of_an_awaited_call(), "a call was awaited twice");
+}
+
+TEST_F(call_death, an_await_of_what_ended_without_a_value_is_refused) {
+    EXPECT_DEATH(awaits_a_call_that_failed(), "a call was awaited twice");
+    EXPECT_DEATH(awaits_a_call_that_was_stopped(), "a call was awaited twice");
 }
 
 }  // namespace

@@ -1,0 +1,218 @@
+// After many races between waking and falling asleep the pool still knows who sleeps: a worker that works while it is
+// listed as asleep would be woken in place of one that sleeps, and would keep all of them from sleeping without a limit.
+//
+// Like law 7 these tests need the clock: whether somebody sleeps shows in an interval.
+#include <coflux/executor/thread_pool.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <mutex>
+#include <thread>
+
+#include <sched.h>
+#include <sys/resource.h>
+
+#include <coflux/coflux.hpp>
+#include <support/iterations.hpp>
+
+#include "loose_coroutine.hpp"
+#include "watchdog.hpp"
+
+namespace {
+
+using coflux_test::loose;
+using coflux_test::watchdog;
+using pool = coflux::thread_pool_executor;
+
+/// A switch that is waited for without using the processor.
+class signal {
+public:
+    void set() {
+        const std::lock_guard<std::mutex> guard(lock_);
+        set_ = true;
+        changed_.notify_all();
+    }
+    void wait() {
+        std::unique_lock<std::mutex> guard(lock_);
+        changed_.wait(guard, [this] { return set_; });
+    }
+    /// False if it was not set in time.
+    bool wait_for(std::chrono::milliseconds longest) {
+        std::unique_lock<std::mutex> guard(lock_);
+        return changed_.wait_for(guard, longest, [this] { return set_; });
+    }
+
+private:
+    std::mutex lock_;
+    std::condition_variable changed_;
+    bool set_ = false;
+};
+
+/// Keeps the calling thread off one processor: a thread that races with another must not wait for its processor.
+class elsewhere {
+public:
+    elsewhere() { sched_getaffinity(0, sizeof all_, &all_); }
+    ~elsewhere() { sched_setaffinity(0, sizeof all_, &all_); }
+    elsewhere(const elsewhere&) = delete;
+    elsewhere& operator=(const elsewhere&) = delete;
+
+    /// Off the n-th processor that the process may use, which is where a pool's pinned worker n is.
+    void avoid(int n) noexcept {
+        cpu_set_t others = all_;
+        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            if (CPU_ISSET(cpu, &all_) && n-- == 0) CPU_CLR(cpu, &others);
+        }
+        sched_setaffinity(0, sizeof others, &others);  // refused where there is only one
+    }
+
+private:
+    cpu_set_t all_;
+};
+
+/// Wakes workers just when they fall asleep.
+class race {
+public:
+    /// `p` has pinned workers.
+    explicit race(pool& p) noexcept : pool_(p) {}
+
+    /// Until a wake-up went to a worker that did not need it any more, but no more than `longest` rounds.
+    void run(std::size_t longest) {
+        while (longest-- != 0 && !left_a_wake_up_behind()) {}
+    }
+
+private:
+    /// Queues a coroutine, and a second one when the worker that ran the first one is on its way to sleep. That is right
+    /// between a second that comes too early to find that worker asleep and one that comes late enough to wake it.
+    bool left_a_wake_up_behind() {
+        const auto before = pool_.counters();
+        run_one();
+        pass(gap_);
+        run_one();
+        for (int i = 0; i < 400; ++i) coflux::detail::cpu_pause();  // everybody sleeps again
+        const auto after = pool_.counters();
+        const std::uint64_t slept[] = {after[0].sleeps - before[0].sleeps, after[1].sleeps - before[1].sleeps};
+        const int racer = slept[1] > slept[0] ? 1 : 0;
+        elsewhere_.avoid(racer);  // the last to sleep is the first to be woken: most often the same one
+        const bool late = slept[racer] == 2 && slept[1 - racer] == 0;  // it slept between the two
+        gap_ = late ? gap_ - gap_ / 16 : gap_ + gap_ / 16 + 1;
+        return slept[racer] > 2;  // the wake-up that was left behind ended one sleep at once
+    }
+    void run_one() {
+        const std::size_t before = done_.load(std::memory_order_acquire);
+        pool_.execute(loose([this] {
+            done_.fetch_add(1, std::memory_order_release);
+            pass(2000);  // this thread needs longer to see it than the worker to sleep: a head start
+        }));
+        for (std::size_t looks = 1; done_.load(std::memory_order_acquire) == before; ++looks) {
+            if (looks % 64 == 0) std::this_thread::yield();
+            coflux::detail::cpu_pause();
+        }
+    }
+    static void pass(std::uint32_t steps) {
+        for (std::uint32_t i = 0; i < steps; ++i) asm volatile("");
+    }
+
+    pool& pool_;
+    elsewhere elsewhere_;
+    std::atomic<std::size_t> done_{0};
+    std::uint32_t gap_ = 2000;
+};
+
+/// Occupies one worker until it is let go.
+class holder {
+public:
+    explicit holder(pool& p) {
+        p.execute(loose([this] {
+            held_.set();
+            let_go_.wait();
+            ended_.set();
+        }));
+        held_.wait();
+    }
+    void let_go() {
+        let_go_.set();
+        ended_.wait();
+        fall_asleep();
+    }
+
+private:
+    /// Far longer than a worker needs that finds no work.
+    static void fall_asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
+    signal held_, let_go_, ended_;
+};
+
+/// While one worker is held, what comes from outside is for the other, who sleeps. False if nobody wakes that one.
+bool reaches_the_other_worker(pool& p, bool first_sleeps_first) {
+    {
+        // The worker that falls asleep last is woken first. Work that comes while both are busy is for whoever is free first.
+        holder first(p), second(p);
+        p.execute(loose([] {}));
+        (first_sleeps_first ? first : second).let_go();
+        (first_sleeps_first ? second : first).let_go();
+    }
+    signal taken;
+    holder busy(p);
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(25));  // two watch periods: who looks again by itself has done so
+    p.execute(loose([&taken] { taken.set(); }));
+    const bool reached = taken.wait_for(std::chrono::milliseconds(500));
+    busy.let_go();
+    taken.wait();
+    return reached;
+}
+
+std::size_t voluntary_switches() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    return static_cast<std::size_t>(used.ru_nvcsw);
+}
+
+double process_cpu_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Not every batch leaves a wake-up behind.
+constexpr int batches = 4;
+constexpr std::size_t rounds_per_batch = coflux_test::repetitions(1'000);
+
+class thread_pool_sleepers : public testing::Test {
+protected:
+    const watchdog guard_{"races between waking and falling asleep"};
+    pool pool_{coflux::thread_pool_options{.threads = 2, .pin = true, .spin = std::chrono::nanoseconds(0)}};
+    race race_{pool_};
+};
+
+TEST_F(thread_pool_sleepers, are_woken_by_outside_work_while_another_worker_is_busy) {
+    for (int batch = 0; batch < batches; ++batch) {
+        race_.run(rounds_per_batch);
+        for (const bool first_sleeps_first : {false, true}) {
+            ASSERT_TRUE(reaches_the_other_worker(pool_, first_sleeps_first)) << "batch " << batch;
+        }
+    }
+}
+
+TEST_F(thread_pool_sleepers, look_for_nothing_once_all_of_them_sleep) {
+    double cpu = 0;
+    for (int batch = 0; batch < batches; ++batch) {
+        race_.run(rounds_per_batch);
+        std::this_thread::sleep_for(std::chrono::milliseconds(25));  // two watch periods: all have seen that all sleep
+        const std::size_t switches = voluntary_switches();
+        const double cpu_before = process_cpu_seconds();
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        cpu += process_cpu_seconds() - cpu_before;
+        // Two that look again each 10 ms fall asleep 12 times. This thread does so once, a sanitizer's own now and then.
+        ASSERT_LT(voluntary_switches() - switches, 6U) << "batch " << batch;
+    }
+    EXPECT_LT(cpu, 0.01);
+}
+
+}  // namespace
