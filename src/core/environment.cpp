@@ -201,6 +201,10 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     }
 }
 
+void* shape_of_destroyed(frame_control& c) noexcept {
+    return reinterpret_cast<char*>(&c + 1) + 2 * sizeof(void*);
+}
+
 }  // namespace
 
 void deallocate_special_frame(void* frame, frame_shape shape) noexcept {
@@ -208,14 +212,16 @@ void deallocate_special_frame(void* frame, frame_shape shape) noexcept {
     if (c.word.has(frame_flags::retain)) {
         c.word.clear(frame_flags::retain);
         c.word.set(frame_flags::destroyed);
-        ::new (frame) frame_shape(shape);  // the frame's memory is free: its shape waits there for free_ended()
+        // The frame's memory is free: its shape waits there for free_ended(), behind what says that it is done().
+        *static_cast<void**>(frame) = nullptr;
+        ::new (shape_of_destroyed(c)) frame_shape(shape);
         return;
     }
     free_memory(c, shape);
 }
 
 void promise_base::free_ended(frame_control& c) noexcept {
-    free_memory(c, *std::launder(reinterpret_cast<frame_shape*>(&c + 1)));
+    free_memory(c, *std::launder(static_cast<frame_shape*>(shape_of_destroyed(c))));
 }
 
 }  // namespace detail

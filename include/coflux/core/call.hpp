@@ -143,8 +143,7 @@ private:
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
         detail::frame_control& callee = control_;
-        COFLUX_VERIFY(!callee.word.has(detail::frame_flags::destroyed) && !callee.frame().done(),
-                      "a call was awaited twice");
+        COFLUX_VERIFY(!callee.frame().done(), "a call was awaited twice");
         detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
