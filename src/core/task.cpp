@@ -1,5 +1,7 @@
 #include <coflux/core/task.hpp>
 
+#include <coflux/core/call.hpp>
+
 #include "environment_access.hpp"
 
 namespace coflux::detail {
@@ -20,6 +22,10 @@ const char* name_of_current() noexcept {
 
 void fail_empty() noexcept {
     fail(__FILE__, __LINE__, "valid()", "a handle was used after it was awaited, moved from or attached");
+}
+
+void fail_awaited_twice() noexcept {
+    fail(__FILE__, __LINE__, "!done()", "a call was awaited twice");
 }
 
 void block_until_done(frame_control& c) {

@@ -7,7 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
 #include <coflux/core/await_transform.hpp>
 #include <coflux/core/frame_allocation.hpp>
 #include <coflux/core/parameters.hpp>
@@ -16,6 +15,8 @@
 
 namespace coflux {
 namespace detail {
+
+[[noreturn]] COFLUX_COLD void fail_awaited_twice() noexcept;
 
 template <typename T, typename... Args>
 class call_promise final : public typed_promise<T> {
@@ -143,7 +144,8 @@ private:
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
         detail::frame_control& callee = control_;
-        COFLUX_VERIFY(!callee.frame().done(), "a call was awaited twice");
+        if (callee.frame().done()) [[unlikely]]
+            detail::fail_awaited_twice();
         detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
