@@ -27,6 +27,12 @@
 #define COFLUX_INLINE inline __attribute__((always_inline))
 #define COFLUX_NOINLINE __attribute__((noinline))
 #define COFLUX_COLD __attribute__((noinline, cold))
+// A message's look at what another thread may be writing: words that are written whole, at worst a moment old.
+#if COFLUX_CLANG
+#    define COFLUX_GLANCE __attribute__((noinline, no_sanitize("thread")))
+#else
+#    define COFLUX_GLANCE __attribute__((noinline, no_sanitize_thread))
+#endif
 // What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to
 // coroutine_traits, and warns of
 // a mismatch with operator delete if operator new is a template; clang leaves the closure out.

@@ -141,7 +141,7 @@ struct alignas(16) frame_control {
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
     /// Where it stands, for messages; nothing once the error has taken the place.
-    [[nodiscard]] std::source_location place() const noexcept {
+    [[nodiscard]] COFLUX_GLANCE std::source_location place() const noexcept {
         return word.has(frame_flags::has_error) ? std::source_location() : where;
     }
 
