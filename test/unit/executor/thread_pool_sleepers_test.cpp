@@ -11,7 +11,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <mutex>
 #include <thread>
 
@@ -19,6 +18,7 @@
 #include <sys/resource.h>
 
 #include <coflux/coflux.hpp>
+#include <support/cpu_clock.hpp>
 #include <support/iterations.hpp>
 
 #include "loose_coroutine.hpp"
@@ -27,6 +27,7 @@
 namespace {
 
 using coflux_test::loose;
+using coflux_test::process_cpu_seconds;
 using coflux_test::watchdog;
 using pool = coflux::thread_pool_executor;
 
@@ -172,12 +173,6 @@ std::size_t voluntary_switches() {
     rusage used{};
     getrusage(RUSAGE_SELF, &used);
     return static_cast<std::size_t>(used.ru_nvcsw);
-}
-
-double process_cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
 // Not every batch leaves a wake-up behind.

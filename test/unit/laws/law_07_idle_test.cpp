@@ -4,20 +4,16 @@
 #include <coflux/coflux.hpp>
 
 #include <chrono>
-#include <ctime>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "support/cpu_clock.hpp"
+
 namespace {
 
+using coflux_test::process_cpu_seconds;
 using pool = coflux::thread_pool_executor;
-
-double process_cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 void wait_until_all_sleep(const pool& workers, std::uint64_t sleeps_before) {
     for (;;) {
