@@ -20,14 +20,6 @@ namespace {
 
 }  // namespace
 
-void environment::request_stop() noexcept {
-    marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
-    std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
-    // acq_rel pairs with the acquire in stop_requested(): whoever sees the new count sees the mark.
-    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
-                                                        detail::memory_order_acq_rel, detail::memory_order_relaxed)) {}
-}
-
 bool environment::look_up(std::uint32_t requests) noexcept {
     for (const environment* e = this; e != nullptr; e = e->parent_) {
         // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
@@ -66,37 +58,21 @@ const executor_entry* environment_data::find_object(const void* identity) const 
     return outer != nullptr ? outer->find_object(identity) : nullptr;
 }
 
-/// Holds the lock of a scope's failures for a few instructions.
-class environment_access::failures_guard {
-public:
-    explicit failures_guard(environment& e) noexcept : marks_(e.marks_) {
-        // acquire pairs with the release below: the list as the last holder left it.
-        while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) !=
-               0)
-            cpu_pause();
-    }
-    ~failures_guard() { marks_.fetch_and(~environment::failures_locked, memory_order_release); }
-    failures_guard(const failures_guard&) = delete;
-    failures_guard& operator=(const failures_guard&) = delete;
-
-private:
-    atomic<std::uint32_t>& marks_;
-};
-
 void environment_access::record(environment& e, failure& f) noexcept {
     f.retain();
     failure* seen = nullptr;
     {
         const failures_guard guard(e);
         // A loop that awaits failing children one by one leaves one observed failure at a time: drop it here.
-        while (e.failures_ != nullptr && e.failures_->observed()) {
-            failure* const head = e.failures_;
-            e.failures_ = head->next;
+        failure* first = failures(e);
+        while (first != nullptr && first->observed()) {
+            failure* const head = first;
+            first = head->next;
             head->next = seen;
             seen = head;
         }
-        f.next = e.failures_;
-        e.failures_ = &f;
+        f.next = first;
+        failures_slot(e) = &f;
     }
     while (seen != nullptr) {
         failure* const next = seen->next;
@@ -107,9 +83,11 @@ void environment_access::record(environment& e, failure& f) noexcept {
 
 failure* environment_access::collect(environment& e, failure* first) noexcept {
     failure* ordered = nullptr;
-    while (e.failures_ != nullptr) {  // the list is youngest first: turn it round
-        failure* const f = e.failures_;
-        e.failures_ = f->next;
+    failure* youngest = failures(e);
+    failures_slot(e) = nullptr;
+    while (youngest != nullptr) {
+        failure* const f = youngest;
+        youngest = f->next;
         f->next = ordered;
         ordered = f;
     }
@@ -230,7 +208,15 @@ environment_object::join_awaiter environment_object::join() noexcept {
     return join_awaiter(*this);
 }
 
+void environment_object::arm_deadline() {
+    const detail::deadline_hook* const hook = detail::act_on_deadlines.load(detail::memory_order_relaxed);
+    if (hook == nullptr || (storage_.outer != nullptr && storage_.deadline >= storage_.outer->deadline)) return;
+    armed_deadline_ = hook->arm(*this, storage_.deadline);
+}
+
 void environment_object::close() noexcept {
+    if (armed_deadline_ != nullptr)
+        detail::act_on_deadlines.load(detail::memory_order_relaxed)->disarm(armed_deadline_);
     {
         const detail::spin_guard guard(children_lock_);
         if (children_list_ != nullptr) {
@@ -254,6 +240,7 @@ void environment_object::close() noexcept {
     // The last child took itself off the list and is a few instructions away from its last access: wait for it.
     while (remaining_.load(detail::memory_order_acquire) != detail::scope_open)
         detail::cpu_pause();  // pairs with release of the ticket
+    detail::environment_access::end_waits(*this);
     if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
         detail::report_unobserved(storage_.on_error, *f);
         f->release();

@@ -4,6 +4,7 @@
 #include <coflux/core/environment.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/wait.hpp>
 
 namespace coflux::detail {
 
@@ -25,6 +26,14 @@ struct environment_access {
         while (o != nullptr && is_object(*o)) o = o->parent_;
         return o;
     }
+    static bool is_call(const environment& e) noexcept {
+        return (e.marks_.load(memory_order_relaxed) & environment::is_call) != 0;  // set before anybody else knows e
+    }
+    /// Who has the record of what waits in `e`: itself, or for a call who is above; nullptr if that is above a root.
+    static environment* recorder(environment* e) noexcept {
+        while (e != nullptr && is_call(*e)) e = e->parent_;
+        return e;
+    }
     static promise_base* joiner(environment& e) noexcept { return object(e).joiner_; }
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
     static std::int32_t& children(environment& e) noexcept { return e.children_; }
@@ -38,8 +47,47 @@ struct environment_access {
 
     class failures_guard;
 
+    /// The failures of a scope, youngest first. Under the guard, or when nobody else is left.
+    static failure* failures(const environment& e) noexcept {
+        return static_cast<failure*>(failures_slot(const_cast<environment&>(e)));
+    }
+    static void*& failures_slot(environment& e) noexcept {
+        wait_record* const r = waits(e);
+        return r != nullptr ? r->failures : e.failures_;
+    }
+
+    /// The record of the waits in and below `e`, which is no call; nullptr if there is none. Pre: its scope is open.
+    static wait_record* waits(const environment& e) noexcept {
+        // acquire pairs with the release in install(): the record is complete, and so is the way up from it.
+        if ((e.marks_.load(memory_order_acquire) & environment::has_waits) == 0) return nullptr;
+        return static_cast<wait_record*>(e.failures_);
+    }
+    /// Gives `e` the record `r` below the record `up`, unless it has one by now; returns what it has.
+    static wait_record* publish_waits(environment& e, wait_record& r, wait_record* up) noexcept;
+    /// The scope is joined: takes the record away, if there is one, and puts the failures back.
+    static void end_waits(environment& e) noexcept;
+    /// Claims and stops what waits in and below `e`. Pre: the request can be seen.
+    static void stop_waits(environment& e) noexcept;
+
     static void list(environment& e, frame_control& c) noexcept;
     static void unlist(environment& e, frame_control& c) noexcept;
+};
+
+/// Holds the lock of a scope's failures for a few instructions.
+class environment_access::failures_guard {
+public:
+    explicit failures_guard(environment& e) noexcept : marks_(e.marks_) {
+        // acquire pairs with the release below: the list as the last holder left it.
+        while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) !=
+               0)
+            cpu_pause();
+    }
+    ~failures_guard() { marks_.fetch_and(~environment::failures_locked, memory_order_release); }
+    failures_guard(const failures_guard&) = delete;
+    failures_guard& operator=(const failures_guard&) = delete;
+
+private:
+    atomic<std::uint32_t>& marks_;
 };
 
 }  // namespace coflux::detail

@@ -244,6 +244,8 @@ bool promise_base::close_scope() noexcept {
 void promise_base::scope_joined() noexcept {
     frame_control& c = control();
     if (!c.word.has(frame_flags::scope_open) || failures_ == nullptr) return;
+    environment_access::end_waits(*this);
+    if (failures_ == nullptr) return;
     failure* const own = c.word.end() == ending::error ? c.error : nullptr;
     if (failure* const f = environment_access::collect(*this, own)) {
         c.word.set_end(ending::error);

@@ -17,81 +17,10 @@
 
 #include <coflux/combine/detail/all_awaiter.hpp>
 #include <coflux/core/await_transform.hpp>
-#include <coflux/core/fork.hpp>
-#include <coflux/core/task.hpp>
+#include <coflux/core/wrapper.hpp>
 
 namespace coflux {
 namespace detail {
-
-/// Executor of the forks that wrap what is not a fork: they begin in place, once all frames are had.
-struct wrapping_executor {
-    static constexpr bool starts_inline = true;
-    static constexpr bool starts_deferred = true;
-};
-
-/// Owns a wrapping fork: destroys one that has not begun, leaves one that has to its scope.
-template <typename T>
-class wrapper {
-public:
-    using value_type = T;
-
-    explicit wrapper(frame_control& c) noexcept : control_(&c) {}
-    wrapper(wrapper&& other) noexcept : control_(std::exchange(other.control_, nullptr)), begun_(other.begun_) {}
-    wrapper(const wrapper&) = delete;
-    wrapper& operator=(const wrapper&) = delete;
-    ~wrapper() {
-        if (control_ == nullptr) return;
-        begun_ ? promise_base::drop(*control_) : control_->frame().destroy();
-    }
-
-    /// Runs it until it suspends or ends, on behalf of `creator`.
-    void begin(promise_base& creator) noexcept {
-        begun_ = true;
-        run(control_->frame());
-        this_thread.current = &creator;
-    }
-    [[nodiscard]] frame_control& release() noexcept { return *std::exchange(control_, nullptr); }
-    [[nodiscard]] frame_control& used() const noexcept { return *control_; }
-
-private:
-    frame_control* control_;
-    bool begun_ = false;
-};
-
-template <typename Handle>
-void begin_if_wrapper(Handle& handle, promise_base& creator) noexcept {
-    if constexpr (requires { handle.begin(creator); }) handle.begin(creator);
-}
-
-template <typename A>
-inline constexpr bool is_owned_handle = false;
-template <typename T, typename E>
-inline constexpr bool is_owned_handle<fork<T, E>> = true;
-template <typename T, typename E>
-inline constexpr bool is_owned_handle<task<T, E>> = true;
-
-/// The type that awaiting an A gives.
-template <typename A>
-using awaited_type =
-    std::remove_cvref_t<decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}))>;
-template <typename A>
-using await_result = decltype(std::declval<awaited_type<A>&>().await_resume());
-
-template <typename A>
-fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::remove_reference_t<A>> awaited) {
-    co_return co_await std::forward<A>(awaited.get());
-}
-
-template <typename A>
-decltype(auto) as_handle(environment& here, A&& awaited) {
-    static_assert(!single_use_lvalue<A>,
-                  "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
-    if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
-        return std::forward<A>(awaited);  // where it is: if a wrapper cannot be made, the caller still has its handle
-    } else {
-        return wrapper<await_result<A>>(wrapped<A>(here, borrowed<std::remove_reference_t<A>>(awaited)).release());
-    }
-}
 
 template <typename T>
 using tuple_element_for = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
@@ -185,6 +114,8 @@ template <typename... As>
 class [[nodiscard("when_all does nothing until it is awaited: co_await it")]] all_request {
 public:
     explicit all_request(As&&... awaited) noexcept : awaited_(std::forward<As>(awaited)...) {}
+    using may_stop_its_awaiter = void;
+
     all_request(const all_request&) = delete;
     all_request& operator=(const all_request&) = delete;
 
@@ -204,6 +135,8 @@ class [[nodiscard("when_all does nothing until it is awaited: co_await it")]] al
     using element = std::ranges::range_value_t<Range>;
 
 public:
+    using may_stop_its_awaiter = void;
+
     explicit all_range_request(Range&& range) noexcept : range_(std::forward<Range>(range)) {}
     all_range_request(const all_range_request&) = delete;
     all_range_request& operator=(const all_range_request&) = delete;

@@ -12,26 +12,38 @@
 namespace coflux {
 namespace detail {
 
+/// An await whose value or exception becomes an outcome. A stop reaches only the awaiting coroutine itself.
 template <typename A>
-class foreign_outcome_awaiter : public foreign_awaiter<A> {
-    using result = decltype(std::declval<foreign_awaiter<A>&>().await_resume());
+class [[nodiscard]] caught_awaiter {
+    using inner_type = decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
+    using result = decltype(std::declval<inner_type&>().await_resume());
 
 public:
-    using foreign_awaiter<A>::foreign_awaiter;
+    caught_awaiter(promise_base& p, A&& awaited, std::source_location where)
+        : inner_(bind_await(p, std::forward<A>(awaited), where)) {}
+
+    [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
+    template <typename P>
+    auto await_suspend(std::coroutine_handle<P> h) {
+        return inner_.await_suspend(h);
+    }
     outcome<result> await_resume() {
         try {
             if constexpr (std::is_void_v<result>) {
-                foreign_awaiter<A>::await_resume();
+                inner_.await_resume();
                 return outcome<result>(std::in_place);
             } else if constexpr (std::is_reference_v<result>) {
-                return outcome<result>(std::in_place, std::addressof(foreign_awaiter<A>::await_resume()));
+                return outcome<result>(std::in_place, std::addressof(inner_.await_resume()));
             } else {
-                return outcome<result>(std::in_place, foreign_awaiter<A>::await_resume());
+                return outcome<result>(std::in_place, inner_.await_resume());
             }
         } catch (...) {
             return outcome<result>(std::current_exception());
         }
     }
+
+private:
+    inner_type inner_;
 };
 
 template <typename A>
@@ -41,12 +53,19 @@ public:
     outcome_request(const outcome_request&) = delete;
     outcome_request& operator=(const outcome_request&) = delete;
 
+    void adopted_by(promise_base& p) noexcept
+        requires requires(A& a) { a.adopted_by(p); }
+    {
+        awaited_.adopted_by(p);
+    }
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
         if constexpr (requires { std::forward<A>(awaited_).await_outcome_in(p, where); }) {
             return std::forward<A>(awaited_).await_outcome_in(p, where);
         } else {
-            static_assert(!native_awaitable<A>, "coflux: this cannot be awaited as an outcome");
-            return foreign_outcome_awaiter<A>(p, std::forward<A>(awaited_), where);
+            static_assert(
+                !requires { typename std::remove_cvref_t<A>::may_stop_its_awaiter; },
+                "coflux: this cannot be awaited as an outcome");
+            return caught_awaiter<A>(p, std::forward<A>(awaited_), where);
         }
     }
 
@@ -59,7 +78,7 @@ private:
 /// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and
 /// without stopping the awaiting coroutine in turn.
 ///
-/// Shapes: `x` is a fork or task (moved), a call, or any awaitable of others.
+/// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any awaitable of others.
 /// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>

@@ -27,6 +27,14 @@ template <typename A>
 concept native_awaitable =
     requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
 
+/// How a type of others becomes something of ours: specialised with `static R request(A)`, where R is a native awaitable that
+/// need not outlive the binding of the await.
+template <typename A>
+struct awaited_as;
+
+template <typename A>
+concept translated_awaitable = requires(A&& a) { awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(a)); };
+
 /// A handle that may be awaited once, used as an lvalue.
 template <typename A>
 concept single_use_lvalue = std::is_lvalue_reference_v<A> && requires { typename std::remove_cvref_t<A>::single_use; };
@@ -53,6 +61,8 @@ COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::sourc
         return context_awaiter(p);
     } else if constexpr (native_awaitable<A>) {
         return std::forward<A>(awaited).await_in(p, where);
+    } else if constexpr (translated_awaitable<A>) {
+        return awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(awaited)).await_in(p, where);
     } else {
         return foreign_awaiter<A>(p, std::forward<A>(awaited), where);
     }

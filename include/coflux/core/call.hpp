@@ -134,6 +134,8 @@ public:
         detail::promise_base& caller_;
         call& of_;
     };
+    /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made it.
+    void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(control_).adopted_by(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
         return outcome_awaiter(p, *this);

@@ -26,6 +26,7 @@ namespace coflux {
 namespace detail {
 
 class promise_base;
+class wait_operation;
 struct environment_access;
 struct environment_data;
 
@@ -82,7 +83,9 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment. Threads: any, while the environment lives. Costs: O(1).
+    /// Requests a stop of everything made in this environment: those who wait are woken, the others stop at their next stop
+    /// point. Threads: any, while the environment lives.
+    /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
     void request_stop() noexcept;
     /// True once a stop was requested here or above.
     [[nodiscard]] bool stop_requested() noexcept {
@@ -104,7 +107,8 @@ protected:
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_),
           parent_(&parent),
-          stops_seen_(parent.stops_seen_ & detail::stop_count_mask) {}
+          stops_seen_(parent.stops_seen_ & detail::stop_count_mask),
+          marks_(is_call) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept
         : data_(&data),
@@ -129,15 +133,25 @@ protected:
 
     [[nodiscard]] bool look_up(std::uint32_t requests) noexcept;
 
+    /// The same as stop_requested(), from within a wait that has been published.
+    [[nodiscard]] COFLUX_INLINE bool told_to_stop() noexcept {
+        // seq_cst only for those who read the proof: the lock of the record orders it already (docs/design/stop.md).
+        const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
+        return requests != stops_seen_ && look_up(requests);
+    }
+
     friend class detail::promise_base;
+    friend class detail::wait_operation;
     friend struct detail::environment_access;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
 
-    // marks_: bits that are set once and stay, but for the lock.
+    // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one
     static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
     static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
+    static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of who is above
+    static constexpr std::uint32_t has_waits = 16;       // failures_ points to a wait_record; goes with it
 
     // The order keeps what is stored together from being merged into wider stores that a load of one field would wait for.
     const detail::environment_data* data_;
@@ -157,7 +171,9 @@ protected:
     union {
         detail::atomic<std::int32_t> remaining_;
     };
-    detail::failure* failures_;  // of children that ended before anybody awaited them; guarded by failures_locked
+    // nullptr, the first failure of children that ended before anybody awaited them, or with has_waits a wait_record,
+    // which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is joined.
+    void* failures_;
 };
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <source_location>
 
 #include <coflux/base/spin_lock.hpp>
+#include <coflux/core/deadline_hook.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/promise_base.hpp>
 
@@ -37,6 +38,8 @@ protected:
     }
     ~environment_object() = default;
 
+    /// Everything is in place: from now on a deadline of its own acts.
+    void arm_deadline();
     /// Checks that no child is alive; the last thing that happens before executors and storage go.
     void close() noexcept;
 
@@ -46,6 +49,7 @@ protected:
     detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
     detail::promise_base* joiner_ = nullptr;       // waits in join(); set before remaining_ is closed
+    void* armed_deadline_ = nullptr;               // what the layer of time gave for a deadline nearer than those above
 };
 
 /// Awaiter of environment_object::join().

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -59,6 +60,44 @@ private:
     fork_view<T> view_;
 };
 
+/// The same as an outcome; the error then counts as observed.
+template <typename T>
+class [[nodiscard]] view_outcome_awaiter : private waiter {
+public:
+    view_outcome_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
+        : p_(p),
+          view_(std::move(view)) {
+        p.awaits_at(where);
+    }
+
+    [[nodiscard]] bool await_ready() const noexcept { return view_.control().done(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
+        p_.control().word.set(frame_flags::takes_stop);
+        return await_shared(p_, view_.control(), *this);
+    }
+    outcome<viewed<T>> await_resume() {
+        this_thread.current = &p_;
+        p_.control().word.clear(frame_flags::takes_stop);
+        frame_control& c = view_.control();
+        if (c.word.end() == ending::stopped) return stopped;
+        if (c.word.end() == ending::error) {
+            c.error->observe();
+            return outcome<viewed<T>>(c.error->error());
+        }
+        if constexpr (std::is_void_v<T>) {
+            return outcome<void>(std::in_place);
+        } else if constexpr (std::is_reference_v<T>) {
+            return outcome<T>(std::in_place, promise_of<T>(c).result());
+        } else {
+            return outcome<viewed<T>>(std::in_place, std::addressof(promise_of<T>(c).result()));
+        }
+    }
+
+private:
+    promise_base& p_;
+    fork_view<T> view_;
+};
+
 }  // namespace detail
 
 /// A copyable, read-only look at a fork's result: any number of coroutines may await it, so that a workflow can be a
@@ -90,11 +129,16 @@ public:
     detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location where) const noexcept {
         return detail::view_awaiter<T>(p, *this, where);
     }
+    detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p,
+                                                     std::source_location where) const noexcept {
+        return detail::view_outcome_awaiter<T>(p, *this, where);
+    }
 
 private:
     template <typename, typename>
     friend class detail::owned_handle;
     friend class detail::view_awaiter<T>;
+    friend class detail::view_outcome_awaiter<T>;
     explicit fork_view(detail::frame_control& c) noexcept : control_(&c) {}
 
     [[nodiscard]] detail::frame_control& control() const noexcept {

@@ -39,6 +39,7 @@ public:
           executors_(pick_executors(std::forward_as_tuple(std::forward<Options>(options)...))) {
         (apply(options), ...);
         enter(std::index_sequence_for<Executors...>{});
+        if constexpr ((... || deadline_option<Options>)) arm_deadline();
     }
     ~basic_environment() { close(); }
 

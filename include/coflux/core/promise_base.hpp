@@ -39,6 +39,14 @@ public:
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
     COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
+    /// A call that has not begun goes to another caller than the coroutine that made it. One that was made in an environment
+    /// object stays there: that is where its memory, its deadline and its stop come from.
+    void adopted_by(promise_base& caller) noexcept {
+        if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0) return;
+        parent_ = &caller;
+        data_ = caller.data_;
+        stops_seen_ = caller.stops_seen_ & stop_count_mask;
+    }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;
@@ -82,6 +90,14 @@ public:
         }
         this_thread.current = this;
         return *this;
+    }
+
+    /// The coroutine waits for the first time: its scope is where the record of that is kept.
+    void open_for_waits() noexcept {
+        frame_control& c = control();
+        if (c.word.has(frame_flags::scope_open)) return;
+        c.word.set(frame_flags::scope_open);
+        open_scope();
     }
 
     /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this

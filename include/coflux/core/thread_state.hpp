@@ -11,6 +11,7 @@ class environment;
 
 namespace detail {
 
+class wait_operation;
 class worker;
 
 /// State of one thread; trivial, so that access needs no guard.
@@ -26,6 +27,9 @@ struct thread_state {
     void* next;          ///< frame that the loop below on this stack resumes next
     unsigned transfers;  ///< transfers since that loop had control; only where tail calls are not guaranteed
     bool looping;        ///< a loop below on this stack will resume `next`
+    /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
+    wait_operation* woken;
+    wait_operation* last_woken;  ///< has a value while `woken` has
 };
 
 inline constinit thread_local thread_state this_thread{};

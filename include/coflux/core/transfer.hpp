@@ -14,16 +14,25 @@
 
 namespace coflux::detail {
 
+/// Takes the first of thread_state::woken, which is not empty.
+std::coroutine_handle<> take_woken() noexcept;
+
 /// Resumes `h` and all that it goes on with, from outside any coroutine or inside an await_suspend.
 inline void run(std::coroutine_handle<> h) noexcept {
     thread_state& t = this_thread;
     const bool outer = std::exchange(t.looping, true);
     const unsigned transfers = std::exchange(t.transfers, 0U);
     void* const pending = std::exchange(t.next, nullptr);
-    h.resume();
-    while (void* const next = std::exchange(t.next, nullptr)) {
+    for (;;) {
+        h.resume();
         t.transfers = 0;
-        std::coroutine_handle<>::from_address(next).resume();
+        if (void* const next = std::exchange(t.next, nullptr)) {
+            h = std::coroutine_handle<>::from_address(next);
+        } else if (!outer && t.woken != nullptr) [[unlikely]] {
+            h = take_woken();
+        } else {
+            break;
+        }
     }
     t.next = pending;
     t.transfers = transfers;
@@ -39,6 +48,25 @@ inline void run_next(std::coroutine_handle<> h) noexcept {
         run(h);
     }
 }
+
+/// While it lives, who is resumed in place on this thread (a coroutine that no executor runs) waits: until its end, or for the
+/// loop below on this stack if there is one. For those who wake in the middle of something.
+class resumption_pause {
+public:
+    resumption_pause() noexcept : outer_(std::exchange(this_thread.looping, true)) {}
+    ~resumption_pause() {
+        thread_state& t = this_thread;
+        t.looping = outer_;
+        if (outer_) return;
+        if (void* const next = std::exchange(t.next, nullptr)) run(std::coroutine_handle<>::from_address(next));
+        if (t.woken != nullptr) run(take_woken());
+    }
+    resumption_pause(const resumption_pause&) = delete;
+    resumption_pause& operator=(const resumption_pause&) = delete;
+
+private:
+    bool outer_;
+};
 
 /// The handle that an await_suspend returns to go on with `h`.
 COFLUX_INLINE std::coroutine_handle<> transfer(std::coroutine_handle<> h) noexcept {

@@ -1,0 +1,25 @@
+// Where the layer of time tells the core how a deadline acts: the core knows no clock.
+#pragma once
+
+#include <chrono>
+
+#include <coflux/base/atomic.hpp>
+
+namespace coflux {
+class environment;
+}  // namespace coflux
+
+namespace coflux::detail {
+
+struct deadline_hook {
+    /// From now on `e` is told to stop when the time comes, until disarm(). May throw std::bad_alloc; then nothing has
+    /// happened.
+    void* (*arm)(environment& e, std::chrono::steady_clock::time_point at);
+    /// Gives back what arm() gave; afterwards nobody touches `e` on account of it.
+    void (*disarm)(void* armed) noexcept;
+};
+
+/// nullptr: deadlines are handed down and nothing acts on them. Set once, before main, by the layer of time.
+inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
+
+}  // namespace coflux::detail

@@ -1,0 +1,117 @@
+// How a coroutine waits for something that is no coroutine: a lock, a place in a channel, a moment in time.
+//
+// The page docs/design/stop.md has the protocol: how a stop request finds those who wait, and why none is missed.
+#pragma once
+
+#include <coroutine>
+
+#include <coflux/base/config.hpp>
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/promise_base.hpp>
+
+namespace coflux::detail {
+
+class wait_operation;
+
+/// What a stop request does with a kind of wait. Called on the thread that requests the stop.
+struct wait_kind {
+    /// Takes the operation out of what it waits in: true if it was waiting there, and then nobody else will wake it. False
+    /// if it was woken already, for what has completed stays completed, or has not begun to wait and will see the
+    /// request itself. Called under locks of the stop tree: calls no code of users and resumes nobody.
+    bool (*claim)(wait_operation& waiting) noexcept;
+    /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
+    /// general: &wait_operation::stop_claimed.
+    void (*stop)(wait_operation& claimed) noexcept;
+};
+
+/// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
+/// below on, until the coroutine or the object ends.
+struct wait_record {
+    spin_lock lock;                     // guards `waiting`, `below`, and the links of what is in them
+    wait_operation* waiting = nullptr;  // of the coroutine, and of calls made in it
+    wait_record* below = nullptr;       // records of children
+    wait_record* above = nullptr;       // nullptr: the record of a root environment; set before it is published
+    wait_record* next = nullptr;        // among those below the same one
+    wait_record* previous = nullptr;    //
+    environment* of;                    //
+    void* failures = nullptr;           // what environment::failures_ held; see there
+
+    explicit wait_record(environment& e) noexcept : of(&e) {}
+};
+
+/// One wait of one coroutine; the base of its awaiter.
+///
+///     begin, [primitive's lock: must_stop, queue], suspended  →  somebody dequeues it, wake  →  end
+///                                                             →  a stop request claims it  →  stopped; no end
+///
+/// Threads: the coroutine's own, but for wake(). Lifetime: after the coroutine was woken it may be gone.
+class wait_operation {
+public:
+    wait_operation(const wait_operation&) = delete;
+    wait_operation& operator=(const wait_operation&) = delete;
+
+    [[nodiscard]] COFLUX_INLINE promise_base& coroutine() const noexcept { return *coroutine_; }
+
+    /// From now on a stop request finds this wait. Before it is queued anywhere.
+    /// Errors: std::bad_alloc in the first wait of a coroutine; then nothing has happened.
+    void begin();
+
+    /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under the
+    /// lock that claim() takes, so that a request is either seen here or finds the operation queued.
+    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->told_to_stop(); }
+
+    /// What await_suspend returns when the operation is queued, and may be gone by now.
+    [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {
+        promise_base::leaves();
+        worker* const w = this_thread.queues;
+        return w == nullptr ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+    }
+
+    /// Queues the coroutine on its own executor; never runs it here. After it was dequeued, and without the lock. The
+    /// operation may be gone when this returns.
+    COFLUX_INLINE void wake() noexcept {
+        promise_base& p = *coroutine_;
+        const executor_entry* const own = p.runs_on();
+        worker* const w = this_thread.queues;
+        if (own == nullptr || w == nullptr || w->executor() != own->identity) [[unlikely]]
+            return wake_elsewhere();
+        w->push_ready(p.handle());
+    }
+
+    /// The wait is over, or did not begin after all: nobody touches the operation any more. The coroutine runs.
+    COFLUX_INLINE void end() noexcept {
+        {
+            const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
+            unpublish();
+        }
+        this_thread.current = coroutine_;
+    }
+
+    /// wait_kind::stop for most: the coroutine is resumed as stopped, on its own executor.
+    static void stop_claimed(wait_operation& claimed) noexcept;
+
+    /// Links in what it waits in; see wait_queue. The stopper's, once it is claimed.
+    wait_operation* next = nullptr;
+    wait_operation* previous = nullptr;
+
+protected:
+    COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
+    ~wait_operation() = default;
+
+private:
+    friend struct stop_walk;
+
+    void wake_elsewhere() noexcept;
+    COFLUX_INLINE void unpublish() noexcept {
+        if (published_next_ != nullptr) published_next_->published_previous_ = published_previous_;
+        (published_previous_ != nullptr ? published_previous_->published_next_ : record_->waiting) = published_next_;
+    }
+
+    promise_base* coroutine_;
+    const wait_kind* kind_;
+    wait_record* record_ = nullptr;
+    wait_operation* published_next_;  // in record_->waiting
+    wait_operation* published_previous_;
+};
+
+}  // namespace coflux::detail
