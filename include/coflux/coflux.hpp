@@ -11,6 +11,7 @@
 #include <coflux/core/fork_view.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/make_fork.hpp>
+#include <coflux/core/on_stop_request.hpp>
 #include <coflux/core/outcome.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/resume_on.hpp>

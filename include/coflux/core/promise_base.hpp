@@ -47,6 +47,8 @@ public:
         data_ = caller.data_;
         stops_seen_ = caller.stops_seen_ & stop_count_mask;
     }
+    /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
+    void lives_in(const environment_data& data) noexcept { data_ = &data; }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;

@@ -1,0 +1,145 @@
+// on_stop_request: how a foreign operation is told that the coroutine which awaits it should stop.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/core/await_transform.hpp>
+#include <coflux/core/wait.hpp>
+
+namespace coflux {
+
+/// What is called when a stop is requested: any nothrow callable without parameters.
+template <typename F>
+concept stop_callback = std::is_nothrow_invocable_v<F&> && std::move_constructible<F>;
+
+namespace detail {
+
+// How far the operation and the request have come.
+//
+//     starting --starter--> started --stopper--> told --stopper has called back--> told_over
+//        |                     +--await_resume--> over
+//        +--stopper--> early --starter has called back--> over
+//
+// The awaiter is gone only after one of the overs. Whoever calls back does so once the operation has been started.
+enum class told_state : std::uint8_t { starting, started, early, told, over, told_over };
+
+template <typename A, typename F>
+class [[nodiscard]] told_awaiter : private wait_operation {
+public:
+    told_awaiter(promise_base& p, A&& awaited, F&& on_request, std::source_location where)
+        : wait_operation(p, kind),
+          inner_(p, std::forward<A>(awaited), where),
+          on_request_(std::move(on_request)) {}
+
+    [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
+
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
+        promise_base& p = coroutine();
+        if (p.suspends()) return p.stop_here();
+        begin();
+        if (must_stop()) {
+            end();
+            return p.stop_here();
+        }
+        waits_ = true;
+        // A coroutine without an executor would be resumed in place, before the operation counts as started.
+        const resumption_pause pause;
+        const std::coroutine_handle<> next = inner_.await_suspend(self);
+        auto s = told_state::starting;
+        // acq_rel pairs with claim(): the caller back sees the operation started; this thread sees the request.
+        if (!state_.compare_exchange_strong(s, told_state::started, memory_order_acq_rel, memory_order_acquire)) {
+            on_request_();
+            state_.store(told_state::over, memory_order_release);  // pairs with the loads in finish()
+        }
+        return next;  // the awaiter may be gone
+    }
+
+    decltype(auto) await_resume() {
+        if (waits_) finish();
+        return inner_.await_resume();
+    }
+
+private:
+    /// Nobody is to call back any more, and nobody is about to.
+    void finish() noexcept {
+        auto s = told_state::started;
+        // acq_rel pairs with claim(): it comes before or not at all; acquire with whoever moved the state on.
+        while (!state_.compare_exchange_strong(s, told_state::over, memory_order_acq_rel, memory_order_acquire)) {
+            if (s == told_state::over) break;
+            if (s == told_state::told_over) {  // the stopper took it out of the record
+                this_thread.current = &coroutine();
+                return;
+            }
+            cpu_pause();  // somebody starts the operation or calls back at this moment
+            s = told_state::started;
+        }
+        end();
+    }
+
+    static bool claim(wait_operation& waiting) noexcept {
+        atomic<told_state>& state = static_cast<told_awaiter&>(waiting).state_;
+        auto s = told_state::starting;
+        // acq_rel pairs with await_suspend(), which then calls back.
+        if (state.compare_exchange_strong(s, told_state::early, memory_order_acq_rel, memory_order_acquire))
+            return false;
+        // acq_rel pairs with await_suspend() and finish(): the operation was started, and has not been resumed from.
+        return s == told_state::started &&
+               state.compare_exchange_strong(s, told_state::told, memory_order_acq_rel, memory_order_acquire);
+    }
+    static void call_back(wait_operation& claimed) noexcept {
+        auto& self = static_cast<told_awaiter&>(claimed);
+        const resumption_pause pause;
+        self.on_request_();
+        self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in finish()
+    }
+    static constexpr wait_kind kind{&claim, &call_back};
+
+    foreign_awaiter<A> inner_;
+    F on_request_;
+    atomic<told_state> state_{told_state::starting};
+    bool waits_ = false;
+};
+
+template <typename A, typename F>
+class [[nodiscard("co_await it")]] told_request {
+public:
+    told_request(A&& awaited, F on_request) noexcept(std::is_nothrow_move_constructible_v<F>)
+        : awaited_(std::forward<A>(awaited)),
+          on_request_(std::move(on_request)) {}
+    told_request(const told_request&) = delete;
+    told_request& operator=(const told_request&) = delete;
+
+    told_awaiter<A, F> await_in(promise_base& p, std::source_location where) && {
+        return told_awaiter<A, F>(p, std::forward<A>(awaited_), std::move(on_request_), where);
+    }
+
+private:
+    A&& awaited_;
+    F on_request_;
+};
+
+}  // namespace detail
+
+/// `co_await on_stop_request(operation, f)` awaits a foreign operation that can be cut short: when a stop is requested of the
+/// coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the request
+/// comes while the operation is being started), and should make the operation complete.
+///
+/// Shapes: `operation` is an awaitable of others; `f` is nothrow callable.
+/// Returns: what the operation gives. It completed, so that counts; the coroutine stops at its next stop point.
+/// Resumes: on the coroutine's own executor, after `f` has returned if it was called.
+/// Errors: those of the operation. Stops: a stop point before the operation begins; loses nothing then.
+/// Threads: `f` runs beside the operation, not before it was started. Costs: no allocation after the coroutine's first wait.
+template <typename A, stop_callback F>
+detail::told_request<A, F> on_stop_request(A&& operation, F f) {
+    static_assert(!detail::native_awaitable<A>,
+                  "coflux: what is of Coflux is told of a stop by itself; on_stop_request is for awaitables of others");
+    return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));
+}
+
+}  // namespace coflux
