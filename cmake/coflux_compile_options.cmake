@@ -4,7 +4,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(COFLUX_CCACHE ccache)
     mark_as_advanced(COFLUX_CCACHE)
     if(COFLUX_CCACHE)
-        set(CMAKE_CXX_COMPILER_LAUNCHER "${COFLUX_CCACHE}")
+        # Without these it caches nothing that uses a precompiled header; they concern __TIME__ and what a header defines.
+        set(CMAKE_CXX_COMPILER_LAUNCHER
+            "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${COFLUX_CCACHE}")
     endif()
 endif()
 
