@@ -81,6 +81,22 @@ struct on {
     using stage_type = stage<Root, Child>;
 };
 
+/// The fixture of a test that runs on each combination.
+template <typename On>
+class matrix : public ::testing::Test {
+protected:
+    using root_on = typename On::root;
+    using child_on = typename On::child;
+
+    /// What a root gives whose forks yield so often before they end.
+    template <typename F, typename... Args>
+    auto run(F root, int yields, Args... args) {
+        return stage_.run(root(stage_.env, yields, args...));
+    }
+
+    typename On::stage_type stage_;
+};
+
 /// The combinations that differ in how a child starts and in who goes on after its end.
 using combinations =
     ::testing::Types<on<coflux::noop_executor, coflux::noop_executor>, on<manual_executor, manual_executor>,
@@ -104,7 +120,8 @@ private:
     }
 };
 
-/// A fork that yields `yields` times and then gives what `f()` gives.
+/// A fork that yields `yields` times and then gives what `f()` gives. Each F is a coroutine to compile on each executor:
+/// functions of one signature are one, a lambda in a typed test is one for each of its types.
 template <typename E, typename F>
 coflux::fork<std::invoke_result_t<F&>, E> gives(coflux::environment&, int yields, F f) {
     for (int i = 0; i < yields; ++i) co_await coflux::yield();
