@@ -61,11 +61,13 @@ def first_error(lines: list[str]) -> str | None:
     return next((line for line in lines if "error:" in line), None)
 
 
-def failure(case: Case, compiler: str, includes: list[str], source: Path) -> str | None:
+def failure(case: Case, compiler: str, includes: list[str], source: Path, prelude: str | None = None) -> str | None:
     """What is wrong with the case, or None."""
     if not case.expected:
         return f"{source}: its first lines hold no '// expect: <text>'"
-    flags = ["-Werror=unused-result"] if case.discards else []
+    flags = ["-include", prelude] if prelude else []
+    if case.discards:
+        flags.append("-Werror=unused-result")
 
     compiled, lines = compile_case(compiler, includes, source, flags)
     expectation = "\n".join(f"expected in the first error: {text}" for text in case.expected)
@@ -88,11 +90,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", required=True)
     parser.add_argument("--include", action="append", default=[], metavar="DIR")
+    parser.add_argument("--prelude", metavar="HEADER", help="include it first; its precompiled form is taken if there is one")
     parser.add_argument("source", type=Path)
     options = parser.parse_args(arguments)
 
     case = parse(options.source.read_text(encoding="utf-8"))
-    problem = failure(case, options.compiler, options.include, options.source)
+    problem = failure(case, options.compiler, options.include, options.source, options.prelude)
     if problem is not None:
         print(problem)
         return 1
