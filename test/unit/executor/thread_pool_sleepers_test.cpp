@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include <sched.h>
@@ -128,7 +129,7 @@ private:
 /// Occupies one worker until it is let go.
 class holder {
 public:
-    explicit holder(pool& p) {
+    explicit holder(pool& p) : pool_(p) {
         p.execute(loose([this] {
             held_.set();
             let_go_.wait();
@@ -136,16 +137,22 @@ public:
         }));
         held_.wait();
     }
+    /// Until the worker has gone to sleep, if the others are held or sleep already.
     void let_go() {
+        const std::uint64_t before = sleeps();
         let_go_.set();
         ended_.wait();
-        fall_asleep();
+        while (sleeps() == before) std::this_thread::yield();
     }
 
 private:
-    /// Far longer than a worker needs that finds no work.
-    static void fall_asleep() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+    [[nodiscard]] std::uint64_t sleeps() const {
+        const auto all = pool_.counters();
+        return std::accumulate(all.begin(), all.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const auto& worker) { return sum + worker.sleeps; });
+    }
 
+    pool& pool_;
     signal held_, let_go_, ended_;
 };
 

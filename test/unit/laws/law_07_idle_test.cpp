@@ -3,8 +3,11 @@
 // The one law whose test needs the clock: it compares CPU time with wall time over an interval.
 #include <coflux/coflux.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <latch>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -15,13 +18,14 @@ namespace {
 using coflux_test::process_cpu_seconds;
 using pool = coflux::thread_pool_executor;
 
-void wait_until_all_sleep(const pool& workers, std::uint64_t sleeps_before) {
-    for (;;) {
-        std::uint64_t asleep = 0;
-        for (const auto& w : workers.counters()) asleep += w.sleeps > sleeps_before ? 1 : 0;
-        if (asleep == workers.size()) return;
-        std::this_thread::yield();
-    }
+/// Each worker has gone to sleep since `before`.
+void wait_until_all_sleep(const pool& workers, const std::vector<coflux::worker_counters>& before) {
+    const auto sleeps = [&] {
+        const auto now = workers.counters();
+        return std::equal(now.begin(), now.end(), before.begin(), before.end(),
+                          [](const auto& n, const auto& b) { return n.sleeps > b.sleeps; });
+    };
+    while (!sleeps()) std::this_thread::yield();
 }
 
 /// Wall time passes in this thread's own sleep: what is measured is an interval.
@@ -33,21 +37,34 @@ void expect_idle_second() {
 
 TEST(law_07_idle_by_the_clock, a_pool_that_never_had_work_uses_less_than_a_hundredth_of_a_core) {
     const pool workers(2);
-    wait_until_all_sleep(workers, 0);
+    wait_until_all_sleep(workers, std::vector<coflux::worker_counters>(workers.size()));
     expect_idle_second();
 }
 
 TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hundredth_of_a_core) {
     pool workers(2);
+    std::latch both_work(2);
+    std::latch let_go(1);
     auto env = coflux::make_environment(workers);
-    [](coflux::environment&) -> coflux::task<void, pool> {
+    auto root = [](coflux::environment&, std::latch* arrive, std::latch* wait) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
         for (int i = 0; i < 1000; ++i) {
             [](coflux::environment&) -> coflux::fork<void, pool> { co_return; }(here).attach();
         }
-    }(env)
-                                    .get();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // far beyond the bounded spin
+        for (int i = 0; i < 2; ++i) {
+            [](coflux::environment&, std::latch* a, std::latch* w) -> coflux::fork<void, pool> {
+                a->count_down();
+                w->wait();
+                co_return;
+            }(here, arrive, wait)
+                                                                          .attach();
+        }
+    }(env, &both_work, &let_go);
+    both_work.wait();
+    const auto before = workers.counters();  // of workers that are both awake
+    let_go.count_down();
+    root.get();
+    wait_until_all_sleep(workers, before);
     expect_idle_second();
 }
 
