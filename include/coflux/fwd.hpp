@@ -18,5 +18,7 @@ template <typename T>
 class call;
 template <typename T>
 class outcome;
+template <typename T>
+class generator;
 
 }  // namespace coflux
