@@ -2,19 +2,81 @@
 #include <coflux/core/callbacks.hpp>
 #include <coflux/core/fork_view.hpp>
 
+#include <cstdint>
+#include <new>
+
+#include <coflux/memory/frame_pool.hpp>
+
 #include "environment_access.hpp"
 
 namespace coflux::detail {
 
-std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& w) noexcept {
+/// What stands in the list of a shared frame for a shared_wait. Its lock decides whose the coroutine is:
+///
+///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; who ends the frame frees the place
+///                            +-----end------> ended     the ender's; the awaiter frees the place
+///
+/// wait_for() holds the lock until it has touched everything for the last time.
+struct shared_place : waiter {
+    enum class state : std::uint8_t { fresh, queued, claimed, ended };
+
+    explicit shared_place(shared_wait& w) noexcept : wait(&w) {
+        coroutine = &w.coroutine();
+        ended = &shared_place::frame_ended;
+    }
+
+    /// queued becomes `to`; false if somebody else was first.
+    bool take(state to) noexcept {
+        const spin_guard guard(lock);
+        if (now != state::queued) return false;
+        now = to;
+        return true;
+    }
+
+    static std::coroutine_handle<> frame_ended(waiter& self, frame_control& c, const void* here) noexcept {
+        auto& place = static_cast<shared_place&>(self);
+        if (!place.take(state::ended)) {
+            shared_wait::free_place(place);
+            return std::noop_coroutine();
+        }
+        promise_base& p = *place.coroutine;
+        place.wait->withdraw();  // here, because one that is woken to stop resumes nowhere
+        return promise_base::wake(p, c.word.end(), here);
+    }
+
+    shared_wait* wait;
+    spin_lock lock;
+    state now = state::fresh;
+};
+
+void shared_wait::free_place(shared_place& place) noexcept {
+    place.~shared_place();
+    deallocate_pooled(&place, sizeof(shared_place), alignof(shared_place));
+}
+
+bool shared_wait::claim(wait_operation& waiting) noexcept {
+    auto& self = static_cast<shared_wait&>(waiting);
+    if (!self.place_->take(shared_place::state::claimed)) return false;
+    self.place_ = nullptr;  // it is the list's now
+    return true;
+}
+
+std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
+    promise_base& p = coroutine();
     if (p.suspends()) return p.stop_here();
-    p.leaves();
-    w.coroutine = &p;
-    w.ended = [](waiter& self, frame_control& child, const void* here) noexcept {
-        return promise_base::wake(*self.coroutine, child.word.end(), here);
-    };
-    if (promise_base::add_waiter(c, w)) return std::noop_coroutine();
-    return transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
+    shared_place& place = *::new (allocate_pooled(sizeof(shared_place), alignof(shared_place))) shared_place(*this);
+    place_ = &place;  // its destructor frees it where begin() throws
+    begin();
+    place.lock.lock();
+    const bool stops = must_stop();
+    if (!stops && promise_base::add_waiter(c, place)) {
+        place.now = shared_place::state::queued;
+        place.lock.unlock();
+        return suspended();
+    }
+    place.lock.unlock();
+    end();
+    return stops ? p.stop_here() : transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <coflux/core/result.hpp>
-#include <coflux/core/waiter.hpp>
+#include <coflux/core/wait.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {
@@ -23,26 +23,43 @@ using viewed =
     std::conditional_t<std::is_void_v<T>, void,
                        std::conditional_t<std::is_reference_v<T>, T, std::add_lvalue_reference_t<std::add_const_t<T>>>>;
 
-/// Waits in the list of a shared frame. Pre: the awaiting coroutine holds a reference to the frame until it resumes.
-std::coroutine_handle<> await_shared(promise_base& p, frame_control& c, waiter& w) noexcept;
+struct shared_place;
+
+/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a place beside it,
+/// because nothing leaves that list before the end; docs/design/fork_join.md has its states.
+class shared_wait : private wait_operation {
+protected:
+    shared_wait(promise_base& p, std::source_location where) noexcept : wait_operation(p, kind) { p.awaits_at(where); }
+    ~shared_wait() {
+        if (place_ != nullptr) free_place(*place_);
+    }
+    using wait_operation::coroutine;
+
+    /// Pre: the awaiting coroutine holds a reference to the frame until it resumes.
+    std::coroutine_handle<> wait_for(frame_control& c);
+
+private:
+    friend struct shared_place;
+    static bool claim(wait_operation& waiting) noexcept;
+    static void free_place(shared_place& place) noexcept;
+    static constexpr wait_kind kind{&claim, &stop_claimed};
+
+    shared_place* place_ = nullptr;  // until it is claimed
+};
 
 template <typename T>
-class [[nodiscard]] view_awaiter : private waiter {
+class [[nodiscard]] view_awaiter : private shared_wait {
 public:
     view_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
-        : p_(p),
-          view_(std::move(view)) {
-        p.awaits_at(where);
-    }
+        : shared_wait(p, where),
+          view_(std::move(view)) {}
 
     [[nodiscard]] bool await_ready() const noexcept {
         return view_.control().done() && view_.control().word.end() != ending::stopped;
     }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
-        return await_shared(p_, view_.control(), *this);
-    }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait_for(view_.control()); }
     viewed<T> await_resume() {
-        this_thread.current = &p_;
+        this_thread.current = &coroutine();
         frame_control& c = view_.control();
         if (c.word.end() == ending::error) {
             c.error->retain();
@@ -56,28 +73,31 @@ public:
     }
 
 private:
-    promise_base& p_;
     fork_view<T> view_;
 };
 
 /// The same as an outcome; the error then counts as observed.
 template <typename T>
-class [[nodiscard]] view_outcome_awaiter : private waiter {
+class [[nodiscard]] view_outcome_awaiter : private shared_wait {
 public:
     view_outcome_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
-        : p_(p),
-          view_(std::move(view)) {
-        p.awaits_at(where);
-    }
+        : shared_wait(p, where),
+          view_(std::move(view)) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return view_.control().done(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
-        p_.control().word.set(frame_flags::takes_stop);
-        return await_shared(p_, view_.control(), *this);
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        frame_word& word = coroutine().control().word;
+        word.set(frame_flags::takes_stop);
+        try {
+            return wait_for(view_.control());
+        } catch (...) {  // no memory for a place; nothing has happened
+            word.clear(frame_flags::takes_stop);
+            throw;
+        }
     }
     outcome<viewed<T>> await_resume() {
-        this_thread.current = &p_;
-        p_.control().word.clear(frame_flags::takes_stop);
+        this_thread.current = &coroutine();
+        coroutine().control().word.clear(frame_flags::takes_stop);
         frame_control& c = view_.control();
         if (c.word.end() == ending::stopped) return stopped;
         if (c.word.end() == ending::error) {
@@ -94,7 +114,6 @@ public:
     }
 
 private:
-    promise_base& p_;
     fork_view<T> view_;
 };
 
@@ -105,10 +124,11 @@ private:
 ///
 /// Returns: `co_await view` gives `const T&` into the fork's frame (T itself for a reference, nothing for void), or
 /// throws its error.
-/// Stops: the await is a stop point and loses nothing; a stopped fork stops each coroutine that awaits a view of it.
+/// Stops: the await is a stop point, also while it waits, and loses nothing; a stopped fork stops each coroutine that awaits a
+/// view of it.
 /// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of it,
 /// so the environment's memory resource must outlive the views; the value is valid while this view or a copy is.
-/// Costs: an atomic addition a copy; no allocation.
+/// Costs: an atomic addition a copy; an await that must wait takes a place of 64 bytes from the frame pool.
 template <typename T>
 class fork_view {
 public:

@@ -80,11 +80,13 @@ public:
 
     /// The wait is over, or did not begin after all: nobody touches the operation any more. The coroutine runs.
     COFLUX_INLINE void end() noexcept {
-        {
-            const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
-            unpublish();
-        }
+        withdraw();
         this_thread.current = coroutine_;
+    }
+    /// The same, by whoever wakes a coroutine that may not come to its end(): one that is woken to stop.
+    COFLUX_INLINE void withdraw() noexcept {
+        const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
+        unpublish();
     }
 
     /// wait_kind::stop for most: the coroutine is resumed as stopped, on its own executor.

@@ -12,6 +12,7 @@
 
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
+#include "support/iterations.hpp"
 #include "support/witness.hpp"
 
 namespace {
@@ -222,6 +223,84 @@ TEST(fork_view, allocates_nothing) {
     }(env, &frames)
                                                                        .get();
     EXPECT_EQ(frames.live(), 0U);
+}
+
+TEST(fork_view, a_reader_that_waits_is_told_to_stop_and_the_fork_goes_on) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    foreign_event go;
+    journal j;
+    auto root = [](coflux::environment&, foreign_event* event, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = text_after(here, event);
+        auto stopped = reads(here, f.view(), log, "stopped");
+        auto other = reads(here, f.view(), log, "other");
+        co_await coflux::yield();
+        stopped.request_stop();
+        const auto o = co_await coflux::as_outcome(std::move(stopped));
+        EXPECT_TRUE(o.is_stopped());
+        log->write("goes on");
+        event->set();
+        co_await std::move(other);
+        EXPECT_EQ((co_await std::move(f)).size(), 100U);
+    }(env, &go, &j);
+    by_hand.run_all();
+    root.get();
+    EXPECT_EQ(j.lines(), (lines{"goes on", "other"}));
+}
+
+TEST(fork_view, gives_its_outcome) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    foreign_event go;
+    auto root = [](coflux::environment&, foreign_event* event) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = text_after(here, event);
+        auto setter = [](coflux::environment&, foreign_event* e) -> coflux::fork<void, manual_executor> {
+            e->set();
+            co_return;
+        }(here, event);
+        const auto value = co_await coflux::as_outcome(f.view());
+        EXPECT_TRUE(value.has_value());
+        co_await std::move(setter);
+        auto fails = [](coflux::environment&) -> coflux::fork<int, manual_executor> {
+            co_await coflux::yield();
+            throw std::runtime_error("no");
+        }(here);
+        EXPECT_TRUE((co_await coflux::as_outcome(fails.view())).has_error());
+        auto stops = [](coflux::environment&) -> coflux::fork<int, manual_executor> {
+            co_await coflux::this_coroutine::stop();
+            co_return 1;
+        }(here);
+        EXPECT_TRUE((co_await coflux::as_outcome(stops.view())).is_stopped());
+    }(env, &go);
+    by_hand.run_all();
+    root.get();
+}
+
+TEST(fork_view, readers_end_and_stop_on_two_threads) {
+    using pool = coflux::thread_pool_executor;
+    pool p(2);
+    auto env = coflux::make_environment(p);
+    auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        for (std::size_t i = 0; i < coflux_test::repetitions(20'000); ++i) {
+            auto f = [](coflux::environment&, int yields) -> coflux::fork<int, pool> {
+                for (int y = 0; y < yields; ++y) co_await coflux::yield();
+                co_return 3;
+            }(here, static_cast<int>(i % 4));
+            const auto reader = [](coflux::environment&, coflux::fork_view<int> v) -> coflux::fork<int, pool> {
+                co_return co_await v;
+            };
+            auto stopped = reader(here, f.view());
+            auto other = reader(here, f.view());
+            stopped.request_stop();
+            auto o = co_await coflux::as_outcome(std::move(stopped));
+            if (o) EXPECT_EQ(std::move(o).value(), 3);
+            EXPECT_EQ(co_await std::move(other), 3);
+        }
+    }(env);
+    root.get();
 }
 
 }  // namespace
