@@ -80,10 +80,20 @@ void environment_access::end_waits(environment& e) noexcept {
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.
     { const spin_guard stopper(r->lock); }
-    if (r->above != nullptr) {
-        const spin_guard list(r->above->lock);
+    if (wait_record* const up = r->above; up != nullptr) {
+        const spin_guard list(up->lock);
         if (r->next != nullptr) r->next->previous = r->previous;
-        (r->previous != nullptr ? r->previous->next : r->above->below) = r->next;
+        (r->previous != nullptr ? r->previous->next : up->below) = r->next;
+        // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this record,
+        // and theirs go up. Whoever walks down here has the lock above.
+        while (wait_record* const left = r->below) {
+            r->below = left->next;
+            left->above = up;
+            left->previous = nullptr;
+            left->next = up->below;
+            if (left->next != nullptr) left->next->previous = left;
+            up->below = left;
+        }
     }
     free_record(r);
 }

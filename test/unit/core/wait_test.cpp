@@ -34,6 +34,11 @@ coflux::fork<int, E> passes(coflux::environment&, coflux::borrowed<gate> g, int 
 }
 
 template <typename E>
+coflux::fork<void, E> passes_and_returns(coflux::environment&, coflux::borrowed<gate> g) {
+    co_await g->wait();
+}
+
+template <typename E>
 coflux::fork<void, E> passes_and_tells(coflux::environment&, coflux::borrowed<gate> g, journal* log, std::string name) {
     const mortal local(*log, name);
     co_await g->wait();
@@ -251,6 +256,31 @@ TEST(wait, below_a_derived_environment_is_cut_short_by_its_stop) {
         co_return o.is_stopped();
     };
     EXPECT_TRUE(s.run(root(s.env, coflux::borrowed(g))));
+}
+
+// A sanitizer sees the record of the environment look for that of the coroutine.
+TEST(wait, below_a_derived_environment_leaves_nothing_that_a_stop_of_its_owner_could_miss) {
+    stage<manual_executor> s;
+    gate g;
+    const auto stops = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::fork<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        auto below = coflux::make_environment(sub);
+        passes_and_returns<manual_executor>(sub, in).attach();
+        passes_and_returns<manual_executor>(below, in).attach();
+        co_await coflux::yield();
+        in->open();
+        co_await below.join();
+        co_await sub.join();
+        co_await coflux::this_coroutine::stop();
+    };
+    const auto root = [](coflux::environment&, coflux::borrowed<gate> in,
+                         auto child) -> coflux::task<bool, manual_executor> {
+        auto&& here = co_await coflux::context();
+        const auto o = co_await coflux::as_outcome(child(here, in));
+        co_return o.is_stopped();
+    };
+    EXPECT_TRUE(s.run(root(s.env, coflux::borrowed(g), stops)));
 }
 
 TEST(wait, keeps_the_failures_of_the_scope_that_it_stands_in) {
