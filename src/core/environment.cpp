@@ -58,7 +58,8 @@ const executor_entry* environment_data::find_object(const void* identity) const 
     return outer != nullptr ? outer->find_object(identity) : nullptr;
 }
 
-void environment_access::record(environment& e, failure& f) noexcept {
+void environment_access::record(environment& of, failure& f) noexcept {
+    environment& e = failing(of);
     f.retain();
     failure* seen = nullptr;
     {

@@ -26,6 +26,26 @@ struct environment_access {
         while (o != nullptr && is_object(*o)) o = o->parent_;
         return o;
     }
+    static bool is_generator(const environment& e) noexcept {
+        return (e.marks_.load(memory_order_relaxed) & environment::is_generator) != 0;  // as above
+    }
+    /// Who is counted with a child of the object `e`, or of one further down: if it is stopped, the object or the generator
+    /// dies with its locals, and must not before its children. nullptr: nobody.
+    static environment* counted_with(const environment& e) noexcept {
+        return is_object(e) ? owner(e) : is_generator(e) ? e.parent_ : nullptr;
+    }
+    /// Counts one child more that is made in `e`, and not by `e` itself.
+    static void take_tickets(environment& e) noexcept {
+        // relaxed, pairs with nothing: the scopes are open while the creator runs.
+        e.remaining_.fetch_add(1, memory_order_relaxed);
+        if (!is_object(e)) return;
+        for (environment* o = counted_with(e); o != nullptr; o = counted_with(*o))
+            o->remaining_.fetch_add(1, memory_order_relaxed);
+    }
+    /// The scope that an error of a child of `e` fails: that of a generator for what it makes its children in.
+    static environment& failing(environment& e) noexcept {
+        return is_object(e) && e.is_of_generator() ? *e.parent_ : e;
+    }
     static bool is_call(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_call) != 0;  // set before anybody else knows e
     }
@@ -40,7 +60,7 @@ struct environment_access {
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
 
     /// Remembers a failed child's error for the end of the scope, and forgets those at hand that were observed since.
-    static void record(environment& e, failure& f) noexcept;
+    static void record(environment& of, failure& f) noexcept;
     /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns
     /// a reference.
     static failure* collect(environment& e, failure* first) noexcept;

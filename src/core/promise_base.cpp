@@ -70,13 +70,23 @@ bool one_less(environment& e) noexcept {
 environment* give_back_ticket(ticket counted, environment* parent, successors& next, const void* here) noexcept {
     if (counted == ticket::none) return nullptr;
     if (!environment_access::is_object(*parent)) return one_less(*parent) ? parent : nullptr;
-    // A child of an environment object holds a ticket of the coroutine that made the object, too: if that is stopped, the
-    // object dies with its locals, and must not before its children.
-    environment* const owner = environment_access::owner(*parent);
-    if (one_less(*parent)) {
-        next.add(promise_base::resume_from(*environment_access::joiner(*parent), here));
+    // A child of an environment object holds tickets of others, too. From the lowest up: each keeps those above alive. At
+    // most one coroutine is completed: while a generator has not ended, its consumer, or a ticket of its own, holds the rest.
+    environment* completed = nullptr;
+    for (environment* e = parent; e != nullptr;) {
+        environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
+        const bool object = environment_access::is_object(*e);
+        if (one_less(*e)) {
+            if (object) {
+                next.add(promise_base::resume_from(*environment_access::joiner(*e), here));
+            } else {
+                COFLUX_VERIFY(completed == nullptr, "an async_generator outlived what its environment belongs to");
+                completed = e;
+            }
+        }
+        e = above;
     }
-    return owner != nullptr && one_less(*owner) ? owner : nullptr;
+    return completed;
 }
 
 /// Tells everybody that coroutine `c`, child of `parent`, ended, then the same for each scope that this completes.
@@ -285,13 +295,7 @@ void promise_base::fold_children() noexcept {
 }
 
 void promise_base::count_in_shared(frame_control& c) noexcept {
-    // relaxed, pairs with nothing: the scopes are open while the creator runs.
-    parent_->remaining_.fetch_add(1, memory_order_relaxed);
-    if (environment_access::is_object(*parent_)) {
-        if (environment* const owner = environment_access::owner(*parent_)) {
-            owner->remaining_.fetch_add(1, memory_order_relaxed);
-        }
-    }
+    environment_access::take_tickets(*parent_);
     if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
 }
 

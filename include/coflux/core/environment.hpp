@@ -140,6 +140,11 @@ protected:
         return requests != stops_seen_ && look_up(requests);
     }
 
+    /// True for an environment object that a generator makes its children in.
+    [[nodiscard]] bool is_of_generator() const noexcept {
+        return parent_ != nullptr && (parent_->marks_.load(detail::memory_order_relaxed) & is_generator) != 0;
+    }
+
     friend class detail::promise_base;
     friend class detail::wait_operation;
     friend struct detail::environment_access;
@@ -152,6 +157,8 @@ protected:
     static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
     static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of who is above
     static constexpr std::uint32_t has_waits = 16;       // failures_ points to a wait_record; goes with it
+    static constexpr std::uint32_t is_generator =
+        32;  // a call that stands still between elements, and may be destroyed there
 
     // The order keeps what is stored together from being merged into wider stores that a load of one field would wait for.
     const detail::environment_data* data_;

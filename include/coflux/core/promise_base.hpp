@@ -40,9 +40,10 @@ public:
     /// A call takes its caller's executor.
     COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
     /// A call that has not begun goes to another caller than the coroutine that made it. One that was made in an environment
-    /// object stays there: that is where its memory, its deadline and its stop come from.
+    /// object stays there: that is where its memory, its deadline and its stop come from. What a generator makes its
+    /// children in has none of its own.
     void adopted_by(promise_base& caller) noexcept {
-        if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0) return;
+        if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0 && !parent_->is_of_generator()) return;
         parent_ = &caller;
         data_ = caller.data_;
         stops_seen_ = caller.stops_seen_ & stop_count_mask;
