@@ -21,6 +21,7 @@
 #include <coflux/executor/noop_executor.hpp>
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/fwd.hpp>
+#include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>

@@ -20,5 +20,7 @@ template <typename T>
 class outcome;
 template <typename T>
 class generator;
+template <typename T>
+class async_generator;
 
 }  // namespace coflux

@@ -18,15 +18,25 @@
 #include <coflux/generator/detail/generator_frame.hpp>
 
 namespace coflux {
+namespace detail {
+
+template <typename G>
+inline constexpr bool is_async_generator = false;
+template <typename T>
+inline constexpr bool is_async_generator<async_generator<T>> = true;
+
+}  // namespace detail
 
 /// For `co_yield elements_of(range)`: all elements of a range, one after the other.
 ///
 /// An rvalue generator with the same elements is taken over, and an element costs the same whatever the depth. Any
 /// other range, also an lvalue generator, is iterated by a generator of its own: one frame, from where the yielding
-/// generator's frame came (the frame pool if that was an allocator).
+/// generator's frame came (the frame pool if that was an allocator). In an async_generator it takes an rvalue async_generator
+/// with the same elements, and nothing else.
 /// Lifetime: refers to the range; used in the expression that makes it.
 /// Source: std::ranges::elements_of, C++23.
-template <std::ranges::range R>
+template <typename R>
+    requires(std::ranges::range<R> || detail::is_async_generator<std::remove_cvref_t<R>>)
 class elements_of {
 public:
     explicit elements_of(R&& range) noexcept : range_(std::forward<R>(range)) {}

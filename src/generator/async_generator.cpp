@@ -1,0 +1,124 @@
+// How a stack of asynchronous generators is entered, left and taken down. The page docs/design/async_generator.md has the
+// protocol.
+#include <memory>
+#include <new>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/generator/async_generator.hpp>
+
+#include <core/environment_access.hpp>
+
+namespace coflux::detail {
+
+async_generator_base::~async_generator_base() {
+    // What it took and never yielded, or what stopped it: the awaiter owns nothing, see unwind_stack().
+    if (inner_ != nullptr) discard(*inner_);
+    if (has_scope_) std::destroy_at(&scope_);
+}
+
+environment& async_generator_base::inner_environment() noexcept {
+    (void)opened();
+    if (!has_scope_) {
+        ::new (&scope_) generator_scope(*this);
+        has_scope_ = true;
+    }
+    scope_.runs_on(runs_on());
+    return scope_;
+}
+
+/// The consumer's executor is its own again, and that of its children.
+void async_generator_base::is_back() noexcept {
+    control().word.clear(frame_flags::moved);
+    if (has_scope_) scope_.runs_on(runs_on());
+}
+
+std::coroutine_handle<> async_generator_base::goes_back_to(promise_base& consumer) noexcept {
+    const void* const here = identity_of(runs_on());
+    leaves();
+    return transfer(resume_from(consumer, here));  // it may be gone from here on
+}
+
+/// Goes on where `other` was: on the same executor, and as far from the consumer's.
+void async_generator_base::takes_place_of(async_generator_base& other) noexcept {
+    runs_for(other);
+    is_back();
+    if (other.control().word.has(frame_flags::moved)) control().word.set(frame_flags::moved);
+}
+
+std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
+    frame_control& c = *inner_;
+    COFLUX_VERIFY(!runs(c), "an async_generator was yielded while its next() was awaited");
+    if (suspends() || c.frame().done()) return stop_here();  // told to, or what it yields was stopped
+    async_generator_base& inner = of(c);
+    async_generator_base& leaf = *inner.leaf_;
+    inner.outer_ = this;
+    leaf.root_ = root_;
+    root_->leaf_ = &leaf;
+    c.state.store(reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(this)) | frame_state::direct,
+                  memory_order_relaxed);  // pairs with nothing: this thread runs it
+    leaf.takes_place_of(*this);
+    if (leaf.suspends()) leaf.turn_to_stop();
+    return transfer(leaf.handle());
+}
+
+void async_generator_base::leaves_stack() noexcept {
+    outer_->root_ = root_;
+    root_->leaf_ = outer_;
+    outer_->takes_place_of(*this);
+}
+
+void async_generator_base::inner_ended() {
+    this_thread.current = this;
+    frame_control& c = *std::exchange(inner_, nullptr);
+    failure* const error = c.word.end() == ending::error ? c.error : nullptr;
+    if (error != nullptr) error->retain();
+    destroy(c);
+    if (error != nullptr) error->rethrow();
+}
+
+/// Before it is destroyed without having ended: errors of children that nobody observed go to the scope that it belongs to.
+void async_generator_base::leave_failures() noexcept {
+    scope_joined();
+    frame_control& c = control();
+    if (c.word.end() != ending::error) return;
+    environment& scope = environment_access::failing(*parent());
+    environment_access::record(scope, *c.error);
+    // It dies with the locals of that very coroutine, whose end has been decided.
+    if (!environment_access::is_object(scope) && environment_access::remaining(scope).load(memory_order_relaxed) == 0)
+        environment_access::coroutine(scope).scope_joined();
+}
+
+void async_generator_base::discard(frame_control& c) noexcept {
+    COFLUX_VERIFY(!runs(c), "an async_generator was destroyed while its next() was awaited");
+    if (c.frame().done()) return destroy(c);
+    async_generator_base& root = of(c);
+    for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {
+        if (g->has_children()) return unwind_stack(root);
+    }
+    // From the leaf to the root, in a loop: the frames own each other to any depth.
+    for (async_generator_base* g = root.leaf_; g != nullptr;) {
+        async_generator_base* const outer = g->outer_;
+        if (outer != nullptr) outer->inner_ = nullptr;
+        g->leave_failures();
+        destroy(g->control());
+        g = outer;
+    }
+}
+
+/// Stops a stack that stands at an element and has live children. From now on each of its generators is a child like any
+/// other, which the scope that it was made in waits for.
+void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
+    async_generator_base& leaf = *root.leaf_;
+    for (async_generator_base* g = &leaf; g != nullptr; g = g->outer_) {
+        environment_access::take_tickets(*g->parent());
+        g->control().word.set(static_cast<std::uint32_t>(ticket::shared));
+        g->request_stop();
+    }
+    root.control().state.store(frame_state::detached, memory_order_relaxed);  // published by the queue
+    leaf.turn_to_stop();
+    if (const executor_entry* const own = leaf.runs_on(); own != nullptr) return own->post(leaf.handle());
+    run_next(leaf.handle());
+}
+
+}  // namespace coflux::detail
