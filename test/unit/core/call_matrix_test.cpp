@@ -28,9 +28,6 @@ using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 
-static_assert(!std::is_move_constructible_v<coflux::call<int>>);
-static_assert(!std::is_copy_constructible_v<coflux::call<int>>);
-
 template <typename F>
 coflux::call<std::invoke_result_t<F&>> called(coflux::environment&, F f) {
     co_return f();

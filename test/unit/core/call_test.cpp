@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "by_hand.hpp"
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
 #include "support/no_hang.hpp"
@@ -18,11 +19,13 @@
 
 namespace {
 
+using coflux_test::by_hand;
 using coflux_test::foreign_event;
 using coflux_test::journal;
 using coflux_test::manual_executor;
 using coflux_test::move_only;
 using coflux_test::over_aligned;
+using coflux_test::root_by_hand;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 
@@ -76,7 +79,7 @@ coflux::call<over_aligned> gives_over_aligned(coflux::environment&, over_aligned
     co_return over_aligned(local.value + 1);
 }
 
-coflux::task<void, manual_executor> takes_all_kinds(coflux::environment&) {
+root_by_hand takes_all_kinds(coflux::environment&) {
     auto&& here = co_await coflux::context();
     std::string text = "a";
     const std::string more = "bc";
@@ -92,12 +95,8 @@ coflux::task<void, manual_executor> takes_all_kinds(coflux::environment&) {
 }
 
 TEST(call, takes_references_and_gives_move_only_reference_void_and_over_aligned_types) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    auto t = takes_all_kinds(env);
-    by_hand.run_all();
-    ASSERT_TRUE(t.done());
-    t.join();
+    by_hand s;
+    s.play(takes_all_kinds(s.env));
 }
 
 coflux::call<int> fails(coflux::environment&, bool late) {
@@ -105,7 +104,7 @@ coflux::call<int> fails(coflux::environment&, bool late) {
     throw std::domain_error("called");
 }
 
-coflux::task<void, manual_executor> catches(coflux::environment&) {
+root_by_hand catches(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (const bool late : {false, true}) {
         EXPECT_THROW((void)co_await fails(here, late), std::domain_error);
@@ -115,12 +114,8 @@ coflux::task<void, manual_executor> catches(coflux::environment&) {
 }
 
 TEST(call, throws_to_its_caller) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    auto t = catches(env);
-    by_hand.run_all();
-    ASSERT_TRUE(t.done());
-    EXPECT_NO_THROW(t.join());
+    by_hand s;
+    EXPECT_NO_THROW(s.play(catches(s.env)));
 }
 
 coflux::call<void> waits(coflux::environment&, foreign_event* event) {
@@ -129,20 +124,18 @@ coflux::call<void> waits(coflux::environment&, foreign_event* event) {
 coflux::call<void> waits_deeper(coflux::environment& env, foreign_event* event) {
     co_await waits(env, event);
 }
-coflux::task<void, manual_executor> waits_in_calls(coflux::environment& env, foreign_event* event) {
+root_by_hand waits_in_calls(coflux::environment& env, foreign_event* event) {
     co_await waits_deeper(env, event);
 }
 
 TEST(call, that_suspends_suspends_its_caller) {
-    manual_executor by_hand;
-    foreign_event event;
-    auto env = coflux::make_environment(by_hand);
-    auto t = waits_in_calls(env, &event);
-    by_hand.run_all();
+    by_hand s;
+    auto t = waits_in_calls(s.env, &s.go);
+    s.executor.run_all();
     EXPECT_FALSE(t.done());
-    event.set();
-    EXPECT_EQ(by_hand.pending(), 1U);  // the callee alone is queued; the callers follow by transfer
-    EXPECT_EQ(by_hand.run_all(), 1U);
+    s.go.set();
+    EXPECT_EQ(s.executor.pending(), 1U);  // the callee alone is queued; the callers follow by transfer
+    EXPECT_EQ(s.executor.run_all(), 1U);
     EXPECT_TRUE(t.done());
 }
 

@@ -11,15 +11,18 @@
 
 #include <gtest/gtest.h>
 
+#include "by_hand.hpp"
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
 #include "support/witness.hpp"
 
 namespace {
 
+using coflux_test::by_hand;
 using coflux_test::foreign_event;
 using coflux_test::journal;
 using coflux_test::manual_executor;
+using coflux_test::root_by_hand;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 
@@ -40,18 +43,15 @@ void attach_all(coflux::fork<int, manual_executor>& f, journal* j) {
 }
 
 lines called_for(ending how, bool after_the_end) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    journal j;
-    foreign_event go;
-    if (after_the_end) go.set();
-    auto f = ends_as<manual_executor>(env, &go, how);
-    by_hand.run_all();
-    attach_all(f, &j);
-    go.set();
-    by_hand.run_all();
+    by_hand s;
+    if (after_the_end) s.go.set();
+    auto f = ends_as<manual_executor>(s.env, &s.go, how);
+    s.executor.run_all();
+    attach_all(f, &s.log);
+    s.go.set();
+    s.executor.run_all();
     EXPECT_TRUE(f.done());
-    return j.lines();
+    return s.log.lines();
 }
 
 TEST(callbacks, the_one_for_the_way_it_ended_is_called_and_no_other) {
@@ -63,23 +63,18 @@ TEST(callbacks, the_one_for_the_way_it_ended_is_called_and_no_other) {
 }
 
 TEST(callbacks, are_called_in_the_order_in_which_they_were_attached_and_before_who_waits_is_woken) {
-    manual_executor by_hand;
-    foreign_event go;
-    journal j;
-    auto env = coflux::make_environment(by_hand);
-    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+    by_hand s;
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
         auto f = ends_as<manual_executor>(here, e, ending::value);
         f.on_value([log](int) { log->write("first"); });
         f.on_value([log](int) { log->write("second"); });
         (void)co_await std::move(f);
         log->write("awaiter");
-    }(env, &go, &j);
-    by_hand.run_all();
-    go.set();
-    by_hand.run_all();
+    }(s.env, &s.go, &s.log);
+    s.play();
     ASSERT_TRUE(root.done());
-    EXPECT_EQ(j.lines(), (lines{"first", "second", "awaiter"}));
+    EXPECT_EQ(s.log.lines(), (lines{"first", "second", "awaiter"}));
 }
 
 TEST(callbacks, of_an_rvalue_handle_give_the_handle_back) {
@@ -96,21 +91,16 @@ TEST(callbacks, of_an_rvalue_handle_give_the_handle_back) {
 }
 
 TEST(callbacks, may_own_what_cannot_be_copied) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    foreign_event go;
-    journal j;
+    by_hand s;
     auto alive = std::make_shared<int>(0);
     {
-        auto f = ends_as<manual_executor>(env, &go, ending::value);
-        f.on_value([log = &j, owned = std::make_unique<int>(3)](int v) { log->write(std::to_string(v + *owned)); });
+        auto f = ends_as<manual_executor>(s.env, &s.go, ending::value);
+        f.on_value([log = &s.log, owned = std::make_unique<int>(3)](int v) { log->write(std::to_string(v + *owned)); });
         f.on_stopped([alive] {});
         EXPECT_EQ(alive.use_count(), 2);
-        by_hand.run_all();
-        go.set();
-        by_hand.run_all();
+        s.play();
     }
-    EXPECT_EQ(j.lines(), lines{"8"});
+    EXPECT_EQ(s.log.lines(), lines{"8"});
     EXPECT_EQ(alive.use_count(), 1);  // one that was not called dies too
 }
 
@@ -132,18 +122,13 @@ TEST(callbacks, on_void_and_reference_results_get_nothing_and_the_referent) {
 }
 
 TEST(callbacks, stay_when_the_handle_dies) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    foreign_event go;
-    journal j;
+    by_hand s;
     {
-        auto f = ends_as<manual_executor>(env, &go, ending::value);
-        f.on_value([log = &j](int) { log->write("called"); });
+        auto f = ends_as<manual_executor>(s.env, &s.go, ending::value);
+        f.on_value([log = &s.log](int) { log->write("called"); });
     }
-    by_hand.run_all();
-    go.set();
-    by_hand.run_all();
-    EXPECT_EQ(j.lines(), lines{"called"});
+    s.play();
+    EXPECT_EQ(s.log.lines(), lines{"called"});
 }
 
 TEST(callbacks, that_throw_after_the_end_throw_where_they_are_attached) {
@@ -161,18 +146,14 @@ TEST(callbacks, that_throw_on_a_task_fail_the_environment) {
     static int handled;
     handled = 0;
     {
-        manual_executor by_hand;
-        foreign_event go;
-        auto env = coflux::make_environment(by_hand);
-        env.on_unobserved_error([](const std::exception_ptr&) noexcept { ++handled; });
+        by_hand s;
+        s.env.on_unobserved_error([](const std::exception_ptr&) noexcept { ++handled; });
         auto t = [](coflux::environment&, foreign_event* e) -> coflux::task<int, manual_executor> {
             co_await *e;
             co_return 3;
-        }(env, &go);
+        }(s.env, &s.go);
         t.on_value([](int) { throw std::runtime_error("from a callback"); });
-        by_hand.run_all();
-        go.set();
-        by_hand.run_all();
+        s.play();
         EXPECT_EQ(t.get(), 3);
     }
     EXPECT_EQ(handled, 1);

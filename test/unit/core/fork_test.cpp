@@ -11,17 +11,18 @@
 
 #include <gtest/gtest.h>
 
+#include "by_hand.hpp"
 #include "support/executors.hpp"
-#include "support/foreign_event.hpp"
 #include "support/witness.hpp"
 
 namespace {
 
-using coflux_test::foreign_event;
+using coflux_test::by_hand;
 using coflux_test::journal;
 using coflux_test::manual_executor;
 using coflux_test::move_only;
 using coflux_test::over_aligned;
+using coflux_test::root_by_hand;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
@@ -29,15 +30,9 @@ using lines = std::vector<std::string>;
 /// Runs `body` as a root on a manual executor until nothing is left to do; throws what it throws.
 template <typename Body>
 void run_by_hand(Body body) {
-    manual_executor by_hand;
-    auto env = coflux::make_environment(by_hand);
-    auto root = body(env);
-    by_hand.run_all();
-    ASSERT_TRUE(root.done());
-    root.join();
+    by_hand s;
+    s.play(body(s.env));
 }
-
-using root_by_hand = coflux::task<void, manual_executor>;
 
 coflux::fork<int, manual_executor> writes(coflux::environment&, journal* j, const char* line) {
     j->write(line);

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "by_hand.hpp"
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
 #include "support/iterations.hpp"
@@ -17,10 +18,12 @@
 
 namespace {
 
+using coflux_test::by_hand;
 using coflux_test::foreign_event;
 using coflux_test::journal;
 using coflux_test::manual_executor;
 using coflux_test::move_only;
+using coflux_test::root_by_hand;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 
@@ -47,11 +50,8 @@ coflux::fork<const std::string*, manual_executor> reads(coflux::environment&, co
 }
 
 TEST(fork_view, several_readers_see_the_same_object_in_the_order_in_which_they_waited) {
-    manual_executor by_hand;
-    foreign_event go;
-    journal j;
-    auto env = coflux::make_environment(by_hand);
-    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+    by_hand s;
+    s.play([](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
         auto f = text_after(here, e);
         auto view = f.view();
@@ -62,13 +62,8 @@ TEST(fork_view, several_readers_see_the_same_object_in_the_order_in_which_they_w
         EXPECT_EQ(x, y);
         EXPECT_EQ(y, z);
         EXPECT_TRUE(view.done());
-    }(env, &go, &j);
-    by_hand.run_all();
-    go.set();
-    by_hand.run_all();
-    ASSERT_TRUE(root.done());
-    root.join();
-    EXPECT_EQ(j.lines(), (lines{"a", "b", "c"}));
+    }(s.env, &s.go, &s.log));
+    EXPECT_EQ(s.log.lines(), (lines{"a", "b", "c"}));
 }
 
 TEST(fork_view, still_has_the_value_after_the_handle_was_awaited) {
@@ -94,23 +89,15 @@ TEST(fork_view, still_has_the_value_after_the_handle_was_awaited) {
 }
 
 TEST(fork_view, the_handle_may_be_awaited_while_views_wait) {
-    manual_executor by_hand;
-    foreign_event go;
-    journal j;
-    auto env = coflux::make_environment(by_hand);
-    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+    by_hand s;
+    s.play([](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
         auto f = text_after(here, e);
         auto a = reads(here, f.view(), log, "a");
         const std::string text = co_await std::move(f);
         EXPECT_EQ(text.size(), 100U);
         (void)co_await std::move(a);
-    }(env, &go, &j);
-    by_hand.run_all();
-    go.set();
-    by_hand.run_all();
-    ASSERT_TRUE(root.done());
-    root.join();
+    }(s.env, &s.go, &s.log));
 }
 
 TEST(fork_view, keeps_the_value_after_the_handle_died) {
@@ -144,11 +131,8 @@ TEST(fork_view, of_a_reference_or_of_nothing_gives_that) {
 }
 
 TEST(fork_view, of_a_stopped_fork_stops_each_reader) {
-    manual_executor by_hand;
-    foreign_event go;
-    journal j;
-    auto env = coflux::make_environment(by_hand);
-    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+    by_hand s;
+    s.play([](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
         auto f = [](coflux::environment&, foreign_event* event) -> coflux::fork<std::string, manual_executor> {
             co_await *event;
@@ -163,21 +147,13 @@ TEST(fork_view, of_a_stopped_fork_stops_each_reader) {
         EXPECT_TRUE(x.is_stopped());
         EXPECT_TRUE(y.is_stopped());
         EXPECT_TRUE(late.is_stopped());
-    }(env, &go, &j);
-    by_hand.run_all();
-    go.set();
-    by_hand.run_all();
-    ASSERT_TRUE(root.done());
-    root.join();
-    EXPECT_EQ(j.lines(), lines{});
+    }(s.env, &s.go, &s.log));
+    EXPECT_EQ(s.log.lines(), lines{});
 }
 
 TEST(fork_view, a_reader_that_is_told_to_stop_before_it_waits_does_not_wait) {
-    manual_executor by_hand;
-    foreign_event go;
-    journal j;
-    auto env = coflux::make_environment(by_hand);
-    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
+    by_hand s;
+    auto root = [](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
         auto f = text_after(here, e);
         auto reader = reads(here, f.view(), log, "went past");
@@ -186,11 +162,11 @@ TEST(fork_view, a_reader_that_is_told_to_stop_before_it_waits_does_not_wait) {
         EXPECT_TRUE(o.is_stopped());
         log->write("reader ended");
         e->set();
-    }(env, &go, &j);
-    by_hand.run_all();
+    }(s.env, &s.go, &s.log);
+    s.executor.run_all();
     ASSERT_TRUE(root.done());
     root.join();
-    EXPECT_EQ(j.lines(), lines{"reader ended"});
+    EXPECT_EQ(s.log.lines(), lines{"reader ended"});
 }
 
 TEST(fork_view, the_error_of_its_fork_is_thrown_at_every_await) {
