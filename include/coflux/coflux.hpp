@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coflux/combine/when_all.hpp>
+#include <coflux/combine/when_all_outcomes.hpp>
 #include <coflux/core/as_outcome.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>

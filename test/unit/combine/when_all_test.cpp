@@ -180,4 +180,55 @@ TEST(when_all, takes_a_view_that_makes_the_forks_as_it_is_read) {
     EXPECT_EQ(t(env).get(), 10);
 }
 
+TEST(when_all, of_a_range_of_views_gives_what_stands_for_references) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto f = moves(here);
+            auto g = number(here, 4);
+            auto h = number(here, 5);
+            const std::vector<coflux::fork_view<int>> views{g.view(), h.view()};
+            int sum = 0;
+            for (const int& n : co_await coflux::when_all(views)) sum += n;
+            EXPECT_EQ(sum, 9);
+            const auto values = co_await coflux::when_all(views);
+            EXPECT_EQ(&values[1].get(), &co_await views[1]);
+            (void)co_await std::move(f);
+        }(env);
+    });
+}
+
+TEST(when_all, takes_views_that_the_range_makes_as_it_is_read) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            std::vector<coflux::fork<int, pool>> forks;
+            for (int i = 0; i < 5; ++i) forks.push_back(number(here, i));
+            int sum = 0;
+            const auto view_of = [](const coflux::fork<int, pool>& f) { return f.view(); };
+            for (const int n : co_await coflux::when_all(forks | std::views::transform(view_of))) sum += n;
+            EXPECT_EQ(sum, 10);
+        }(env);
+    });
+}
+
+TEST(when_all, as_an_outcome_gives_values_error_and_stop) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto values = co_await coflux::as_outcome(coflux::when_all(number(here, 1), number(here, 2)));
+            EXPECT_EQ(std::move(values).value(), (std::tuple<int, int>(1, 2)));
+            auto error = co_await coflux::as_outcome(coflux::when_all(fails(here, "why"), stops(here)));
+            EXPECT_TRUE(error.has_error());
+            for (int i = 0; i < 3; ++i) {
+                auto stop = co_await coflux::as_outcome(coflux::when_all(number(here, 1), stops(here)));
+                EXPECT_TRUE(stop.is_stopped());
+            }
+            std::vector<coflux::fork<int, pool>> forks;
+            forks.push_back(stops(here));
+            EXPECT_TRUE((co_await coflux::as_outcome(coflux::when_all(std::move(forks)))).is_stopped());
+        }(env);
+    });
+}
+
 }  // namespace

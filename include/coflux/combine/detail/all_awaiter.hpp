@@ -17,20 +17,25 @@
 namespace coflux::detail {
 
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they
-/// may be `many`.
+/// may be `many`, and whether a stopped or failed child is a result like another (`takes_stops`).
 template <typename Children>
 class all_awaiter : private waiter {
 public:
     all_awaiter(const all_awaiter&) = delete;
     all_awaiter& operator=(const all_awaiter&) = delete;
 
-    [[nodiscard]] bool await_ready() noexcept { return next_running() == nullptr && !stops(); }
+    [[nodiscard]] bool await_ready() noexcept { return next_running() == nullptr && !stops_awaiting(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
         if (p.suspends()) [[unlikely]]
             return p.stop_here();
         return transfer(advance(identity_of(p.runs_on())));
     }
+
+    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never lost to a
+    /// stop.
+    [[nodiscard]] bool stops() const noexcept { return !Children::takes_stops && stopped_ && !failed_; }
+    [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
 
     /// How many children ahead the frames are fetched into the cache where there may be many.
     static constexpr std::size_t prefetched = 8;
@@ -47,14 +52,13 @@ protected:
     }
     ~all_awaiter() = default;
 
-    [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
     [[nodiscard]] Children& children() noexcept { return static_cast<Children&>(*this); }
 
     /// After the last: throws the first error in the order of creation if there is one; the others are reachable
     /// from it.
     void rethrow_failures() {
         this_thread.current = coroutine;
-        if (!failed_) [[likely]]
+        if (Children::takes_stops || !failed_) [[likely]]
             return;
         std::vector<failure*> failures;
         for (std::size_t i = 0; i < count_; ++i) {
@@ -82,8 +86,9 @@ private:
         failed_ |= c.word.end() == ending::error;
         stopped_ |= c.word.end() == ending::stopped;
     }
-    /// An error is never lost to a stop.
-    [[nodiscard]] bool stops() const noexcept { return stopped_ && !failed_; }
+    [[nodiscard]] bool stops_awaiting() const noexcept {
+        return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
+    }
 
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
     std::coroutine_handle<> advance(const void* here) noexcept {
@@ -107,7 +112,7 @@ private:
                 if (promise_base::add_waiter(*c, *this)) return std::noop_coroutine();
             }
         }
-        if (stops()) p.turn_to_stop();
+        if (stops_awaiting()) p.turn_to_stop();
         return promise_base::resume_from(p, here);
     }
 

@@ -1,0 +1,147 @@
+// What when_all and when_all_outcomes await: all of a tuple or of a range.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <memory_resource>
+#include <ranges>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <coflux/combine/detail/all_awaiter.hpp>
+#include <coflux/combine/detail/handles.hpp>
+#include <coflux/combine/detail/outcome_awaiter.hpp>
+
+namespace coflux::detail {
+
+/// `Results` says what is made of the children that have ended:
+///   takes_stops              whether a stopped child is a result like another, and an error, too
+///   in_tuple<T>, in_range<T> what stands in the result for a child that gives T; void in_range: nothing is returned
+///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above
+template <typename Results, typename... Handles>
+class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Results, Handles...>> {
+    using base = all_awaiter<all_of_tuple<Results, Handles...>>;
+
+public:
+    static constexpr bool many = false;
+    static constexpr bool takes_stops = Results::takes_stops;
+
+    all_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
+        : base(p, sizeof...(Handles), where),
+          frames_{&handles.used()...} {
+        (begin_if_wrapper(handles, p), ...);
+        ((void)handles.release(), ...);
+    }
+    ~all_of_tuple() {
+        for (frame_control* const c : frames_) {
+            if (c != nullptr) promise_base::drop(*c);
+        }
+    }
+    frame_control& operator[](std::size_t i) noexcept { return *frames_[i]; }
+
+    auto await_resume() {
+        this->rethrow_failures();
+        return [this]<std::size_t... I>(std::index_sequence<I...>) {
+            return std::tuple<typename Results::template in_tuple<typename Handles::value_type>...>{
+                Results::template take<typename Handles::value_type,
+                                       typename Results::template in_tuple<typename Handles::value_type>>(
+                    *std::exchange(frames_[I], nullptr))...};
+        }(std::index_sequence_for<Handles...>{});
+    }
+
+private:
+    std::array<frame_control*, sizeof...(Handles)> frames_;
+};
+
+/// `Range` holds the handles; a random-access range, so that waiting can begin with the youngest.
+template <typename Results, typename Range>
+class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Range>> {
+    using base = all_awaiter<all_of_range<Results, Range>>;
+    using value = typename std::ranges::range_value_t<Range>::value_type;
+    using element = typename Results::template in_range<value>;
+
+public:
+    static constexpr bool many = true;
+    static constexpr bool takes_stops = Results::takes_stops;
+
+    all_of_range(promise_base& p, std::source_location where, Range&& handles) noexcept
+        : base(p, std::ranges::size(handles), where),
+          handles_(std::move(handles)) {
+        for (auto& h : handles_) begin_if_wrapper(h, p);
+    }
+
+    frame_control& operator[](std::size_t i) noexcept {
+        return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].used();
+    }
+
+    auto await_resume() {
+        this->rethrow_failures();
+        const auto take = [this, size = std::ranges::size(handles_), i = std::size_t{0}](auto& h) mutable {
+            if (i + base::prefetched < size) base::prefetch((*this)[i + base::prefetched]);
+            ++i;
+            return Results::template take<value, element>(h.release());
+        };
+        if constexpr (std::is_void_v<element>) {
+            std::ranges::for_each(handles_, take);
+        } else {
+            std::pmr::vector<element> results(this->awaiting().memory_resource());
+            results.reserve(std::ranges::size(handles_));
+            std::ranges::transform(handles_, std::back_inserter(results), take);
+            return results;
+        }
+    }
+
+private:
+    Range handles_;
+};
+
+template <typename Results, typename... As>
+class all_request : public with_outcome<all_request<Results, As...>> {
+public:
+    explicit all_request(As&&... awaited) noexcept : awaited_(std::forward<As>(awaited)...) {}
+    all_request(const all_request&) = delete;
+    all_request& operator=(const all_request&) = delete;
+
+    auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        (void)p.opened();  // what is no fork yet becomes one here
+        return std::apply([&](auto&&... a) { return all_of(p, where, as_handle(p, std::forward<As>(a))...); },
+                          std::move(awaited_));
+    }
+
+private:
+    template <typename... Handles>
+    static auto all_of(promise_base& p, std::source_location where, Handles&&... handles) noexcept {
+        return all_of_tuple<Results, Handles...>(p, where, std::move(handles)...);
+    }
+
+    std::tuple<As&&...> awaited_;
+};
+
+template <typename Results, typename Range>
+class all_range_request : public with_outcome<all_range_request<Results, Range>> {
+public:
+    explicit all_range_request(Range&& range) noexcept : range_(std::forward<Range>(range)) {}
+    all_range_request(const all_range_request&) = delete;
+    all_range_request& operator=(const all_range_request&) = delete;
+
+    auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        if constexpr (holds_handles<Range>) {
+            return all_of_range<Results, Range>(p, where, std::move(range_));
+        } else {
+            (void)p.opened();
+            return all_of_range<Results, handles_of<Range>>(p, where, handles_in(p, range_));
+        }
+    }
+
+private:
+    Range&& range_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,66 @@
+// Ranges of what the combinators wait for, as handles: forks and tasks as they are, everything else wrapped (core/wrapper.hpp).
+//
+// All frames are had before the first of them begins, so that an allocation that fails has no effect.
+#pragma once
+
+#include <memory_resource>
+#include <ranges>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <coflux/core/result.hpp>
+#include <coflux/core/wrapper.hpp>
+
+namespace coflux::detail {
+
+/// For what does not outlive the step in which a range gives it.
+template <typename A>
+fork<await_result<A>, wrapping_executor> wrapped_value(environment&, A awaited) {
+    co_return co_await std::move(awaited);
+}
+
+template <typename Range>
+using handles_of = std::pmr::vector<std::remove_cvref_t<decltype(as_handle(
+    std::declval<environment&>(), std::declval<std::ranges::range_value_t<Range>>()))>>;
+
+/// A range that is given away and has its forks or tasks in itself, in random-access order: it is used in place.
+template <typename Range>
+concept holds_handles =
+    is_owned_handle<std::ranges::range_value_t<Range>> && std::ranges::random_access_range<Range> &&
+    std::ranges::sized_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
+    std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>;
+
+/// The elements of any other range as handles; the wrappers among them have not begun. Pre: the scope of `here` is open.
+template <typename Range>
+handles_of<Range> handles_in(environment& here, Range& range) {
+    handles_of<Range> handles(here.memory_resource());
+    if constexpr (std::ranges::sized_range<Range>) handles.reserve(std::ranges::size(range));
+    for (auto&& awaited : range) {
+        using element = std::ranges::range_reference_t<Range>;
+        if constexpr (std::is_reference_v<element> || is_owned_handle<std::remove_cvref_t<element>>) {
+            handles.push_back(as_handle(here, std::move(awaited)));
+        } else {
+            handles.emplace_back(wrapped_value<std::remove_cv_t<element>>(here, std::move(awaited)).release());
+        }
+    }
+    return handles;
+}
+
+/// What stands for void where there must be an object.
+template <typename T>
+using element_for = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
+
+template <typename T, typename R = element_for<T>>
+R consume_element(frame_control& c) {
+    if constexpr (std::is_void_v<T>) {
+        consume<void>(c);
+        return R();
+    } else {
+        return R(consume<T>(c));
+    }
+}
+
+}  // namespace coflux::detail
