@@ -1,8 +1,13 @@
 // Everything, for applications; never included inside the library.
 #pragma once
 
+#include <coflux/combine/first_success.hpp>
+#include <coflux/combine/indexed.hpp>
+#include <coflux/combine/race.hpp>
 #include <coflux/combine/when_all.hpp>
 #include <coflux/combine/when_all_outcomes.hpp>
+#include <coflux/combine/when_any.hpp>
+#include <coflux/combine/when_n.hpp>
 #include <coflux/core/as_outcome.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>

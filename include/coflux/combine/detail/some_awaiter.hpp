@@ -1,0 +1,100 @@
+// Waiting for some of several: as soon as it is decided, the others are told to stop; when all have ended, the awaiting
+// coroutine goes on. The page docs/design/combine.md has the states and the argument.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <source_location>
+#include <vector>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/combine/detail/handles.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/waiter.hpp>
+
+namespace coflux::detail {
+
+class some_awaiter;
+
+/// One child in a wait for some of several, and the waiter in its state word.
+struct some_place : waiter {
+    frame_control* child = nullptr;  ///< nullptr once its result was taken
+    some_awaiter* of = nullptr;      ///< set when it waits; nullptr: the child had ended before
+    std::size_t ranked = 0;          ///< in the place of rank r: which child was the r-th to end with a value
+};
+
+/// What an error does: it decides like a value, or waits for a value until there can be none.
+enum class some_errors { decide, wait };
+
+class some_awaiter {
+public:
+    some_awaiter(const some_awaiter&) = delete;
+    some_awaiter& operator=(const some_awaiter&) = delete;
+
+    [[nodiscard]] bool await_ready() noexcept;
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept;
+
+    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome: there are not enough values,
+    /// and no error to throw.
+    [[nodiscard]] bool stops() const noexcept;
+    [[nodiscard]] promise_base& awaiting() const noexcept { return coroutine_; }
+
+protected:
+    some_awaiter(promise_base& p, std::size_t wanted, some_errors errors, std::source_location where) noexcept
+        : coroutine_(p),
+          wanted_(wanted),
+          errors_(errors) {
+        p.awaits_at(where);
+    }
+    ~some_awaiter() = default;
+
+    /// First in the destructor of whoever has the places: gives up the frames whose results were not taken.
+    void give_up() noexcept;
+
+    /// The places of the children, in the order of their creation; each knows its child. Before await_ready().
+    void watch(some_place* places, std::size_t count) noexcept;
+
+    /// First in await_resume: throws if there is no value to give, else sees to the errors of those who lost.
+    void settle();
+    /// After settle(): which child was the `rank`-th to end with a value.
+    [[nodiscard]] std::size_t ranked(std::size_t rank) const noexcept { return places_[rank].ranked; }
+    /// Its frame, which the caller consumes.
+    [[nodiscard]] frame_control& taken(std::size_t i) noexcept { return *std::exchange(places_[i].child, nullptr); }
+
+    [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
+
+private:
+    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
+
+    /// Notes the end of child `i`; the end that decides tells the others to stop.
+    void note(std::size_t i) noexcept;
+    void stop_others(std::size_t i) noexcept;
+    [[nodiscard]] bool stops_awaiting() const noexcept;
+    /// True if enough values came, and before an error that counts.
+    [[nodiscard]] bool has_values() const noexcept;
+    [[noreturn]] void rethrow();
+
+    promise_base& coroutine_;
+    some_place* places_ = nullptr;
+    std::size_t count_ = 0;
+    const std::size_t wanted_;
+    const some_errors errors_;
+    std::size_t failed_;  // the child whose error decided; written by its end, if there is one
+
+    // Bits 0 to 30: children that ended with a value; 31 to 61: that were stopped; `erred`: one failed, without deciding;
+    // `error_decided`: one failed before there were enough values. One word, so that all agree on what came first.
+    // Every change is relaxed: the order of the changes of one word is the same for all, and what else the ends wrote is
+    // published by their subtraction from pending_.
+    atomic<std::uint64_t> ends_{0};
+    // Children that wait to be heard of, and one for the registration while it lasts. Every subtraction is acq_rel: whoever
+    // brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is consumed, so that
+    // the end that decides may tell the others.
+    atomic<std::size_t> pending_;
+};
+
+/// The places of a range: one block from the environment's resource.
+using some_places = std::pmr::vector<some_place>;
+
+}  // namespace coflux::detail

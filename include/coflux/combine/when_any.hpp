@@ -1,0 +1,94 @@
+// when_any: waits for the first of several to end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <coflux/combine/detail/some_of.hpp>
+#include <coflux/combine/indexed.hpp>
+
+namespace coflux {
+namespace detail {
+
+/// What stands in a variant for a child that gives T.
+template <typename T>
+using alternative =
+    std::conditional_t<std::is_void_v<T>, std::monostate,
+                       std::conditional_t<std::is_lvalue_reference_v<T>,
+                                          std::reference_wrapper<std::remove_reference_t<T>>, std::remove_cvref_t<T>>>;
+
+template <typename T>
+indexed<T> take_indexed(std::size_t index, frame_control& c) {
+    if constexpr (std::is_void_v<T>) {
+        consume<void>(c);
+        return indexed<void>(index);
+    } else {
+        return indexed<T>(index, consume<T>(c));
+    }
+}
+
+/// The first end decides; which one it was is a part of the result.
+struct first_of_any {
+    static constexpr some_errors errors = some_errors::decide;
+    static constexpr const char* name = "when_any";
+
+    template <typename... T>
+    static std::variant<alternative<T>...> of_tuple(std::size_t winner, frame_control& c) {
+        using result = std::variant<alternative<T>...>;
+        return [&]<std::size_t... I>(std::index_sequence<I...>) {
+            constexpr std::array<result (*)(frame_control&), sizeof...(T)> take{+[](frame_control& won) {
+                return result(std::in_place_index<I>, consume_element<T, alternative<T>>(won));
+            }...};
+            return take[winner](c);
+        }(std::index_sequence_for<T...>{});
+    }
+    template <typename T, typename Awaiter>
+    static indexed<T> of_range(Awaiter& some) {
+        const std::size_t winner = some.ranked(0);
+        return take_indexed<T>(winner, some.taken(winner));
+    }
+};
+
+}  // namespace detail
+
+/// Waits until one has ended, stops the others, and waits for them, too: `auto first = co_await coflux::when_any(std::move(a),
+/// std::move(b)); if (first.index() == 0) use(std::get<0>(first));`
+///
+/// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at once, in
+/// order. At least one.
+/// Returns: a std::variant whose index says which one it was: the value, std::monostate for void, std::reference_wrapper for a
+/// reference. Of those that have ended before, the first in order. Resumes: the awaiting coroutine, once, after the last
+/// child ended: nothing runs on behind its back.
+/// Errors: if the first that ends fails, its error, with those of the others in other_errors(). An error of one that lost is
+/// an error of the awaiting coroutine's scope, like that of any child that nobody awaited; first_success drops it.
+/// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the awaiting
+/// coroutine. A stop that comes later tells what is below; if that has ended with a value all the same, it is given.
+/// Threads: the children may end on any.
+/// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and a
+/// stop request for each that lost. The values of those that lost are destroyed.
+/// Lifetime: an awaitable of others cannot be told to stop: it is waited for.
+template <typename... As>
+    requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
+[[nodiscard("when_any does nothing until it is awaited: co_await it")]]
+detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noexcept {
+    return detail::some_request<detail::first_of_any, As...>(std::forward<As>(awaited)...);
+}
+
+/// The same for a range, which is consumed: `auto [index, value] = co_await coflux::when_any(std::move(forks));`
+///
+/// Shapes: an input range of awaitables that is not empty.
+/// Returns: an indexed<T>: the place in the range, and the value. Errors: an empty range is a checked error.
+/// Costs: one block from the environment's resource, 80 bytes a child; a vector of handles if the range does not hold its
+/// forks in random-access order or was not given away.
+template <std::ranges::input_range Range>
+[[nodiscard("when_any does nothing until it is awaited: co_await it")]]
+detail::some_range_request<detail::first_of_any, Range> when_any(Range&& range) noexcept {
+    return detail::some_range_request<detail::first_of_any, Range>(1, std::forward<Range>(range));
+}
+
+}  // namespace coflux

@@ -1,0 +1,183 @@
+#include <coflux/combine/detail/some_awaiter.hpp>
+
+#include <coflux/core/failure.hpp>
+
+#include "core/environment_access.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr std::uint64_t one_value = 1;
+constexpr std::uint64_t one_stopped = std::uint64_t{1} << 31;
+constexpr std::uint64_t erred = std::uint64_t{1} << 62;
+constexpr std::uint64_t error_decided = std::uint64_t{1} << 63;
+
+constexpr std::size_t values_in(std::uint64_t ends) noexcept {
+    return ends & (one_stopped - 1);
+}
+constexpr std::size_t stopped_in(std::uint64_t ends) noexcept {
+    return (ends & (erred - 1)) >> 31;
+}
+
+}  // namespace
+
+void some_awaiter::give_up() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (places_[i].child != nullptr) promise_base::drop(*places_[i].child);
+    }
+}
+
+void some_awaiter::watch(some_place* places, std::size_t count) noexcept {
+    places_ = places;
+    count_ = count;
+    pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: nobody else knows this object yet
+}
+
+bool some_awaiter::await_ready() noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (!places_[i].child->done()) return false;
+    }
+    for (std::size_t i = 0; i < count_; ++i) note(i);
+    pending_.store(0, memory_order_relaxed);  // as above
+    return !stops_awaiting();
+}
+
+std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
+    promise_base& p = coroutine_;
+    // relaxed: nobody else knows this object yet
+    if (p.suspends() || pending_.load(memory_order_relaxed) == 0) return p.stop_here();
+    p.leaves();
+    const std::size_t last = count_ - 1;
+    std::size_t heard = 1;  // the registration's own unit
+    std::coroutine_handle<> next = std::noop_coroutine();
+    for (std::size_t i = 0; i <= last; ++i) {
+        some_place& place = places_[i];
+        // No coroutine: the awaiting one may be woken by another child's end, so its plain count of children is not for this
+        // one to change.
+        place.of = this;
+        place.ended = &child_ended;
+        frame_control& c = *place.child;
+        std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
+        const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place));
+        if (s == 0) {
+            if (worker* const w = this_thread.queues; i == last && w != nullptr && w->take_back(c.frame())) {
+                c.state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
+                next = c.frame();
+                continue;
+            }
+            // release: the end sees the place; acquire: if the child has ended, its result is visible.
+            if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire)) continue;
+        }
+        if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, place)) continue;
+        place.of = nullptr;
+        note(i);
+        ++heard;
+    }
+    if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
+    if (stops_awaiting()) p.turn_to_stop();
+    return transfer(p.handle());
+}
+
+std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, const void* here) noexcept {
+    auto& place = static_cast<some_place&>(self);
+    some_awaiter& of = *place.of;
+    of.note(static_cast<std::size_t>(&place - of.places_));
+    if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
+    promise_base& p = of.coroutine_;
+    if (of.stops_awaiting()) p.turn_to_stop();
+    return promise_base::resume_from(p, here);
+}
+
+void some_awaiter::note(std::size_t i) noexcept {
+    bool decides = false;
+    switch (places_[i].child->word.end()) {
+    case ending::value: {
+        const std::uint64_t before = ends_.fetch_add(one_value, memory_order_relaxed);
+        const std::size_t rank = values_in(before);
+        if ((before & error_decided) != 0 || rank >= wanted_) break;
+        places_[rank].ranked = i;
+        decides = rank + 1 == wanted_;
+        break;
+    }
+    case ending::error: {
+        if (errors_ == some_errors::wait) {
+            ends_.fetch_or(erred, memory_order_relaxed);
+            break;
+        }
+        // Set only where it decides: an error that comes after enough values changes nothing.
+        std::uint64_t before = ends_.load(memory_order_relaxed);
+        while ((before & error_decided) == 0 && values_in(before) < wanted_) {
+            if (!ends_.compare_exchange_weak(before, before | error_decided, memory_order_relaxed,
+                                             memory_order_relaxed))
+                continue;
+            failed_ = i;
+            decides = true;
+            break;
+        }
+        break;
+    }
+    case ending::stopped: {
+        const std::uint64_t before = ends_.fetch_add(one_stopped, memory_order_relaxed);
+        // From this one on there cannot be enough values.
+        decides = errors_ == some_errors::decide && (before & error_decided) == 0 && values_in(before) < wanted_ &&
+                  stopped_in(before) == count_ - wanted_;
+        break;
+    }
+    }
+    if (decides) stop_others(i);
+}
+
+void some_awaiter::stop_others(std::size_t i) noexcept {
+    for (std::size_t j = 0; j < count_; ++j) {
+        if (j == i) continue;
+        frame_control& c = *places_[j].child;
+        if (!c.done()) promise_base::of(c).request_stop();
+    }
+}
+
+bool some_awaiter::has_values() const noexcept {
+    const std::uint64_t ends = ends_.load(memory_order_relaxed);  // all ends are noted
+    return (ends & error_decided) == 0 && values_in(ends) >= wanted_;
+}
+
+bool some_awaiter::stops() const noexcept {
+    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0;
+}
+
+bool some_awaiter::stops_awaiting() const noexcept {
+    return stops() && !coroutine_.control().word.has(frame_flags::takes_stop);
+}
+
+void some_awaiter::settle() {
+    this_thread.current = &coroutine_;
+    if (!has_values()) rethrow();
+    if (values_in(ends_.load(memory_order_relaxed)) == count_) [[likely]]
+        return;
+    for (std::size_t i = 0; i < count_; ++i) {
+        frame_control& c = *places_[i].child;
+        if (c.word.end() != ending::error) continue;
+        if (errors_ == some_errors::wait) {
+            c.error->observe();
+        } else if (places_[i].of != nullptr && (c.state.load(memory_order_relaxed) & frame_state::list) == 0) {
+            // Nobody observed it (law 12). One that ended before, or with views, is with its scope already.
+            environment_access::record(coroutine_.opened(), *c.error);
+        }
+    }
+}
+
+void some_awaiter::rethrow() {
+    std::vector<failure*> failures;
+    const auto add = [&](std::size_t i) {
+        frame_control& c = *places_[i].child;
+        if (c.word.end() != ending::error) return;
+        c.error->retain();
+        failures.push_back(c.error);
+    };
+    if (errors_ == some_errors::decide) add(failed_);
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (errors_ == some_errors::wait || i != failed_) add(i);
+    }
+    join_failures(nullptr, failures)->rethrow();
+}
+
+}  // namespace coflux::detail
