@@ -32,4 +32,5 @@
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>
 #include <coflux/memory/frame_pool.hpp>
+#include <coflux/scope/task_scope.hpp>
 #include <coflux/version.hpp>

@@ -6,6 +6,7 @@ namespace coflux {
 class environment;
 struct inherit_executor;
 class noop_executor;
+class task_scope;
 class thread_pool_executor;
 
 template <typename T, typename Executor = inherit_executor>

@@ -80,6 +80,11 @@ void environment_access::record(environment& of, failure& f) noexcept {
         seen->release();
         seen = next;
     }
+    // The child that failed still has its ticket: the scope is there. relaxed: a second request would do no harm.
+    if (is_object(e) && object(e).stops_on_error_ &&
+        (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0) {
+        e.request_stop();
+    }
 }
 
 failure* environment_access::collect(environment& e, failure* first) noexcept {

@@ -49,6 +49,7 @@ protected:
     detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
     detail::promise_base* joiner_ = nullptr;       // waits in join(); set before remaining_ is closed
+    bool stops_on_error_ = false;                  // task_scope: an error that nobody waits for stops the children
     void* armed_deadline_ = nullptr;               // what the layer of time gave for a deadline nearer than those above
 };
 

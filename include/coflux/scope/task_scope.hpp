@@ -1,0 +1,62 @@
+// task_scope: a place for any number of children, added while others run.
+#pragma once
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/environment_object.hpp>
+#include <coflux/core/wrapper.hpp>
+
+namespace coflux {
+
+/// What the error of a child does to the other children of its task_scope.
+enum class scope_policy {
+    stop_on_error,  ///< the first whose handle nobody awaits stops them
+    collect_all,    ///< nothing: they run to their ends
+};
+
+/// An environment that any number of children are added to, by any of its coroutines and from any thread, and that is then
+/// joined: `coflux::task_scope scope(here); scope.spawn(serve, std::move(connection)); co_await scope.join();`
+///
+/// Shapes: made in an environment `here`, from which it has memory, executors, deadline and stop. A child is made by
+/// spawn(), or as in any environment: `serve(scope, x).attach()`, or with a handle that is awaited as usual.
+/// Returns: `co_await join()` returns once no child is left: nothing runs after it. Then the scope may be used again.
+/// Errors: join() throws the first error that nobody observed; the others are in other_errors(). With stop_on_error (the
+/// default) the first child that fails while its handle is not being awaited stops the others, also when it is awaited
+/// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not
+/// by an exception.
+/// Stops: request_stop() stops the children that there are and those that will be: what is added later begins, and stops
+/// at its first stop point. A child that was stopped is no error: join() returns. join() is no stop point; when the coroutine
+/// that made the scope is stopped, the children are stopped with it and joined before its locals die.
+/// Threads: any may add children and request a stop while the scope lives and either nobody waits in join(), or the one
+/// who adds is below a child of the scope. One coroutine at a time may join.
+/// Costs: a child: its frame, and 16 bytes and a short lock more than in a coroutine's own scope; the counts are atomic.
+/// Lifetime: not movable; outlives its children.
+class task_scope final : public environment_object {
+public:
+    explicit task_scope(environment& here, scope_policy policy = scope_policy::stop_on_error) noexcept
+        : environment_object(&here) {
+        stops_on_error_ = policy == scope_policy::stop_on_error;
+    }
+    ~task_scope() { close(); }
+
+    /// Makes a child by `f(*this, args...)` and leaves it to the scope.
+    ///
+    /// Shapes: `f` returns a fork or a task; law 10 holds for what it takes. Errors: what the call throws, std::bad_alloc
+    /// for one; then there is no child. Adding to a scope that has been joined, before join() has returned, is a checked error.
+    template <typename F, typename... Args>
+        requires std::is_invocable_v<F, task_scope&, Args...>
+    void spawn(F&& f, Args&&... args) {
+        static_assert(detail::is_owned_handle<std::invoke_result_t<F, task_scope&, Args...>>,
+                      "coflux: what a task_scope spawns is a fork or a task; a call is awaited where it is made");
+        check_open();
+        auto child = std::invoke(std::forward<F>(f), *this, std::forward<Args>(args)...);
+        detail::promise_base::drop(child.release());
+    }
+
+private:
+    void check_open() const noexcept;
+};
+
+}  // namespace coflux
