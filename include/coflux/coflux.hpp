@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coflux/combine/first_success.hpp>
+#include <coflux/combine/for_each_concurrent.hpp>
 #include <coflux/combine/indexed.hpp>
 #include <coflux/combine/race.hpp>
 #include <coflux/combine/when_all.hpp>

@@ -29,8 +29,8 @@ enum class scope_policy {
 /// Stops: request_stop() stops the children that there are and those that will be: what is added later begins, and stops
 /// at its first stop point. A child that was stopped is no error: join() returns. join() is no stop point; when the coroutine
 /// that made the scope is stopped, the children are stopped with it and joined before its locals die.
-/// Threads: any may add children and request a stop while the scope lives and either nobody waits in join(), or the one
-/// who adds is below a child of the scope. One coroutine at a time may join.
+/// Threads: any may add children and request a stop while the scope lives; while a coroutine waits in join(), only who is
+/// below a child of the scope may add. One coroutine at a time may join.
 /// Costs: a child: its frame, and 16 bytes and a short lock more than in a coroutine's own scope; the counts are atomic.
 /// Lifetime: not movable; outlives its children.
 class task_scope final : public environment_object {

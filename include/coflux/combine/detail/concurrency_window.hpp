@@ -1,0 +1,117 @@
+// The children of one for_each_concurrent: who runs, who has ended, and how the loop waits for the next end. The page
+// docs/design/combine.md has the protocol.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <memory_resource>
+#include <source_location>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/wait.hpp>
+#include <coflux/core/waiter.hpp>
+
+namespace coflux::detail {
+
+class concurrency_window;
+
+/// The place of one child; used again when its frame is gone.
+struct window_slot : waiter {
+    concurrency_window* of = nullptr;
+    frame_control* child = nullptr;  ///< the loop's; nullptr in a free slot
+    window_slot* next_slot = nullptr;
+    window_slot* next_linked = nullptr;  ///< among the free (the loop's) or the ended (under the lock)
+};
+
+/// Belongs to the coroutine of the loop, which alone calls it.
+class concurrency_window {
+public:
+    class ends_request;
+
+    /// Errors: std::bad_alloc.
+    concurrency_window(promise_base& loop, std::size_t size);
+    concurrency_window(const concurrency_window&) = delete;
+    concurrency_window& operator=(const concurrency_window&) = delete;
+    /// Pre: no child runs.
+    ~concurrency_window();
+
+    [[nodiscard]] bool is_full() const noexcept { return running_ == size_; }
+    [[nodiscard]] bool is_empty() const noexcept { return running_ == 0; }
+    /// True if no more children are to be begun: one did not end with a value, or the loop was told to stop.
+    [[nodiscard]] bool must_end() noexcept;
+    // Once no child runs:
+    [[nodiscard]] bool has_failed() const noexcept { return (ends_.load(memory_order_relaxed) & failed) != 0; }
+    [[nodiscard]] bool was_stopped() const noexcept { return (ends_.load(memory_order_relaxed) & stopped) != 0; }
+
+    /// Before a child is made: from then on add() cannot fail. Errors: std::bad_alloc.
+    void reserve();
+    /// Takes over a child. Pre: reserve(), and it is not full.
+    void add(frame_control& c) noexcept;
+    /// Requests a stop of those that run; once.
+    void stop_all() noexcept;
+    /// `co_await next_ends()` waits until one has ended at least, or the loop is told to stop, and frees those that have.
+    [[nodiscard]] ends_request next_ends() noexcept;
+
+private:
+    class ends_awaiter;
+
+    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
+    void note(frame_control& c, bool known_to_scope) noexcept;
+    [[nodiscard]] bool collect() noexcept;
+
+    static constexpr unsigned failed = 1;
+    static constexpr unsigned stopped = 2;
+
+    promise_base& loop_;
+    std::pmr::memory_resource& memory_;
+    const std::size_t size_;
+    std::size_t running_ = 0;       // added and not collected
+    window_slot* slots_ = nullptr;  // all, by next_slot
+    window_slot* free_ = nullptr;
+    bool told_ = false;  // the loop was told to stop; while it is parked, written by whoever has claimed the wait
+    bool stopping_ = false;
+
+    // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock orders.
+    atomic<unsigned> ends_{0};
+    spin_lock lock_;                // guards the two below
+    window_slot* ended_ = nullptr;  // by next_linked, youngest first
+    ends_awaiter* parked_ = nullptr;
+};
+
+/// The loop parked. A stop request claims it and wakes it; the loop itself then stops its children and waits for their ends.
+class [[nodiscard]] concurrency_window::ends_awaiter : public wait_operation {
+public:
+    explicit ends_awaiter(concurrency_window& of) noexcept : wait_operation(of.loop_, kind), of_(of) {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return of_.collect(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept;
+    void await_resume() noexcept;
+
+private:
+    friend class concurrency_window;
+    static bool claim(wait_operation& waiting) noexcept;
+    static void stop(wait_operation& claimed) noexcept;
+    static constexpr wait_kind kind{&claim, &stop};
+
+    concurrency_window& of_;
+    bool published_ = false;
+    bool suspended_ = false;
+};
+
+class [[nodiscard]] concurrency_window::ends_request {
+public:
+    explicit ends_request(concurrency_window& of) noexcept : of_(of) {}
+    /// The loop's place stays that of its caller.
+    ends_awaiter await_in(promise_base&, std::source_location) const noexcept { return ends_awaiter(of_); }
+
+private:
+    concurrency_window& of_;
+};
+
+inline concurrency_window::ends_request concurrency_window::next_ends() noexcept {
+    return ends_request(*this);
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,211 @@
+// for_each_concurrent: one coroutine for each element of a range, a bounded number of them at a time.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <ranges>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/combine/detail/concurrency_window.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/core/wrapper.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename F, typename Element>
+inline constexpr bool takes_environment = std::is_invocable_v<F&, environment&, Element>;
+
+template <typename F, typename Element>
+decltype(auto) apply_to(F& f, environment& here, Element&& element) {
+    if constexpr (takes_environment<F, Element>) {
+        return std::invoke(f, here, std::forward<Element>(element));
+    } else {
+        return std::invoke(f, std::forward<Element>(element));
+    }
+}
+template <typename F, typename Element>
+using applied = decltype(apply_to(std::declval<F&>(), std::declval<environment&>(), std::declval<Element>()));
+
+/// What an element is given on as: moved out of a container that was given away, else as the range gives it.
+template <typename Range>
+using element_of =
+    std::conditional_t<!std::is_lvalue_reference_v<Range> && !std::ranges::view<std::remove_cvref_t<Range>>,
+                       std::ranges::range_rvalue_reference_t<Range>, std::ranges::range_reference_t<Range>>;
+
+/// An element on its way into a fork: where it is if it stays there, else moved or copied along.
+template <typename Range>
+class kept_element {
+    using given = element_of<Range>;
+    static constexpr bool stays =
+        std::ranges::forward_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>>;
+
+public:
+    using type = std::conditional_t<stays, given, std::ranges::range_value_t<Range>>;
+
+    explicit kept_element(given&& element) : kept_(keep(static_cast<given&&>(element))) {}
+    type&& give() noexcept {
+        if constexpr (stays) {
+            return static_cast<type&&>(*kept_);
+        } else {
+            return std::move(kept_);
+        }
+    }
+
+private:
+    static decltype(auto) keep(given&& element) noexcept {
+        if constexpr (stays) {
+            return std::addressof(element);
+        } else {
+            return static_cast<given&&>(element);
+        }
+    }
+
+    std::conditional_t<stays, std::add_pointer_t<given>, std::ranges::range_value_t<Range>> kept_;
+};
+
+/// What is made of an element that is given to something else than a fork or a task: a fork on the executor of the loop.
+template <typename F, typename Kept>
+fork<void> of_element(environment&, borrowed<F> f, Kept element) {
+    using result = applied<F, typename Kept::type>;
+    if constexpr (native_awaitable<result> || foreign_awaitable<result>) {
+        auto&& here = co_await context();
+        (void)co_await apply_to(*f, here, element.give());
+    } else if constexpr (takes_environment<F, typename Kept::type>) {
+        auto&& here = co_await context();
+        (void)std::invoke(*f, here, element.give());
+    } else {
+        (void)std::invoke(*f, element.give());
+        co_return;
+    }
+}
+
+template <typename Range, typename F>
+call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& range, std::size_t size, F& f) {
+    auto&& here = co_await context();
+    concurrency_window running(static_cast<promise_base&>(here), size);
+    std::exception_ptr error;
+    bool cut = false;
+    try {
+        for (auto&& element : range) {
+            if (running.is_full()) co_await running.next_ends();
+            cut = running.must_end();
+            if (cut) break;
+            running.reserve();
+            using given = element_of<Range>;
+            if constexpr (is_owned_handle<std::remove_cvref_t<applied<F, given>>>) {
+                running.add(apply_to(f, here, static_cast<given&&>(element)).release());
+            } else {
+                using kept = kept_element<Range>;
+                running.add(of_element(here, borrowed<F>(f), kept(static_cast<given&&>(element))).release());
+            }
+        }
+    } catch (...) {
+        error = std::current_exception();
+    }
+    if (cut || error != nullptr) running.stop_all();
+    while (!running.is_empty()) {
+        co_await running.next_ends();
+        if (running.must_end()) running.stop_all();
+    }
+    if (error != nullptr) std::rethrow_exception(error);
+    // The errors of children are in the scope of this call: its end throws them.
+    if (!running.has_failed() && (cut || running.was_stopped())) co_await this_coroutine::stop();
+}
+
+class [[nodiscard]] for_each_awaiter {
+public:
+    template <typename Make>
+    explicit for_each_awaiter(Make make) : loop_(make()) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        return loop_.await_suspend(h);
+    }
+    void await_resume() { loop_.await_resume(); }
+
+private:
+    call<void> loop_;
+};
+
+class [[nodiscard]] for_each_outcome_awaiter {
+public:
+    template <typename Make>
+    for_each_outcome_awaiter(promise_base& p, std::source_location where, Make make)
+        : loop_(make()),
+          outcome_(std::move(loop_).await_outcome_in(p, where)) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
+        return outcome_.await_suspend(h);
+    }
+    outcome<void> await_resume() const { return outcome_.await_resume(); }
+
+private:
+    call<void> loop_;
+    call<void>::outcome_awaiter outcome_;
+};
+
+template <typename Range, typename F>
+class for_each_request {
+public:
+    for_each_request(Range&& range, std::size_t window, F&& f) noexcept
+        : range_(std::forward<Range>(range)),
+          window_(window),
+          f_(std::forward<F>(f)) {}
+    for_each_request(const for_each_request&) = delete;
+    for_each_request& operator=(const for_each_request&) = delete;
+
+    for_each_awaiter await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        return for_each_awaiter([&] { return loop(p); });
+    }
+    for_each_outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && {
+        return for_each_outcome_awaiter(p, where, [&] { return loop(p); });
+    }
+
+private:
+    call<void> loop(promise_base& p) {
+        COFLUX_VERIFY(window_ != 0, "for_each_concurrent with a window of 0 would never begin");
+        return for_each_in_window<Range, std::remove_reference_t<F>>(p.opened(), range_, window_, f_);
+    }
+
+    Range&& range_;
+    std::size_t window_;
+    F&& f_;
+};
+
+}  // namespace detail
+
+/// Applies `f` to each element of a range, to at most `window` at a time, and waits for all: `co_await
+/// coflux::for_each_concurrent(urls, 16, fetch);`
+///
+/// Shapes: an input range, a generator too. `f(env, element)` or `f(element)` gives a fork or task (made by the awaiting
+/// coroutine), a call or another awaitable, or is a plain function; those run in a fork of their own on the executor of the
+/// awaiting coroutine. A fork or task takes its element by value; the others may take a reference: to the element itself in a
+/// forward range of lvalues, else to a copy that the fork owns. A container that is given away gives rvalues. `f` is used from
+/// several threads at once if the executor has several; range and `f` live until the end.
+/// Returns: nothing; results are dropped. Resumes: the awaiting coroutine, after the last child ended.
+/// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are joined,
+/// and the error is thrown, with those of the others in other_errors(). A window of 0 is a checked error.
+/// Stops: a stop point at each element and while the window is full: no more children are begun, those that run are stopped
+/// and joined. A child that was stopped does the same. An element that was taken from the range and not begun is lost.
+/// Threads: the range is read by the awaiting coroutine alone.
+/// Costs: a frame for the loop, one (a call: two) for each element, and a place of 80 bytes for each of those that ran at the same time
+/// at most: memory is bounded by the window, not by the range.
+template <std::ranges::input_range Range, typename F>
+    requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
+             std::is_invocable_v<F&, detail::element_of<Range>>)
+[[nodiscard("for_each_concurrent does nothing until it is awaited: co_await it")]]
+detail::for_each_request<Range, F> for_each_concurrent(Range&& range, std::size_t window, F&& f) noexcept {
+    return detail::for_each_request<Range, F>(std::forward<Range>(range), window, std::forward<F>(f));
+}
+
+}  // namespace coflux

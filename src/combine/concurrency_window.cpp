@@ -1,0 +1,166 @@
+#include <coflux/combine/detail/concurrency_window.hpp>
+
+#include <new>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/failure.hpp>
+
+#include "core/environment_access.hpp"
+
+namespace coflux::detail {
+
+concurrency_window::concurrency_window(promise_base& loop, std::size_t size)
+    : loop_(loop),
+      memory_(*loop.memory_resource()),
+      size_(size) {
+    // Makes the record of waits, so that no later wait can fail: once a child runs there is no way back.
+    ends_awaiter first(*this);
+    first.begin();
+    first.end();
+}
+
+concurrency_window::~concurrency_window() {
+    while (slots_ != nullptr) {
+        window_slot* const s = std::exchange(slots_, slots_->next_slot);
+        s->~window_slot();
+        memory_.deallocate(s, sizeof(window_slot), alignof(window_slot));
+    }
+}
+
+bool concurrency_window::must_end() noexcept {
+    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.stop_requested();
+}
+
+void concurrency_window::reserve() {
+    if (free_ != nullptr) return;
+    auto* const s = ::new (memory_.allocate(sizeof(window_slot), alignof(window_slot))) window_slot;
+    s->of = this;
+    s->ended = &child_ended;
+    s->next_slot = slots_;
+    slots_ = s;
+    free_ = s;
+}
+
+void concurrency_window::add(frame_control& c) noexcept {
+    window_slot& s = *free_;
+    std::uintptr_t state = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
+    if (state != frame_state::done) {
+        free_ = s.next_linked;
+        s.child = &c;
+        ++running_;
+        // release: the end sees the slot; acquire: if the child has ended, its result is visible.
+        if (state == 0 &&
+            c.state.compare_exchange_strong(state, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&s)),
+                                            memory_order_acq_rel, memory_order_acquire))
+            return;
+        if ((state & frame_state::list) != 0 && promise_base::add_waiter(c, s)) return;
+        s.child = nullptr;
+        s.next_linked = std::exchange(free_, &s);
+        --running_;
+    }
+    note(c, true);
+    promise_base::drop(c);
+}
+
+void concurrency_window::note(frame_control& c, bool known_to_scope) noexcept {
+    const ending end = c.word.end();
+    if (end == ending::value) return;
+    ends_.fetch_or(end == ending::error ? failed : stopped, memory_order_relaxed);
+    if (end != ending::error) return;
+    if (!known_to_scope) return environment_access::record(loop_, *c.error);
+    // It is in the list of the scope that the child was made in, which may be another: a failure is in one list only.
+    auto* const again = new (std::nothrow) failure(c.error->error());
+    COFLUX_VERIFY(again != nullptr, "out of memory while keeping an exception");
+    for (const std::exception_ptr& other : c.error->others()) again->add(other);
+    c.error->observe();
+    environment_access::record(loop_, *again);
+    again->release();
+}
+
+std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_control& c, const void*) noexcept {
+    auto& slot = static_cast<window_slot&>(self);
+    concurrency_window& of = *slot.of;
+    of.note(c, (c.state.load(memory_order_relaxed) & frame_state::list) != 0);  // own thread's: it has just ended here
+    ends_awaiter* parked = nullptr;
+    {
+        const spin_guard guard(of.lock_);
+        slot.next_linked = of.ended_;
+        of.ended_ = &slot;
+        parked = std::exchange(of.parked_, nullptr);
+    }
+    // Through the queue, so that others may end before the loop goes on. Unless it is parked, `of` may be gone.
+    if (parked != nullptr) parked->wake();
+    return std::noop_coroutine();
+}
+
+bool concurrency_window::collect() noexcept {
+    window_slot* ended = nullptr;
+    {
+        const spin_guard guard(lock_);
+        ended = std::exchange(ended_, nullptr);
+    }
+    if (ended == nullptr) return false;
+    while (ended != nullptr) {
+        window_slot& s = *std::exchange(ended, ended->next_linked);
+        promise_base::drop(*std::exchange(s.child, nullptr));
+        s.next_linked = std::exchange(free_, &s);
+        --running_;
+    }
+    return true;
+}
+
+void concurrency_window::stop_all() noexcept {
+    if (std::exchange(stopping_, true)) return;
+    for (window_slot* s = slots_; s != nullptr; s = s->next_slot) {
+        // The frame stays until it is collected, so it may end meanwhile.
+        if (s->child != nullptr && !s->child->done()) promise_base::of(*s->child).request_stop();
+    }
+}
+
+std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
+    promise_base& p = coroutine();
+    if (p.suspends() && !of_.told_) {
+        of_.told_ = true;
+        return transfer(p.handle());
+    }
+    // Told once is enough: from then on the loop waits for its children, whatever comes.
+    if (!of_.told_) {
+        begin();  // cannot fail: see the constructor of the window
+        published_ = true;
+    }
+    of_.lock_.lock();
+    const bool ready = of_.ended_ != nullptr;
+    if (ready || (published_ && must_stop())) {
+        of_.lock_.unlock();
+        of_.told_ = of_.told_ || !ready;
+        return transfer(p.handle());
+    }
+    suspended_ = true;
+    of_.parked_ = this;
+    of_.lock_.unlock();
+    return suspended();
+}
+
+void concurrency_window::ends_awaiter::await_resume() noexcept {
+    if (published_) end();
+    if (suspended_) this_thread.current = &coroutine();
+    (void)of_.collect();
+}
+
+bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
+    auto& self = static_cast<ends_awaiter&>(waiting);
+    const spin_guard guard(self.of_.lock_);
+    if (self.of_.parked_ != &self) return false;
+    self.of_.parked_ = nullptr;
+    return true;
+}
+
+void concurrency_window::ends_awaiter::stop(wait_operation& claimed) noexcept {
+    auto& self = static_cast<ends_awaiter&>(claimed);
+    self.published_ = false;  // who claims it takes it back
+    self.of_.told_ = true;
+    self.wake();
+}
+
+}  // namespace coflux::detail
