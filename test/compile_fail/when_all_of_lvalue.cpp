@@ -1,4 +1,4 @@
-// expect: this handle can be awaited once: write when_all(std::move(a), std::move(b))
+// expect: this handle can be awaited once: hand it over with std::move(handle)
 #include <utility>
 
 #include <coflux/coflux.hpp>

@@ -67,11 +67,12 @@ struct first_of_any {
 /// Errors: if the first that ends fails, its error, with those of the others in other_errors(). An error of one that lost is
 /// an error of the awaiting coroutine's scope, like that of any child that nobody awaited; first_success drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the awaiting
-/// coroutine. A stop that comes later tells what is below; if that has ended with a value all the same, it is given.
+/// coroutine. A stop that comes later tells the children that were made below the awaiting coroutine, and when_any ends with
+/// them; a value that one gives all the same is given.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and a
 /// stop request for each that lost. The values of those that lost are destroyed.
-/// Lifetime: an awaitable of others cannot be told to stop: it is waited for.
+/// Lifetime: an awaitable of others that knows no stop request is waited for.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
@@ -83,7 +84,7 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
 ///
 /// Shapes: an input range of awaitables that is not empty.
 /// Returns: an indexed<T>: the place in the range, and the value. Errors: an empty range is a checked error.
-/// Costs: one block from the environment's resource, 80 bytes a child; a vector of handles if the range does not hold its
+/// Costs: one block from the environment's resource, 64 bytes a child; a vector of handles if the range does not hold its
 /// forks in random-access order or was not given away.
 template <std::ranges::input_range Range>
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]

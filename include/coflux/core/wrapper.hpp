@@ -85,7 +85,7 @@ fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::rem
 template <typename A>
 decltype(auto) as_handle(environment& here, A&& awaited) {
     static_assert(!single_use_lvalue<A>,
-                  "coflux: this handle can be awaited once: write when_all(std::move(a), std::move(b))");
+                  "coflux: this handle can be awaited once: hand it over with std::move(handle)");
     if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
         return std::forward<A>(awaited);  // where it is: if a wrapper cannot be made, the caller still has its handle
     } else {

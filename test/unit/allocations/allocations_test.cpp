@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -150,6 +151,50 @@ coflux::call<int> all_of_a_tuple(coflux::environment&) {
 
 TEST_P(global_allocations_in_a_pool, of_when_all_of_a_tuple_are_none) {
     EXPECT_EQ(measure([](coflux::environment& here) { return all_of_a_tuple(here); }), 0U);
+}
+
+coflux::call<int> any_of_a_tuple(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto a = pool_fork(here);
+    auto b = pool_fork(here);
+    const auto first = co_await coflux::when_any(std::move(a), std::move(b));
+    co_return static_cast<int>(first.index());
+}
+
+TEST_P(global_allocations_in_a_pool, of_when_any_of_a_tuple_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return any_of_a_tuple(here); }), 0U);
+}
+
+coflux::call<int> outcomes_of_a_tuple(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto [a, b] = co_await coflux::when_all_outcomes(pool_fork(here), noop_fork(here));
+    co_return static_cast<int>(a.has_value()) + static_cast<int>(b.has_value());
+}
+
+TEST_P(global_allocations_in_a_pool, of_when_all_outcomes_of_a_tuple_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return outcomes_of_a_tuple(here); }), 0U);
+}
+
+coflux::call<int> filled_scope(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::task_scope scope(here);
+    scope.spawn(pool_fork);
+    scope.spawn(noop_fork);
+    co_await scope.join();
+    co_return 0;
+}
+
+TEST_P(global_allocations_in_a_pool, of_a_task_scope_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return filled_scope(here); }), 0U);
+}
+
+coflux::call<int> loop_with_a_window(coflux::environment&) {
+    co_await coflux::for_each_concurrent(std::views::iota(0, 4), 2, [](auto&& env, int) { return pool_fork(env); });
+    co_return 0;
+}
+
+TEST_P(global_allocations_in_a_pool, of_for_each_concurrent_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return loop_with_a_window(here); }), 0U);
 }
 
 }  // namespace

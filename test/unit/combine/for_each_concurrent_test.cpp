@@ -156,7 +156,7 @@ public:
             return *this;
         }
         void operator++(int) { of_->next(); }
-        friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.of_->left_ < 0; }
+        friend bool operator==(const iterator& i, std::default_sentinel_t) noexcept { return i.of_->is_done(); }
 
     private:
         single_pass* of_;
@@ -166,6 +166,7 @@ public:
         return iterator(*this);
     }
     std::default_sentinel_t end() const noexcept { return {}; }
+    [[nodiscard]] bool is_done() const noexcept { return left_ < 0; }
 
 private:
     void next() {

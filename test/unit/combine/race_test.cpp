@@ -65,6 +65,18 @@ TEST(race, wakes_those_who_wait_in_a_primitive) {
     }(s.env, &never));
 }
 
+TEST(race, leaves_a_view_that_lost_and_what_it_looks_at) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        auto&& here = co_await coflux::context();
+        auto f = gives_when_stopped(here, 1);
+        EXPECT_EQ(co_await coflux::race(f.view(), gives_after(here, 2, 2).view()), 2);
+        EXPECT_FALSE(f.done());
+        f.request_stop();
+        EXPECT_EQ(co_await std::move(f), 1);
+    }(s.env));
+}
+
 coflux::task<void, noop> races_nothing(coflux::environment&) {
     (void)co_await coflux::race(std::vector<coflux::fork<int, noop>>{});
 }

@@ -1,0 +1,19 @@
+// expect-warning: race does nothing until it is awaited: co_await it
+#include <utility>
+
+#include <coflux/coflux.hpp>
+
+coflux::fork<void, coflux::noop_executor> work(coflux::environment&) {
+    co_return;
+}
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto a = work(here);
+    auto b = work(here);
+#ifdef COFLUX_GOOD
+    co_await coflux::race(std::move(a), std::move(b));
+#else
+    coflux::race(std::move(a), std::move(b));
+#endif
+}
