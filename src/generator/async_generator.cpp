@@ -89,12 +89,26 @@ void async_generator_base::leave_failures() noexcept {
         environment_access::coroutine(scope).scope_joined();
 }
 
+/// True if one of those who wait for its children has done so: it is being unwound on this very stack.
+bool async_generator_base::is_below_joined() noexcept {
+    for (environment* e = parent(); e != nullptr; e = environment_access::counted_with(*e)) {
+        // relaxed, pairs with nothing: if it is 0, this thread has been given that coroutine since.
+        if (!environment_access::is_object(*e) && environment_access::remaining(*e).load(memory_order_relaxed) == 0)
+            return true;
+    }
+    return false;
+}
+
 void async_generator_base::discard(frame_control& c) noexcept {
     COFLUX_VERIFY(!runs(c), "an async_generator was destroyed while its next() was awaited");
     if (c.frame().done()) return destroy(c);
     async_generator_base& root = of(c);
     for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {
-        if (g->has_children()) return unwind_stack(root);
+        if (!g->has_children()) continue;
+        if (!g->is_below_joined()) return unwind_stack(root);
+        // Whoever is being unwound has waited for its children. What is left is the ticket of one that it awaited, and that
+        // ended on another thread, a few instructions from giving it back.
+        while (g->has_children()) cpu_pause();
     }
     // From the leaf to the root, in a loop: the frames own each other to any depth.
     for (async_generator_base* g = root.leaf_; g != nullptr;) {
@@ -111,6 +125,9 @@ void async_generator_base::discard(frame_control& c) noexcept {
 void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
     async_generator_base& leaf = *root.leaf_;
     for (async_generator_base* g = &leaf; g != nullptr; g = g->outer_) {
+        COFLUX_VERIFY(
+            !g->is_below_joined(),
+            "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
         environment_access::take_tickets(*g->parent());
         g->control().word.set(static_cast<std::uint32_t>(ticket::shared));
         g->request_stop();

@@ -401,4 +401,42 @@ TEST(async_generator_children, leave_no_frame_whenever_and_wherever_their_genera
     EXPECT_EQ(frames.live(), 0U);
 }
 
+coflux::call<void> calls_a_fork(auto&&) {
+    auto&& here = co_await coflux::context();
+    co_await computes(here);
+}
+async_generator<int> waits_for_all(auto&&) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0;; ++i) {
+        co_await coflux::when_all(calls_a_fork(here), calls_a_fork(here), computes(here));
+        co_yield i;
+    }
+}
+
+TEST(async_generator_children, that_have_just_ended_on_another_thread_are_no_hindrance_to_a_stopped_consumer) {
+    coflux::counting_resource frames;
+    {
+        pool threads{2};
+        auto env = coflux::make_environment(&frames, threads);
+        auto t = [](auto&&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto round = [](auto&&) -> coflux::fork<void, pool> {
+                auto&& inside = co_await coflux::context();
+                auto g = waits_for_all(inside);
+                (void)co_await g.next();
+                co_await coflux::this_coroutine::stop();
+            };
+            const auto rounds = static_cast<int>(coflux_test::repetitions(40'000));
+            for (int i = 0; i < rounds; ++i) {
+                auto a = round(here);
+                auto b = round(here);
+                EXPECT_TRUE((co_await coflux::as_outcome(std::move(a))).is_stopped());
+                EXPECT_TRUE((co_await coflux::as_outcome(std::move(b))).is_stopped());
+            }
+        }(env);
+        t.get();
+    }
+    EXPECT_EQ(frames.live(), 0U);
+}
+
 }  // namespace

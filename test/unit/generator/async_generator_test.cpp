@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -369,6 +370,33 @@ TEST(async_generator, goes_where_its_consumer_goes_and_its_children_with_it) {
         EXPECT_EQ(*co_await g.next(), first->id());
     }(env, &home, &away);
     t.get();
+}
+
+/// `co_await whose{}`: what the running coroutine belongs to.
+struct whose {
+    coflux::detail::answer_awaiter<coflux::environment*> await_in(coflux::detail::promise_base& p,
+                                                                  std::source_location) const noexcept {
+        return coflux::detail::answer_awaiter(p.parent());
+    }
+};
+coflux::call<coflux::environment*> asks_whose(auto&&) {
+    co_return co_await whose{};
+}
+
+TEST(async_generator, lets_its_calls_belong_to_the_forks_that_combinators_wrap_them_in) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> root {
+            auto&& here = co_await coflux::context();
+            auto g = [](auto&&) -> async_generator<bool> {
+                auto&& inside = co_await coflux::context();
+                coflux::environment* const plain = co_await asks_whose(inside);
+                co_yield plain == &inside;
+                auto [wrapped] = co_await coflux::when_all(asks_whose(inside));
+                co_yield wrapped != &inside;
+            }(here);
+            for (int i = 0; i < 2; ++i) EXPECT_TRUE(*co_await g.next());
+        }(env);
+    });
 }
 
 coflux::fork<void, manual_executor> takes_one(auto&&, borrowed<async_generator<int>> of) {

@@ -142,6 +142,7 @@ private:
     void takes_place_of(async_generator_base& other) noexcept;
     COFLUX_NOINLINE void leaves_stack() noexcept;
     void leave_failures() noexcept;
+    [[nodiscard]] bool is_below_joined() noexcept;
     static void unwind_stack(async_generator_base& root) noexcept;
 
     void* element_ = nullptr;                // of a root: what the leaf has yielded; nullptr at the end
