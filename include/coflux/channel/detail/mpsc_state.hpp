@@ -1,0 +1,150 @@
+// What the ends of an mpsc channel share, bounded or not, and how its receiver waits.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <optional>
+#include <source_location>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/channel/detail/permits.hpp>
+#include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/slot_queue.hpp>
+#include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/core/promise_base.hpp>
+
+namespace coflux::detail {
+
+template <typename T>
+class mpsc_state : public shared_state, public slot_queue<T> {
+public:
+    /// `capacity` 0: unbounded.
+    mpsc_state(std::pmr::memory_resource* resource, std::size_t capacity)
+        : shared_state(resource),
+          slot_queue<T>(resource),
+          permits_(capacity) {
+        // At most `capacity` values span this many blocks; one more may be drained and not given back yet, and one is
+        // needed to go on (docs/design/channel_queues.md).
+        if (capacity != 0) this->add_spare_blocks((capacity - 1) / slot_list::slots_in_block + 2);
+    }
+
+    [[nodiscard]] permits& places() noexcept { return permits_; }
+    [[nodiscard]] bool bounded() const noexcept { return permits_.capacity() != 0; }
+    [[nodiscard]] bool closed() const noexcept { return bounded() ? permits_.is_closed() : this->sealed(); }
+
+    /// Any end: no more sends. What has been sent or reserved can still arrive.
+    void close() noexcept {
+        if (!bounded() || permits_.close()) (void)this->seal();
+    }
+    void give_back(std::size_t places) noexcept {
+        if (bounded() && permits_.release(places)) (void)this->seal();
+    }
+    void sender_copied() noexcept { senders_.fetch_add(1, memory_order_relaxed); }  // relaxed: the copied one lives
+    void sender_gone() noexcept {
+        // acq_rel: the last one closes behind all that the others have sent.
+        if (senders_.fetch_sub(1, memory_order_acq_rel) == 1) close();
+    }
+
+    /// Receiver: hands up to `max` values to `use`, and gives their places back; how many.
+    template <typename Use>
+    COFLUX_INLINE std::size_t receive(std::size_t max, Use&& use) {
+        struct counted {
+            mpsc_state& of;
+            std::size_t taken = 0;
+            ~counted() {
+                if (taken != 0) of.give_back(taken);
+            }
+        };
+        counted c{*this};
+        while (c.taken != max) {
+            const std::uintptr_t s = this->look();
+            if (s != slot_list::ready) {
+                COFLUX_VERIFY(!slot_list::is_operation(s), "two coroutines use one receiver of an mpsc channel");
+                break;
+            }
+            ++c.taken;  // first: the value is gone even if `use` throws
+            this->take(use);
+        }
+        return c.taken;
+    }
+    COFLUX_INLINE std::optional<T> receive_one() {
+        std::optional<T> value;
+        (void)receive(1, [&](T&& v) noexcept { value.emplace(std::move(v)); });
+        return value;
+    }
+
+private:
+    permits permits_;
+    // Senders alive. 0: the last one closes.
+    atomic<std::uint32_t> senders_{1};
+};
+
+/// Waits until the receiver's next slot is filled, or the channel closed and empty.
+template <typename T>
+class [[nodiscard]] mpsc_wait : public word_wait {
+public:
+    mpsc_wait(promise_base& p, mpsc_state<T>& s) noexcept : word_wait(p), state_(s) {}
+
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return state_.look() >= slot_list::ready; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        return wait_in(state_.next(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
+    }
+
+protected:
+    mpsc_state<T>& state_;
+};
+
+template <typename T>
+class [[nodiscard]] mpsc_receive_awaiter : public mpsc_wait<T> {
+public:
+    using mpsc_wait<T>::mpsc_wait;
+    COFLUX_INLINE std::optional<T> await_resume() noexcept {
+        this->resumed();
+        return this->state_.receive_one();
+    }
+};
+
+template <typename T, typename Use>
+class [[nodiscard]] mpsc_batch_awaiter : public mpsc_wait<T> {
+public:
+    mpsc_batch_awaiter(promise_base& p, mpsc_state<T>& s, std::size_t max, Use use) noexcept
+        : mpsc_wait<T>(p, s),
+          max_(max),
+          use_(std::move(use)) {}
+    COFLUX_INLINE std::size_t await_resume() {
+        this->resumed();
+        return this->state_.receive(max_, use_);
+    }
+
+private:
+    std::size_t max_;
+    Use use_;
+};
+
+template <typename T>
+struct [[nodiscard("co_await it: nothing is received until then")]] mpsc_receive_request {
+    mpsc_state<T>& state;
+
+    COFLUX_INLINE mpsc_receive_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return mpsc_receive_awaiter<T>(p, state);
+    }
+};
+
+template <typename T, typename Use>
+struct [[nodiscard("co_await it: nothing is received until then")]] mpsc_batch_request {
+    mpsc_state<T>& state;
+    std::size_t max;
+    Use use;
+
+    COFLUX_INLINE mpsc_batch_awaiter<T, Use> await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return mpsc_batch_awaiter<T, Use>(p, state, max, use);
+    }
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,51 @@
+// A wait of one coroutine for a change of one atomic word; docs/design/channel_queues.md.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/core/wait.hpp>
+
+namespace coflux::detail {
+
+/// Base of awaiters that wait in the very word whose change they wait for, so that neither side can miss the other. At
+/// most one coroutine waits in a word.
+///
+/// What the word may hold while the wait lasts:
+///
+/// | value          | meaning                                        | who leaves it, to what                          |
+/// | -------------- | ---------------------------------------------- | ----------------------------------------------- |
+/// | idle           | nothing has changed                            | waiter → waiting; stopper → idle + marked       |
+/// | idle + marked  | a stop request came before the waiter waited   | waiter → idle, and looks for the request        |
+/// | waiting        | the coroutine is suspended                     | stopper → idle, and the wait is the stopper's   |
+/// | anything else  | changed                                        | never back                                      |
+///
+/// Any of the first three may be left to "anything else" by the other side, which wakes the waiter if it left waiting. It
+/// may leave "idle + marked" behind when no wait goes on, where it means idle.
+class word_wait : protected wait_operation {
+public:
+    static constexpr std::uintptr_t marked = 2;
+
+protected:
+    explicit word_wait(promise_base& p) noexcept : wait_operation(p, kind) {}
+
+    /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`.
+    std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
+    /// First thing in await_resume.
+    void resumed() noexcept {
+        if (waited_) end();
+    }
+
+private:
+    static bool claim(wait_operation& op) noexcept;
+    static constexpr wait_kind kind{&claim, &stop_claimed};
+
+    // Written before begin(), which publishes them to a stopper.
+    atomic<std::uintptr_t>* word_ = nullptr;
+    std::uintptr_t idle_ = 0;
+    std::uintptr_t waiting_ = 0;
+    bool waited_ = false;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,79 @@
+// make_unbounded_mpsc: a queue from many senders to one receiver, without a limit.
+#pragma once
+
+#include <concepts>
+#include <memory_resource>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/mpsc_state.hpp>
+#include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/mpsc_receiver.hpp>
+#include <coflux/memory/frame_pool.hpp>
+
+namespace coflux {
+
+/// The sending end of make_unbounded_mpsc().
+///
+/// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
+/// channel. Threads: send() and closed() of one sender from any thread at the same time.
+template <queue_value T>
+class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender {
+public:
+    using value_type = T;
+
+    explicit unbounded_mpsc_sender(detail::state_handle<detail::mpsc_state<T>> s) noexcept : state_(std::move(s)) {}
+    unbounded_mpsc_sender(const unbounded_mpsc_sender& other) noexcept : state_(other.state_) {
+        if (state_) state_->sender_copied();
+    }
+    unbounded_mpsc_sender(unbounded_mpsc_sender&&) noexcept = default;
+    unbounded_mpsc_sender& operator=(unbounded_mpsc_sender other) noexcept {
+        std::swap(state_, other.state_);
+        return *this;
+    }
+    ~unbounded_mpsc_sender() { close(); }
+
+    /// Sends a value; never waits.
+    ///
+    /// Returns: false if the channel is closed; `value` is then as it was. Errors: std::bad_alloc; nothing is sent then. What
+    /// the copy of a value throws. Costs: two locked instructions; an allocation only where the queue grows beyond what it
+    /// has held before.
+    COFLUX_INLINE bool send(T&& value) { return state_ && state_->push(std::move(value)); }
+    bool send(const T& value)
+        requires std::copy_constructible<T>
+    {
+        T copy(value);
+        return send(std::move(copy));
+    }
+
+    /// Gives this end up; the last one closes the channel.
+    void close() noexcept {
+        if (!state_) return;
+        state_->sender_gone();
+        state_.reset();
+    }
+    /// True if nothing can be sent any more: the receiver has closed or is gone.
+    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->closed(); }
+
+private:
+    detail::state_handle<detail::mpsc_state<T>> state_;
+};
+
+/// `auto [tx, rx] = coflux::make_unbounded_mpsc<T>();` makes a queue from many senders to one receiver, first in, first out,
+/// that takes what it is given. Nothing slows its senders down: where they can outrun the receiver, make_mpsc() bounds the
+/// memory.
+///
+/// Shapes: `resource` outlives all ends, and may be used by any thread that sends or drops an end.
+/// Returns: sender and receiver. Errors: std::bad_alloc.
+/// Costs: blocks of 64 values, used again and again and freed with the last end: the queue keeps the memory of its largest
+/// backlog.
+/// Example: examples/20_mpsc.cpp
+template <queue_value T>
+[[nodiscard]] std::pair<unbounded_mpsc_sender<T>, mpsc_receiver<T>>
+make_unbounded_mpsc(std::pmr::memory_resource* resource = &frame_pool::shared()) {
+    auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, std::size_t{0});
+    auto other = state;
+    return {unbounded_mpsc_sender<T>(std::move(state)), mpsc_receiver<T>(std::move(other))};
+}
+
+}  // namespace coflux

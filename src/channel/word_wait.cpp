@@ -1,0 +1,53 @@
+#include <coflux/channel/detail/word_wait.hpp>
+
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/transfer.hpp>
+
+namespace coflux::detail {
+
+std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
+    promise_base& p = coroutine();
+    if (p.suspends()) [[unlikely]]
+        return p.stop_here();
+    word_ = &word;
+    idle_ = idle;
+    waiting_ = waiting;
+    begin();
+    waited_ = true;
+    for (;;) {
+        // A request that does not show here yet finds the operation, which begin() has published, and comes to claim().
+        if (must_stop()) [[unlikely]] {
+            waited_ = false;
+            end();
+            return p.stop_here();
+        }
+        std::uintptr_t seen = idle;
+        // release pairs with the acquire of whoever changes the word: it finds a complete operation. acquire, on failure,
+        // pairs with the release of who changed it: what was sent, or the stop request, is visible.
+        if (word.compare_exchange_strong(seen, waiting, memory_order_release, memory_order_acquire)) return suspended();
+        if (seen != (idle | marked)) {
+            waited_ = false;
+            end();
+            return transfer(p.handle());
+        }
+        // relaxed: nobody reads anything from the mark's removal; if it fails, the next round sees the change.
+        (void)word.compare_exchange_strong(seen, idle, memory_order_relaxed);
+    }
+}
+
+bool word_wait::claim(wait_operation& op) noexcept {
+    word_wait& self = static_cast<word_wait&>(op);
+    atomic<std::uintptr_t>& word = *self.word_;
+    std::uintptr_t seen = self.waiting_;
+    // A claim resumes the coroutine, which was suspended by a release CAS: acquire. release, for the mark, pairs with the
+    // acquire of the CAS in wait_in(): the waiter that sees the mark sees the request.
+    while (!word.compare_exchange_strong(seen, self.idle_, memory_order_acq_rel, memory_order_acquire)) {
+        if (seen != self.idle_) return false;  // changed, or marked before
+        if (word.compare_exchange_strong(seen, self.idle_ | marked, memory_order_release, memory_order_relaxed))
+            return false;
+        if (seen != self.waiting_) return false;
+    }
+    return true;
+}
+
+}  // namespace coflux::detail
