@@ -1,0 +1,238 @@
+// make_oneshot: one value from one sender to one receiver.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/memory/frame_pool.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename T>
+class oneshot_state : public shared_state {
+public:
+    explicit oneshot_state(std::pmr::memory_resource* resource) noexcept : shared_state(resource) {}
+    ~oneshot_state() {
+        if (word_.load(memory_order_relaxed) == sent) value().~T();  // relaxed: the last end has seen what both did
+    }
+
+    /// Sender, once. False, and `v` is as it was, if the receiver has closed.
+    bool send(T&& v) noexcept {
+        if (is_closed()) return false;
+        T* const placed = ::new (static_cast<void*>(value_)) T(std::move(v));
+        std::uintptr_t seen = 0;
+        // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in word_wait.
+        while (!word_.compare_exchange_weak(seen, sent, memory_order_acq_rel, memory_order_acquire)) {
+            if (seen != closed) continue;
+            give_back(v, *placed);  // closed in this very moment
+            return false;
+        }
+        wake(seen);
+        return true;
+    }
+    /// Either end: there will be no value, unless there is one already.
+    void close() noexcept {
+        std::uintptr_t seen = word_.load(memory_order_relaxed);
+        do {
+            if (seen == sent || seen == taken || seen == closed) return;
+            // acq_rel: as in send()
+        } while (!word_.compare_exchange_weak(seen, closed, memory_order_acq_rel, memory_order_relaxed));
+        wake(seen);
+    }
+    [[nodiscard]] bool is_closed() const noexcept {
+        return word_.load(memory_order_relaxed) == closed;  // relaxed: an answer that may be old at once
+    }
+
+    /// Receiver: there is a value, or there never will be one.
+    [[nodiscard]] bool settled() const noexcept {
+        const std::uintptr_t w = word_.load(memory_order_acquire);  // pairs with the CAS in send()
+        return w >= sent && w <= closed;
+    }
+    [[nodiscard]] atomic<std::uintptr_t>& word() noexcept { return word_; }
+    std::optional<T> take() noexcept {
+        std::optional<T> result;
+        if (word_.load(memory_order_acquire) != sent) return result;  // as in settled()
+        result.emplace(std::move(value()));
+        value().~T();
+        word_.store(taken,
+                    memory_order_relaxed);  // the sender is done with the word; the last end gets it by its count
+        return result;
+    }
+
+private:
+    static void wake(std::uintptr_t left) noexcept {
+        if (left > closed) reinterpret_cast<wait_operation*>(left)->wake();
+    }
+    [[nodiscard]] T& value() noexcept { return *std::launder(reinterpret_cast<T*>(value_)); }
+
+    // | value             | meaning                                       | leaves it                                     |
+    // | ----------------- | --------------------------------------------- | --------------------------------------------- |
+    // | 0, word_wait's 2  | nothing has happened                          | sender → sent; either end → closed; receiver  |
+    // | a pointer > 6     | the receiver's wait_operation: it waits       | sender → sent; sender's death → closed; stop  |
+    // | sent              | the value is there                            | receiver → taken                              |
+    // | taken             | it was received                               | nobody                                        |
+    // | closed            | there is no value and never will be           | nobody                                        |
+    static constexpr std::uintptr_t sent = 4;
+    static constexpr std::uintptr_t taken = 5;
+    static constexpr std::uintptr_t closed = 6;
+    atomic<std::uintptr_t> word_{0};
+    alignas(T) std::byte value_[sizeof(T)];
+};
+
+template <typename T>
+class [[nodiscard]] oneshot_awaiter : word_wait {
+public:
+    oneshot_awaiter(promise_base& p, oneshot_state<T>& s) noexcept : word_wait(p), state_(s) {}
+    [[nodiscard]] bool await_ready() const noexcept { return state_.settled(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        return wait_in(state_.word(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
+    }
+    std::optional<T> await_resume() noexcept {
+        resumed();
+        return state_.take();
+    }
+
+private:
+    oneshot_state<T>& state_;
+};
+
+template <typename T>
+struct [[nodiscard("co_await it: nothing is received until then")]] oneshot_request {
+    oneshot_state<T>& state;
+
+    oneshot_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return oneshot_awaiter<T>(p, state);
+    }
+};
+
+}  // namespace detail
+
+/// The sending end of make_oneshot().
+///
+/// Ownership: shares the channel's state; movable. Its death without a send tells the receiver that there is no value.
+/// Threads: one at a time; any thread.
+template <queue_value T>
+class [[nodiscard("its death tells the receiver that there is no value")]] oneshot_sender {
+public:
+    using value_type = T;
+
+    explicit oneshot_sender(detail::state_handle<detail::oneshot_state<T>> s) noexcept : state_(std::move(s)) {}
+    oneshot_sender(oneshot_sender&&) noexcept = default;
+    oneshot_sender& operator=(oneshot_sender&& other) noexcept {
+        if (this != &other) {
+            close();
+            state_ = std::move(other.state_);
+        }
+        return *this;
+    }
+    ~oneshot_sender() { close(); }
+
+    /// Sends the value; never waits.
+    ///
+    /// Returns: false if the receiver has closed or is gone; `value` is then as it was. Pre: nothing was sent before.
+    /// Costs: one locked instruction, and one for the end that it gives up.
+    bool send(T&& value) noexcept {
+        COFLUX_VERIFY(state_, "a oneshot sender that has sent, or was closed or moved from");
+        const bool sent = state_->send(std::move(value));
+        if (sent) state_.reset();
+        return sent;
+    }
+    bool send(const T& value)
+        requires std::copy_constructible<T>
+    {
+        T copy(value);
+        return send(std::move(copy));
+    }
+
+    /// Gives this end up: there will be no value.
+    void close() noexcept {
+        if (!state_) return;
+        state_->close();
+        state_.reset();
+    }
+    /// True if nobody can receive any more, or the value was sent.
+    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
+
+private:
+    detail::state_handle<detail::oneshot_state<T>> state_;
+};
+
+/// The receiving end of make_oneshot(): `std::optional<T> v = co_await rx;`
+///
+/// Returns: the value; nothing if the sender died without one, or if the value was taken already. Resumes: on the
+/// coroutine's own executor. Errors: std::bad_alloc in a coroutine's first wait. Stops: a stop point if nothing has happened
+/// yet; loses nothing: the value stays with the receiver. Costs: no allocation.
+///
+/// Ownership: shares the channel's state; movable. Its death refuses the send. Threads: one at a time; any thread.
+template <queue_value T>
+class [[nodiscard("its death refuses the send")]] oneshot_receiver {
+public:
+    using value_type = T;
+
+    explicit oneshot_receiver(detail::state_handle<detail::oneshot_state<T>> s) noexcept : state_(std::move(s)) {}
+    oneshot_receiver(oneshot_receiver&&) noexcept = default;
+    oneshot_receiver& operator=(oneshot_receiver&& other) noexcept {
+        if (this != &other) {
+            gone();
+            state_ = std::move(other.state_);
+        }
+        return *this;
+    }
+    ~oneshot_receiver() { gone(); }
+
+    /// The same as awaiting the receiver itself.
+    [[nodiscard]] detail::oneshot_request<T> receive() noexcept { return {state()}; }
+    detail::oneshot_awaiter<T> await_in(detail::promise_base& p, std::source_location where) noexcept {
+        return receive().await_in(p, where);
+    }
+
+    /// The value if it is there; does not wait.
+    std::optional<T> try_receive() noexcept { return state().take(); }
+    /// Refuses the send. A value that is there already can still be received.
+    void close() noexcept { state().close(); }
+    /// True if there is no value and never will be one.
+    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
+
+private:
+    [[nodiscard]] detail::oneshot_state<T>& state() const noexcept {
+        COFLUX_VERIFY(state_, "a oneshot receiver that was moved from");
+        return *state_;
+    }
+    void gone() noexcept {
+        if (!state_) return;
+        state_->close();
+        (void)state_->take();
+        state_.reset();
+    }
+
+    detail::state_handle<detail::oneshot_state<T>> state_;
+};
+
+/// `auto [tx, rx] = coflux::make_oneshot<T>();` makes a channel for one value: an answer, a hand-over, a promise kept once.
+///
+/// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one.
+/// Returns: sender and receiver. Errors: std::bad_alloc. Costs: one allocation.
+/// Example: examples/20_mpsc.cpp
+template <queue_value T>
+[[nodiscard]] std::pair<oneshot_sender<T>, oneshot_receiver<T>>
+make_oneshot(std::pmr::memory_resource* resource = &frame_pool::shared()) {
+    auto state = detail::state_handle<detail::oneshot_state<T>>::make(resource);
+    auto other = state;
+    return {oneshot_sender<T>(std::move(state)), oneshot_receiver<T>(std::move(other))};
+}
+
+}  // namespace coflux
