@@ -1,0 +1,229 @@
+// The ring below make_spsc.
+//
+// Source: the single-producer ring with cached indices of folly and rigtorp. Deviations: the indices share their words with
+// the flags of those who wait and close, so that publishing a value and finding out who waits is one operation.
+// docs/design/channel_queues.md.
+#pragma once
+
+#include <bit>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/word_wait.hpp>
+
+namespace coflux::detail {
+
+/// The words of a ring and their protocol, without the values.
+class spsc_words {
+public:
+    // A word holds a position and flags. A position is an index times 16: the flags are 0, and it wraps around as the word
+    // does.
+    static constexpr std::uintptr_t waits = 1;  ///< the other side's coroutine waits for a change of this word
+    static constexpr std::uintptr_t marked = word_wait::marked;
+    static constexpr std::uintptr_t ended = 4;   ///< tail: nothing more will be sent
+    static constexpr std::uintptr_t sealed = 8;  ///< tail: only permits may still send. head: the receiver has closed
+    static constexpr std::uintptr_t step = 16;
+    [[nodiscard]] static constexpr std::uintptr_t position(std::uintptr_t word) noexcept { return word & ~(step - 1); }
+
+    explicit spsc_words(std::size_t capacity) noexcept : capacity_(capacity) {}
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+
+    // --- sender
+
+    /// True if a value without a permit has a place.
+    [[nodiscard]] COFLUX_INLINE bool has_room() noexcept {
+        if (used() < capacity_) [[likely]]
+            return true;
+        // acquire pairs with the exchange in released(): the place's last value is gone.
+        head_seen_ = position(head_.load(memory_order_acquire));
+        return used() < capacity_;
+    }
+    [[nodiscard]] bool is_sealed() const noexcept {
+        return (tail_.load(memory_order_relaxed) & sealed) != 0;  // relaxed: decided by the CAS in publish()
+    }
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t next_place() const noexcept { return next_ / step; }
+    /// The value at next_place() is there. False if the receiver has closed, unless `with_permit`.
+    [[nodiscard]] COFLUX_INLINE bool publish(bool with_permit) noexcept {
+        std::uintptr_t seen = next_;
+        std::uintptr_t flags = 0;
+        // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in word_wait.
+        while (!tail_.compare_exchange_weak(seen, (next_ + step) | flags, memory_order_acq_rel, memory_order_acquire))
+            [[unlikely]] {
+            if ((seen & sealed) != 0 && !with_permit) return false;
+            flags = seen & sealed;
+        }
+        next_ += step;
+        if ((seen & waits) != 0) [[unlikely]]
+            wake(receiver_);
+        return true;
+    }
+    /// Keeps a place. False if the receiver has closed.
+    [[nodiscard]] bool reserve() noexcept;
+    /// A permit is used or given up.
+    void unreserve() noexcept;
+    /// Nothing more will be sent, but by the permits that are out.
+    void end() noexcept {
+        sender_ended_ = true;
+        if (reserved_here_ == 0) end_now();
+    }
+
+    // --- receiver
+
+    [[nodiscard]] COFLUX_INLINE bool has_value() noexcept {
+        if (first_ != tail_seen_) [[likely]]
+            return true;
+        look_at_tail();
+        return first_ != tail_seen_;
+    }
+    COFLUX_INLINE void look_at_tail() noexcept {
+        tail_seen_ = position(tail_.load(memory_order_acquire));  // pairs with the CAS in publish()
+    }
+    /// After has_value() said no: nothing will ever come.
+    [[nodiscard]] bool finished() const noexcept;
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t first() const noexcept { return first_ / step; }
+    /// How many values there were when the tail was read last.
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t available() const noexcept { return (tail_seen_ - first_) / step; }
+    /// `n` values more are taken.
+    COFLUX_INLINE void released(std::uintptr_t n) noexcept {
+        first_ += n * step;
+        // release pairs with the acquire in has_room(); acquire with the release of the sender's CAS in word_wait.
+        const std::uintptr_t left = head_.exchange(first_ | closed_, memory_order_acq_rel);
+        if ((left & waits) != 0) [[unlikely]]
+            wake(sender_);
+    }
+    void close() noexcept;
+    [[nodiscard]] bool is_closed() const noexcept {
+        return (tail_.load(memory_order_relaxed) & (sealed | ended)) !=
+               0;  // relaxed: an answer that may be old at once
+    }
+
+private:
+    friend class spsc_send_wait;
+    friend class spsc_receive_wait;
+
+    [[nodiscard]] COFLUX_INLINE std::size_t used() const noexcept {
+        return static_cast<std::size_t>((next_ - head_seen_) / step) + reserved_here_;
+    }
+    static void wake(wait_operation* waiting) noexcept { waiting->wake(); }
+    void end_now() noexcept;
+
+    const std::size_t capacity_;
+
+    // Written by the sender: the position behind the last value. The receiver adds `waits`, by CAS, and `sealed`.
+    //
+    // | flags            | meaning                                                     | leaves it                           |
+    // | ---------------- | ----------------------------------------------------------- | ----------------------------------- |
+    // | none             | open                                                        | either side                         |
+    // | marked           | as none: a trace of a stop request (word_wait)              | sender, by publish()                |
+    // | waits            | the receiver waits in receiver_                             | sender, who wakes it; a stop        |
+    // | sealed           | the receiver has closed; combines with the others           | nobody                              |
+    // | ended            | no value will follow; combines with sealed                  | nobody                              |
+    alignas(cache_line) atomic<std::uintptr_t> tail_{0};
+    wait_operation* receiver_ = nullptr;  ///< written before the CAS to waits, read by who takes that flag away
+    std::uintptr_t next_ = 0;             ///< sender: position of the next value
+    std::uintptr_t head_seen_ = 0;        ///< sender: position in head_ when it looked last
+    std::size_t reserved_here_ = 0;       ///< sender: permits that are out
+    bool sender_ended_ = false;           ///< sender: only permits may still send
+    // Permits that are out, for the receiver's question whether it is finished. seq_cst, as the sealing of the tail: either
+    // reserve() sees the seal, or finished() sees the permit.
+    atomic<std::size_t> reserved_{0};
+
+    // Written by the receiver: the position of the first value. The sender adds `waits`, by CAS. Flags as above, sides exchanged.
+    alignas(cache_line) atomic<std::uintptr_t> head_{0};
+    wait_operation* sender_ = nullptr;
+    std::uintptr_t first_ = 0;      ///< receiver: position of the next value
+    std::uintptr_t tail_seen_ = 0;  ///< receiver: position in tail_ when it looked last
+    std::uintptr_t closed_ = 0;     ///< receiver: sealed once it has closed
+};
+
+/// Base of awaiters that wait for room.
+class spsc_send_wait : protected word_wait {
+protected:
+    spsc_send_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    std::coroutine_handle<> wait();
+
+    spsc_words& words_;
+};
+
+/// Base of awaiters that wait for a value.
+class spsc_receive_wait : protected word_wait {
+protected:
+    spsc_receive_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    std::coroutine_handle<> wait();
+
+    spsc_words& words_;
+};
+
+template <typename T>
+class spsc_state : public shared_state, public spsc_words {
+public:
+    spsc_state(std::pmr::memory_resource* resource, std::size_t capacity)
+        : shared_state(resource),
+          spsc_words(capacity),
+          mask_(std::bit_ceil(capacity) - 1),
+          ring_(static_cast<cell*>(resource->allocate(sizeof(cell) * (mask_ + 1), alignof(cell)))) {}
+    ~spsc_state() {
+        (void)receive(capacity(), [](T&&) noexcept {});
+        resource()->deallocate(ring_, sizeof(cell) * (mask_ + 1), alignof(cell));
+    }
+
+    /// Pre: there is room. False, and `v` is as it was, if the receiver has closed and there is no permit.
+    COFLUX_INLINE bool send(T& v, bool with_permit) noexcept {
+        if (!with_permit && is_sealed()) [[unlikely]]
+            return false;
+        T* const placed = ::new (static_cast<void*>(ring_[next_place() & mask_].bytes)) T(std::move(v));
+        if (publish(with_permit)) [[likely]]
+            return true;
+        give_back(v, *placed);
+        return false;  // sealed in this very moment
+    }
+    /// Hands up to `max` values to `use`; how many.
+    template <typename Use>
+    COFLUX_INLINE std::size_t receive(std::size_t max, Use&& use) {
+        struct counted {
+            spsc_state& of;
+            std::size_t taken = 0;
+            ~counted() {
+                if (taken != 0) of.released(taken);
+            }
+        };
+        struct ended_value {
+            T& value;
+            ~ended_value() { value.~T(); }
+        };
+        if (!has_value()) return 0;
+        if (available() < max) look_at_tail();
+        const std::size_t there = static_cast<std::size_t>(available());
+        const std::size_t n = there < max ? there : max;
+        counted c{*this};
+        while (c.taken != n) {
+            const ended_value v{*std::launder(reinterpret_cast<T*>(ring_[(first() + c.taken) & mask_].bytes))};
+            ++c.taken;  // first: the value is gone even if `use` throws
+            use(std::move(v.value));
+        }
+        return n;
+    }
+    COFLUX_INLINE std::optional<T> receive_one() noexcept {
+        std::optional<T> value;
+        (void)receive(1, [&](T&& v) noexcept { value.emplace(std::move(v)); });
+        return value;
+    }
+
+private:
+    struct cell {
+        alignas(T) std::byte bytes[sizeof(T)];
+    };
+
+    const std::size_t mask_;
+    cell* const ring_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,56 @@
+#include <coflux/channel/detail/spsc_state.hpp>
+
+namespace coflux::detail {
+
+bool spsc_words::reserve() noexcept {
+    reserved_.store(++reserved_here_, memory_order_seq_cst);
+    if ((tail_.load(memory_order_seq_cst) & sealed) == 0) return true;
+    unreserve();
+    return false;
+}
+
+void spsc_words::unreserve() noexcept {
+    reserved_.store(--reserved_here_, memory_order_seq_cst);
+    if (reserved_here_ != 0) return;
+    // The last that could still send.
+    if (sender_ended_ || (tail_.load(memory_order_seq_cst) & sealed) != 0) end_now();
+}
+
+void spsc_words::end_now() noexcept {
+    std::uintptr_t seen = tail_.load(memory_order_relaxed);
+    // acq_rel: as in publish()
+    while (!tail_.compare_exchange_weak(seen, (seen & ~(waits | marked)) | ended, memory_order_acq_rel,
+                                        memory_order_relaxed)) {}
+    if ((seen & waits) != 0) wake(receiver_);
+}
+
+bool spsc_words::finished() const noexcept {
+    const std::uintptr_t t = tail_.load(memory_order_seq_cst);
+    if (position(t) != first_) return false;
+    if ((t & ended) != 0) return true;
+    if ((t & sealed) == 0 || reserved_.load(memory_order_seq_cst) != 0) return false;
+    // What the last permit sent, before it was counted out, is in the tail by now.
+    return position(tail_.load(memory_order_seq_cst)) == first_;
+}
+
+void spsc_words::close() noexcept {
+    if (closed_ != 0) return;
+    closed_ = sealed;
+    tail_.fetch_or(sealed, memory_order_seq_cst);
+    released(0);  // a sender that waits finds out
+}
+
+std::coroutine_handle<> spsc_send_wait::wait() {
+    // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the wait.
+    words_.sender_ = this;
+    return wait_in(words_.head_, words_.head_seen_, words_.head_seen_ | spsc_words::waits);
+}
+
+std::coroutine_handle<> spsc_receive_wait::wait() {
+    // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes it.
+    const std::uintptr_t empty = words_.first_ | words_.closed_;
+    words_.receiver_ = this;
+    return wait_in(words_.tail_, empty, empty | spsc_words::waits);
+}
+
+}  // namespace coflux::detail
