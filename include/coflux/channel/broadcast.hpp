@@ -187,7 +187,9 @@ public:
     /// received. Resumes: on the coroutine's own executor. Errors: std::bad_alloc in a coroutine's first wait; what the copy
     /// throws; the value can then be received again. Stops: a stop point if there is nothing new; loses nothing.
     /// Costs: no allocation but that of the copy.
-    [[nodiscard]] detail::broadcast_request<T> receive() noexcept { return {state(), next_}; }
+    [[nodiscard("co_await it: nothing is received until then")]] detail::broadcast_request<T> receive() noexcept {
+        return {state(), next_};
+    }
     /// The next value if there is one; does not wait.
     broadcast_message<T> try_receive() { return state().take(next_); }
 
@@ -218,7 +220,9 @@ private:
 /// A sending end of make_broadcast().
 ///
 /// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel. Threads: send() and subscribe() of one sender from any thread at the same time.
+/// channel. A sender that is a
+/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
+/// close() it. Threads: send() and subscribe() of one sender from any thread at the same time.
 template <queue_value T>
     requires std::copy_constructible<T>
 class [[nodiscard("the death of the last sender closes the channel")]] broadcast_sender {
@@ -282,7 +286,7 @@ private:
 /// Returns: sender and receiver. Errors: std::bad_alloc.
 /// Costs: a block for each value that is alive; they are used again. A value dies when `capacity` newer ones were sent, or with
 /// the last receiver.
-/// Example: examples/21_broadcast_and_watch.cpp
+/// Example: examples/15_broadcast_and_watch.cpp
 template <queue_value T>
     requires std::copy_constructible<T>
 [[nodiscard]] std::pair<broadcast_sender<T>, broadcast_receiver<T>>

@@ -122,7 +122,9 @@ struct [[nodiscard("co_await it: nothing is reserved until then")]] mpsc_reserve
 /// The sending end of make_mpsc().
 ///
 /// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel for all but the permits that are out. Threads: all functions but close() of one sender from any thread at the same
+/// channel for all but the permits that are out. A sender that is a
+/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
+/// close() it. Threads: all functions but close() of one sender from any thread at the same
 /// time. Lifetime: outlives the awaits that it made.
 template <queue_value T>
 class [[nodiscard("the death of the last sender closes the channel")]] mpsc_sender {
@@ -146,11 +148,12 @@ public:
     /// executor. Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
     /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
     /// caller. Costs: no allocation. Lifetime: `value` lives until the await is over, as a temporary does.
-    [[nodiscard]] COFLUX_INLINE detail::mpsc_send_request<T, T&&> send(T&& value) noexcept {
+    [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE detail::mpsc_send_request<T, T&&>
+    send(T&& value) noexcept {
         return {state(), std::move(value)};
     }
     /// The same with a copy, which is made first.
-    [[nodiscard]] detail::mpsc_send_request<T, T> send(const T& value)
+    [[nodiscard("co_await it: nothing is sent until then")]] detail::mpsc_send_request<T, T> send(const T& value)
         requires std::copy_constructible<T>
     {
         return {state(), T(value)};
@@ -171,7 +174,8 @@ public:
     ///
     /// Returns: the permit; nothing if the channel is closed. Resumes, Errors, Costs: as send().
     /// Stops: a stop point if there is no place; loses nothing.
-    [[nodiscard]] detail::mpsc_reserve_request<T> reserve() const noexcept {
+    [[nodiscard("co_await it: nothing is reserved until then")]] detail::mpsc_reserve_request<T>
+    reserve() const noexcept {
         (void)state();
         return {state_};
     }
@@ -202,7 +206,7 @@ private:
 /// Shapes: `resource` outlives all ends, and may be used by any thread that drops one. Pre: `capacity` is not 0.
 /// Returns: sender and receiver. Errors: std::bad_alloc.
 /// Costs: all memory is taken here: blocks of 64 values, two more than the capacity fills.
-/// Example: examples/20_mpsc.cpp
+/// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<mpsc_sender<T>, mpsc_receiver<T>>
 make_mpsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {

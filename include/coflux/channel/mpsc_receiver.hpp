@@ -43,14 +43,17 @@ public:
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is received then.
     /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing.
     /// Costs: no allocation.
-    [[nodiscard]] COFLUX_INLINE detail::mpsc_receive_request<T> receive() noexcept { return {state()}; }
+    [[nodiscard("co_await it: nothing is received until then")]] COFLUX_INLINE detail::mpsc_receive_request<T>
+    receive() noexcept {
+        return {state()};
+    }
 
     /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as the span
     /// holds.
     ///
     /// Returns: how many; 0 once the channel is closed and empty. Errors: what the assignment of a value throws; that value
     /// is lost, the others are received. Pre: `into` is not empty. Stops, Resumes, Costs: as receive(); one count a batch.
-    [[nodiscard]] auto receive_some(std::span<T> into) noexcept
+    [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
         requires std::is_move_assignable_v<T>
     {
         return receive_some(into.size(), into.begin());
@@ -58,7 +61,8 @@ public:
     /// The same to an output iterator, for values that are not default-constructible:
     /// `co_await rx.receive_some(100, std::back_inserter(values))`. Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
-    [[nodiscard]] auto receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
+    [[nodiscard("co_await it: nothing is received until then")]] auto
+    receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
         COFLUX_VERIFY(max != 0, "receive_some() of nothing");
         using use = detail::batch_into<T, Out>;
         return detail::mpsc_batch_request<T, use>{state(), max, use(std::move(out))};

@@ -195,7 +195,9 @@ public:
     ~oneshot_receiver() { gone(); }
 
     /// The same as awaiting the receiver itself.
-    [[nodiscard]] detail::oneshot_request<T> receive() noexcept { return {state()}; }
+    [[nodiscard("co_await it: nothing is received until then")]] detail::oneshot_request<T> receive() noexcept {
+        return {state()};
+    }
     detail::oneshot_awaiter<T> await_in(detail::promise_base& p, std::source_location where) noexcept {
         return receive().await_in(p, where);
     }
@@ -226,7 +228,7 @@ private:
 ///
 /// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one.
 /// Returns: sender and receiver. Errors: std::bad_alloc. Costs: one allocation.
-/// Example: examples/20_mpsc.cpp
+/// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<oneshot_sender<T>, oneshot_receiver<T>>
 make_oneshot(std::pmr::memory_resource* resource = &frame_pool::shared()) {

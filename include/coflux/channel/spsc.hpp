@@ -58,7 +58,9 @@ private:
 /// The sending end of make_spsc().
 ///
 /// Ownership: shares the channel's state; movable. Its death closes the channel for all but the permits that are out.
-/// Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
+/// A sender that is a
+/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
+/// close() it. Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
 template <queue_value T>
 class [[nodiscard("its death closes the channel")]] spsc_sender {
 public:
@@ -81,11 +83,12 @@ public:
     /// executor. Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
     /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
     /// caller. Costs: one locked instruction; no allocation. Lifetime: `value` lives until the await is over.
-    [[nodiscard]] COFLUX_INLINE detail::spsc_send_request<T, T&&> send(T&& value) noexcept {
+    [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE detail::spsc_send_request<T, T&&>
+    send(T&& value) noexcept {
         return {state(), std::move(value)};
     }
     /// The same with a copy, which is made first.
-    [[nodiscard]] detail::spsc_send_request<T, T> send(const T& value)
+    [[nodiscard("co_await it: nothing is sent until then")]] detail::spsc_send_request<T, T> send(const T& value)
         requires std::copy_constructible<T>
     {
         return {state(), T(value)};
@@ -104,7 +107,8 @@ public:
     ///
     /// Returns: the permit; nothing if the channel is closed. Resumes, Errors: as send(). Costs: no allocation.
     /// Stops: a stop point if there is no place; loses nothing.
-    [[nodiscard]] detail::spsc_reserve_request<T, spsc_permit<T>> reserve() const noexcept {
+    [[nodiscard("co_await it: nothing is reserved until then")]] detail::spsc_reserve_request<T, spsc_permit<T>>
+    reserve() const noexcept {
         (void)state();
         return {state_};
     }
@@ -155,7 +159,10 @@ public:
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is received then.
     /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing.
     /// Costs: one locked instruction; no allocation.
-    [[nodiscard]] COFLUX_INLINE detail::spsc_receive_request<T> receive() noexcept { return {state()}; }
+    [[nodiscard("co_await it: nothing is received until then")]] COFLUX_INLINE detail::spsc_receive_request<T>
+    receive() noexcept {
+        return {state()};
+    }
 
     /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as the span
     /// holds.
@@ -163,14 +170,15 @@ public:
     /// Returns: how many; 0 once the channel is closed and empty. Errors: what the assignment of a value throws; that value
     /// is lost, the others are received. Pre: `into` is not empty. Costs: one locked instruction a batch. Stops, Resumes: as
     /// receive().
-    [[nodiscard]] auto receive_some(std::span<T> into) noexcept
+    [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
         requires std::is_move_assignable_v<T>
     {
         return receive_some(into.size(), into.begin());
     }
     /// The same to an output iterator, for values that are not default-constructible. Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
-    [[nodiscard]] auto receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
+    [[nodiscard("co_await it: nothing is received until then")]] auto
+    receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
         COFLUX_VERIFY(max != 0, "receive_some() of nothing");
         using use = detail::batch_into<T, Out>;
         return detail::spsc_batch_request<T, use>{state(), max, use(std::move(out))};
@@ -212,7 +220,7 @@ private:
 /// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one. Pre: `capacity` is not 0.
 /// Returns: sender and receiver. Errors: std::bad_alloc.
 /// Costs: all memory is taken here: the ring has the next power of two.
-/// Example: examples/20_mpsc.cpp
+/// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<spsc_sender<T>, spsc_receiver<T>>
 make_spsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {

@@ -16,7 +16,9 @@ namespace coflux {
 /// The sending end of make_unbounded_mpsc().
 ///
 /// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel. Threads: send() and closed() of one sender from any thread at the same time.
+/// channel. A sender that is a
+/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
+/// close() it. Threads: send() and closed() of one sender from any thread at the same time.
 template <queue_value T>
 class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender {
 public:
@@ -67,7 +69,7 @@ private:
 /// Returns: sender and receiver. Errors: std::bad_alloc.
 /// Costs: blocks of 64 values, used again and again and freed with the last end: the queue keeps the memory of its largest
 /// backlog.
-/// Example: examples/20_mpsc.cpp
+/// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<unbounded_mpsc_sender<T>, mpsc_receiver<T>>
 make_unbounded_mpsc(std::pmr::memory_resource* resource = &frame_pool::shared()) {

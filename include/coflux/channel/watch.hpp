@@ -158,7 +158,9 @@ public:
     /// Returns: true; false once the sender is gone and its last value seen. Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait. Stops: a stop point if there is nothing new; loses nothing.
     /// Costs: no allocation.
-    [[nodiscard]] detail::watch_request<T> changed() noexcept { return {state(), seen_}; }
+    [[nodiscard("co_await it: nothing is waited for until then")]] detail::watch_request<T> changed() noexcept {
+        return {state(), seen_};
+    }
     /// True if there is a value that this receiver has not seen.
     [[nodiscard]] bool has_changed() const noexcept { return state().published() != seen_; }
     /// True if the sender is gone.
@@ -187,7 +189,9 @@ private:
 
 /// The writing end of make_watch().
 ///
-/// Ownership: shares the channel's state; movable. Its death closes the channel. Threads: one at a time; any thread.
+/// Ownership: shares the channel's state; movable. Its death closes the channel. A sender that is a
+/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
+/// close() it. Threads: one at a time; any thread.
 template <queue_value T>
 class [[nodiscard("its death closes the channel")]] watch_sender {
 public:
@@ -247,7 +251,7 @@ private:
 /// Shapes: `resource` outlives all ends and looks, and may be used by any thread that sends or drops one.
 /// Returns: sender and receiver, which has seen `initial`. Errors: std::bad_alloc.
 /// Costs: a block for each value that is alive; they are used again.
-/// Example: examples/21_broadcast_and_watch.cpp
+/// Example: examples/15_broadcast_and_watch.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<watch_sender<T>, watch_receiver<T>>
 make_watch(T initial, std::pmr::memory_resource* resource = &frame_pool::shared()) {

@@ -142,7 +142,9 @@ TEST(oneshot_death, of_a_second_send) {
 // --- several threads
 
 coflux::fork<void, pool> answers(coflux::environment&, oneshot_sender<std::size_t> tx, std::size_t value) {
-    if (value % 3 != 0) EXPECT_TRUE(tx.send(std::size_t{value}));
+    if (value % 3 != 0) {
+        EXPECT_TRUE(tx.send(std::size_t{value}));
+    }
     co_return;
 }
 coflux::task<std::size_t, pool> asks(coflux::environment&, std::size_t rounds) {

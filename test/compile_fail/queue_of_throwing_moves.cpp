@@ -1,0 +1,16 @@
+// expect: no matching function for call to 'make_unbounded_mpsc
+#include <coflux/coflux.hpp>
+
+struct value {
+    value() = default;
+#ifdef COFLUX_GOOD
+    value(value&&) noexcept {}
+#else
+    value(value&&) {}
+#endif
+};
+
+void make() {
+    auto [tx, rx] = coflux::make_unbounded_mpsc<value>();
+    tx.send(value());
+}
