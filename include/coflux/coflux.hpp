@@ -1,6 +1,13 @@
 // Everything, for applications; never included inside the library.
 #pragma once
 
+#include <coflux/channel/broadcast.hpp>
+#include <coflux/channel/mpsc.hpp>
+#include <coflux/channel/mpsc_receiver.hpp>
+#include <coflux/channel/oneshot.hpp>
+#include <coflux/channel/spsc.hpp>
+#include <coflux/channel/unbounded_mpsc.hpp>
+#include <coflux/channel/watch.hpp>
 #include <coflux/combine/first_success.hpp>
 #include <coflux/combine/for_each_concurrent.hpp>
 #include <coflux/combine/indexed.hpp>

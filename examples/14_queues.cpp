@@ -1,0 +1,76 @@
+// A coroutine that owns its data and answers questions: they come through a bounded queue, and each brings the channel for
+// its answer. Nobody locks anything.
+#include <coflux/coflux.hpp>
+
+#include <array>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <utility>
+
+using pool = coflux::thread_pool_executor;
+
+struct question {
+    std::string word;
+    coflux::oneshot_sender<int> answer;
+};
+
+/// Counts how often it was asked for each word. Ends when nobody can ask any more.
+coflux::fork<int, pool> counter(auto&&, coflux::mpsc_receiver<question> questions) {
+    std::map<std::string, int> counts;
+    int all = 0;
+    while (auto q = co_await questions.receive()) {
+        q->answer.send(++counts[q->word]);
+        ++all;
+    }
+    co_return all;
+}
+
+coflux::fork<int, pool> asks(auto&&, coflux::mpsc_sender<question> counter, std::string word, int times) {
+    int last = 0;
+    for (int i = 0; i < times; ++i) {
+        auto [answer, result] = coflux::make_oneshot<int>();
+        // Waits for a place if the counter is behind.
+        if (!co_await counter.send(question{word, std::move(answer)})) break;
+        last = (co_await result).value_or(0);
+    }
+    // A parameter lives as long as the fork's result: this sender must not keep the queue open until then.
+    counter.close();
+    co_return last;
+}
+
+coflux::task<void, pool> counts(auto&&) {
+    auto&& here = co_await coflux::context();
+    auto [tx, rx] = coflux::make_mpsc<question>(4);
+    auto all = counter(here, std::move(rx));
+    auto apples = asks(here, tx, "apple", 1000);
+    auto pears = asks(here, std::move(tx), "pear", 10);  // the last sender: the queue closes when both are done
+    const auto [a, p, n] = co_await coflux::when_all(std::move(apples), std::move(pears), std::move(all));
+    std::printf("%d apples and %d pears are %d\n", a, p, n);
+}
+
+// One sender and one receiver: less to agree on, so it is the fastest. A batch takes what is there.
+coflux::fork<void, pool> squares(auto&&, coflux::spsc_sender<int> tx) {
+    for (int i = 1; i <= 1000; ++i) {
+        if (!co_await tx.send(i * i)) co_return;
+    }
+}
+
+coflux::task<long, pool> sum_of_squares(auto&&) {
+    auto&& here = co_await coflux::context();
+    auto [tx, rx] = coflux::make_spsc<int>(64);
+    squares(here, std::move(tx)).attach();
+    long sum = 0;
+    std::array<int, 64> batch;
+    while (const std::size_t n = co_await rx.receive_some(batch)) {
+        for (std::size_t i = 0; i != n; ++i) sum += batch[i];
+    }
+    co_return sum;
+}
+
+int main() {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    counts(env).get();
+    std::printf("the sum of a thousand squares is %ld\n", sum_of_squares(env).get());
+}
