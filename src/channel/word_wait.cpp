@@ -5,15 +5,28 @@
 
 namespace coflux::detail {
 
-std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
-    promise_base& p = coroutine();
-    if (p.suspends()) [[unlikely]]
-        return p.stop_here();
+void word_wait::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
     word_ = &word;
     idle_ = idle;
     waiting_ = waiting;
     begin();
     waited_ = true;
+}
+
+std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
+    promise_base& p = coroutine();
+    if (p.suspends()) [[unlikely]]
+        return p.stop_here();
+    publish(word, idle, waiting);
+    return wait_published();
+}
+
+std::coroutine_handle<> word_wait::wait_published() noexcept {
+    // Read before the wait: after it they may be gone.
+    promise_base& p = coroutine();
+    atomic<std::uintptr_t>& word = *word_;
+    const std::uintptr_t idle = idle_;
+    const std::uintptr_t waiting = waiting_;
     for (;;) {
         // A request that does not show here yet finds the operation, which begin() has published, and comes to claim().
         if (must_stop()) [[unlikely]] {
@@ -40,7 +53,7 @@ bool word_wait::claim(wait_operation& op) noexcept {
     atomic<std::uintptr_t>& word = *self.word_;
     std::uintptr_t seen = self.waiting_;
     // A claim resumes the coroutine, which was suspended by a release CAS: acquire. release, for the mark, pairs with the
-    // acquire of the CAS in wait_in(): the waiter that sees the mark sees the request.
+    // acquire of the CAS in wait_published(): the waiter that sees the mark sees the request.
     while (!word.compare_exchange_strong(seen, self.idle_, memory_order_acq_rel, memory_order_acquire)) {
         if (seen != self.idle_) return false;  // changed, or marked before
         if (word.compare_exchange_strong(seen, self.idle_ | marked, memory_order_release, memory_order_relaxed))

@@ -32,6 +32,9 @@ protected:
 
     /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
+    /// Its two halves: from publish() on a stop request finds the wait, in wait_published() it begins.
+    void publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
+    std::coroutine_handle<> wait_published() noexcept;
     /// First thing in await_resume.
     void resumed() noexcept {
         if (waited_) end();
