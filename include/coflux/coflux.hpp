@@ -2,9 +2,12 @@
 #pragma once
 
 #include <coflux/channel/broadcast.hpp>
+#include <coflux/channel/channel.hpp>
 #include <coflux/channel/mpsc.hpp>
 #include <coflux/channel/mpsc_receiver.hpp>
 #include <coflux/channel/oneshot.hpp>
+#include <coflux/channel/permit.hpp>
+#include <coflux/channel/select.hpp>
 #include <coflux/channel/spsc.hpp>
 #include <coflux/channel/unbounded_mpsc.hpp>
 #include <coflux/channel/watch.hpp>

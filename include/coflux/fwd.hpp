@@ -24,4 +24,13 @@ class generator;
 template <typename T>
 class async_generator;
 
+template <typename T>
+class channel;
+template <typename T>
+class dynamic_channel;
+template <typename T>
+class basic_channel;
+template <typename T>
+class permit;
+
 }  // namespace coflux

@@ -197,4 +197,37 @@ TEST_P(global_allocations_in_a_pool, of_for_each_concurrent_are_none) {
     EXPECT_EQ(measure([](coflux::environment& here) { return loop_with_a_window(here); }), 0U);
 }
 
+using rendezvous = coflux::channel<int[]>;
+
+coflux::fork<int, pool> receives_one(coflux::environment&, coflux::borrowed<rendezvous> from) {
+    co_return *co_await from->receive();
+}
+coflux::call<int> sends_to_a_fork(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    rendezvous ch;
+    auto f = receives_one(here, coflux::borrowed(ch));
+    (void)co_await ch.send(1);
+    co_return co_await std::move(f);
+}
+coflux::fork<void, pool> sends_one(coflux::environment&, coflux::borrowed<rendezvous> to) {
+    (void)co_await to->send(1);
+}
+coflux::call<int> selects_what_a_fork_sends(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    rendezvous never;
+    rendezvous ch;
+    auto f = sends_one(here, coflux::borrowed(ch));
+    auto got = co_await coflux::select(never.receive(), ch.receive());
+    co_await std::move(f);
+    co_return *get<1>(got);
+}
+
+TEST_P(global_allocations_in_a_pool, of_a_rendezvous_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return sends_to_a_fork(here); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_a_select_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return selects_what_a_fork_sends(here); }), 0U);
+}
+
 }  // namespace

@@ -1,0 +1,201 @@
+// channel: values from any number of senders to any number of receivers, in the order in which they were sent.
+#pragma once
+
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/channel_base.hpp>
+#include <coflux/channel/detail/channel_operations.hpp>
+#include <coflux/channel/permit.hpp>
+#include <coflux/fwd.hpp>
+
+namespace coflux {
+
+/// What all channels of T can do, whatever their capacity: functions that take any channel take a `basic_channel<T>&`.
+///
+/// Shapes: T is an object that moves and dies without throwing; another does not compile (send a std::unique_ptr of it). It is moved
+/// under the channel's lock: its move does not use the channel.
+/// Resumes: who waits, on its own executor; nobody is run inside send(), receive() or close(). Senders and receivers are served
+/// first come, first served; the values of one sender arrive in its order.
+/// Stops: a send or receive that waits is a stop point. Stopped, it has had no effect: nothing was sent, nothing taken. What could
+/// be done at once is done, requested stop or not.
+/// Threads: any; try_send(), try_receive() and close() also from outside coroutines.
+/// Costs: nothing is allocated. Uncontended, without a wait: one locked instruction.
+/// Lifetime: the channel outlives all that wait at it, which its destructor checks; values that nobody received die with it.
+/// Example: examples/12_channel.cpp
+template <typename T>
+class basic_channel : protected detail::channel_base<T> {
+public:
+    using value_type = T;
+
+    /// `co_await ch.send(std::move(v))`: true once the value is in the channel or with a receiver; false if the channel is closed,
+    /// and then `v` has not been moved from. Waits while there is no place.
+    /// Stops: has not sent; `v` has not been moved from. A temporary dies with the coroutine, an object that outlives the coroutine
+    /// is whole.
+    /// Lifetime: `v` is moved from only when its place is there: it lives until the await ends, so await it where it is made.
+    detail::channel_request<detail::send_operation, T> send(T&& v) noexcept {
+        return detail::channel_request<detail::send_operation, T>(*this, &v);
+    }
+    /// The same with a copy of `v`, made in the call. Errors: what the copy throws; then nothing has happened.
+    detail::send_copy_request<T> send(const T& v) noexcept(std::is_nothrow_copy_constructible_v<T>)
+        requires std::is_copy_constructible_v<T>
+    {
+        return detail::send_copy_request<T>(*this, v);
+    }
+    /// `co_await ch.receive()`: the oldest value, or nothing once the channel is closed and all that was sent has been received.
+    /// Waits while there is no value. So a loop over all that comes is `while (auto v = co_await ch.receive())`.
+    /// Stops: has taken nothing.
+    detail::channel_request<detail::receive_operation, T> receive() noexcept {
+        return detail::channel_request<detail::receive_operation, T>(*this);
+    }
+
+    /// `co_await (ch << v)`: the same as send(v).
+    auto operator<<(T&& v) noexcept { return send(std::move(v)); }
+    auto operator<<(const T& v) noexcept(std::is_nothrow_copy_constructible_v<T>)
+        requires std::is_copy_constructible_v<T>
+    {
+        return send(v);
+    }
+    /// `co_await (ch >> v)`: receives into `v`; false, and `v` as it was, once the channel is closed and drained.
+    /// Errors: what the move assignment throws; the value is then lost.
+    detail::channel_request<detail::receive_into_operation, T> operator>>(T& v) noexcept
+        requires std::is_move_assignable_v<T>
+    {
+        return detail::channel_request<detail::receive_into_operation, T>(*this, &v);
+    }
+
+    /// Sends if that needs no wait; false if it would, or if the channel is closed; then `v` has not been moved from.
+    [[nodiscard]] bool try_send(T&& v) noexcept {
+        detail::channel_wakes wakes;
+        this->lock();
+        const bool sent = this->send_locked(v, wakes) == detail::channel_outcome::done;
+        this->unlock();
+        wakes.wake();
+        return sent;
+    }
+    [[nodiscard]] bool try_send(const T& v)
+        requires std::is_copy_constructible_v<T>
+    {
+        T copy(v);
+        return try_send(std::move(copy));
+    }
+    /// Receives if that needs no wait; nothing if it would, or if nothing can come any more: drained() tells.
+    [[nodiscard]] std::optional<T> try_receive() noexcept {
+        detail::channel_wakes wakes;
+        std::optional<T> room;
+        this->lock();
+        (void)this->receive_locked(room, wakes);
+        this->unlock();
+        wakes.wake();
+        return room;
+    }
+
+    /// No more sends: wakes those who wait to send or to reserve, with false or nothing, and once nothing is left to receive those
+    /// who wait to receive. What was sent, and what permits will send, is still received. A second close() does nothing.
+    void close() noexcept { detail::channel_base<T>::close(); }
+    /// True once close() was called.
+    [[nodiscard]] bool closed() const noexcept { return this->is_closed(); }
+    /// True once the channel is closed and nothing can be received any more.
+    [[nodiscard]] bool drained() noexcept { return this->is_drained(); }
+
+protected:
+    using detail::channel_base<T>::channel_base;
+    ~basic_channel() = default;
+};
+
+namespace detail {
+
+/// What channels with places add.
+template <typename T>
+class bounded_channel : public basic_channel<T> {
+public:
+    /// `co_await ch.reserve()`: a permit for one place, or nothing if the channel is closed. Waits while there is no place, in one
+    /// queue with those who send.
+    /// Stops: holds no place.
+    channel_request<reserve_operation, T> reserve() noexcept { return channel_request<reserve_operation, T>(*this); }
+    /// The same if that needs no wait; else nothing.
+    [[nodiscard]] std::optional<permit<T>> try_reserve() noexcept {
+        this->lock();
+        const channel_outcome outcome = this->reserve_locked();
+        this->unlock();
+        if (outcome != channel_outcome::done) return std::nullopt;
+        return std::optional<permit<T>>(permit<T>(*this));
+    }
+    /// How many values it holds at most.
+    [[nodiscard]] std::size_t capacity() const noexcept { return channel_core::capacity(); }
+    /// How many values it held a moment ago.
+    [[nodiscard]] std::size_t size() const noexcept { return channel_core::size(); }
+
+protected:
+    using basic_channel<T>::basic_channel;
+    ~bounded_channel() = default;
+};
+
+/// Places inside the channel. A base, so that they are there before and after the rest of it.
+template <typename T, std::size_t N>
+struct channel_places {
+    channel_place<T> places[N];
+};
+
+/// Places from a memory resource.
+template <typename T>
+class channel_memory {
+public:
+    channel_memory(std::size_t capacity, std::pmr::memory_resource& memory) : memory_(memory), capacity_(capacity) {
+        COFLUX_VERIFY(capacity != 0,
+                      "a dynamic_channel needs a capacity of at least 1: channel<T[]> is the rendezvous");
+        if (capacity > static_cast<std::size_t>(-1) / sizeof(channel_place<T>)) throw std::bad_array_new_length();
+        places = static_cast<channel_place<T>*>(memory.allocate(bytes(), alignof(channel_place<T>)));
+    }
+    channel_memory(const channel_memory&) = delete;
+    channel_memory& operator=(const channel_memory&) = delete;
+    ~channel_memory() { memory_.deallocate(places, bytes(), alignof(channel_place<T>)); }
+
+    channel_place<T>* places;
+
+private:
+    [[nodiscard]] std::size_t bytes() const noexcept { return capacity_ * sizeof(channel_place<T>); }
+
+    std::pmr::memory_resource& memory_;
+    std::size_t capacity_;
+};
+
+}  // namespace detail
+
+/// A channel that holds up to N values, inside itself: `coflux::channel<int[64]> ch;`
+///
+/// Shapes: any N from 1 on. The rest: basic_channel. Adds reserve(), try_reserve(), capacity() and size().
+template <typename T, std::size_t N>
+class channel<T[N]> final : private detail::channel_places<T, N>, public detail::bounded_channel<T> {
+public:
+    channel() noexcept : detail::bounded_channel<T>(this->places, N) {}
+};
+
+/// A channel that holds nothing: a send lasts until a receiver takes the value from it. `coflux::channel<int[]> ch;`
+///
+/// true from a send says that a receiver has the value. There is no reserve(): a permit would have to hold a receiver, and keep it
+/// from stopping. The rest: basic_channel.
+template <typename T>
+class channel<T[]> final : public basic_channel<T> {
+public:
+    channel() noexcept : basic_channel<T>(nullptr, 0) {}
+};
+
+/// A channel whose capacity is chosen when it is made: `coflux::dynamic_channel<int> ch(n, &memory);`
+///
+/// Errors: what the resource throws; a capacity of 0 is a checked error. Costs: one allocation in the constructor, then none.
+/// Lifetime: the resource outlives the channel. The rest: channel<T[N]>.
+template <typename T>
+class dynamic_channel final : private detail::channel_memory<T>, public detail::bounded_channel<T> {
+public:
+    explicit dynamic_channel(std::size_t capacity, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : detail::channel_memory<T>(capacity, *memory),
+          detail::bounded_channel<T>(this->places, capacity) {}
+};
+
+}  // namespace coflux

@@ -1,0 +1,129 @@
+// A channel's values: how they move between senders, places and receivers. Every function but the public ones of channel.hpp is
+// called with the lock held.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/channel/detail/channel_core.hpp>
+
+namespace coflux::detail {
+
+/// What a channel can carry. A value is moved under the channel's lock, by the thread of either side: nobody could be told of
+/// an exception there.
+template <typename T>
+inline constexpr bool is_channel_value =
+    std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::remove_cv_t<T>> &&
+    std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
+
+/// Room for one value, without a value.
+template <typename T>
+union channel_place {
+    channel_place() noexcept {}
+    ~channel_place() {}
+    T value;
+};
+
+template <typename T>
+class channel_base : public channel_core {
+    static_assert(
+        is_channel_value<T>,
+        "coflux: a channel's values must be objects that move and die without throwing: send a std::unique_ptr of it");
+
+public:
+    /// `places` are `capacity`, and live longer than this object.
+    channel_base(channel_place<T>* places, std::size_t capacity) noexcept : channel_core(capacity), places_(places) {}
+    ~channel_base() {
+        while (count() != 0) std::destroy_at(&places_[empty_place()].value);
+    }
+
+    COFLUX_INLINE channel_outcome send_locked(T& value, channel_wakes& wakes) noexcept {
+        if (closed_locked()) [[unlikely]]
+            return channel_outcome::closed;
+        if (channel_node* const r = receivers().take()) {
+            deliver(*r, value, wakes);
+            return channel_outcome::done;
+        }
+        if (!has_place()) return channel_outcome::pending;
+        put(value);
+        return channel_outcome::done;
+    }
+
+    COFLUX_INLINE channel_outcome receive_locked(std::optional<T>& room, channel_wakes& wakes) noexcept {
+        if (count() != 0) {
+            T& oldest = places_[empty_place()].value;
+            room.emplace(std::move(oldest));
+            std::destroy_at(&oldest);
+            if (!senders().empty()) fill_from_senders(wakes);
+            return channel_outcome::done;
+        }
+        // A rendezvous, or permits hold all places.
+        if (channel_node* const s = senders().take_with_value()) {
+            room.emplace(std::move(*static_cast<T*>(s->value)));
+            wakes.add(*s, channel_outcome::done);
+            return channel_outcome::done;
+        }
+        return drained_locked() ? channel_outcome::closed : channel_outcome::pending;
+    }
+
+    /// What a permit stands for: cannot fail, closed or not.
+    void send_reserved(T& value) noexcept {
+        channel_wakes wakes;
+        lock();
+        give_up_reserved();
+        if (channel_node* const r = receivers().take()) {
+            deliver(*r, value, wakes);
+            fill_from_senders(wakes);
+        } else {
+            put(value);
+        }
+        finish_if_drained(wakes);
+        unlock();
+        wakes.wake();
+    }
+    void give_back_reserved() noexcept {
+        channel_wakes wakes;
+        lock();
+        give_up_reserved();
+        fill_from_senders(wakes);
+        finish_if_drained(wakes);
+        unlock();
+        wakes.wake();
+    }
+
+private:
+    void put(T& value) noexcept { std::construct_at(&places_[fill_place()].value, std::move(value)); }
+
+    static void deliver(channel_node& receiver, T& value, channel_wakes& wakes) noexcept {
+        static_cast<std::optional<T>*>(receiver.value)->emplace(std::move(value));
+        wakes.add(receiver, channel_outcome::done);
+    }
+
+    /// There may be a free place: the first of those who wait for one get it.
+    COFLUX_NOINLINE void fill_from_senders(channel_wakes& wakes) noexcept {
+        while (!senders().empty() && has_place()) {
+            channel_node* const s = senders().take();
+            if (s == nullptr) return;
+            wakes.add(*s, channel_outcome::done);
+            if (s->value == nullptr) {
+                reserve_place();
+                continue;
+            }
+            // A receiver waits beside a sender only where a reserve came before that, and permits hold all places.
+            T& value = *static_cast<T*>(s->value);
+            if (channel_node* const r = receivers().take()) {
+                deliver(*r, value, wakes);
+            } else {
+                put(value);
+            }
+        }
+    }
+
+    channel_place<T>* const places_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,151 @@
+// Everything of a channel that does not depend on the type of its values: lock, places, queues, close.
+//
+// The page docs/design/channel.md has the protocol.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/channel/detail/channel_node.hpp>
+
+namespace coflux::detail {
+
+/// Lock of a few instructions. State: false free, true held. A thread that finds it held looks again ever more rarely, so that
+/// the holder does several operations in a row: a line that changes hands costs more than an operation.
+class channel_lock {
+public:
+    COFLUX_INLINE void lock() noexcept {
+        // acquire pairs with the release in unlock(): the section sees all earlier sections.
+        if (held_.exchange(true, memory_order_acquire)) [[unlikely]]
+            contend();
+    }
+    COFLUX_INLINE void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with lock(), contend()
+
+private:
+    COFLUX_ASIDE void contend() noexcept;
+
+    atomic<bool> held_{false};
+};
+
+/// Base of all channels.
+class channel_core {
+public:
+    explicit channel_core(std::size_t capacity) noexcept : capacity_(capacity) {}
+    channel_core(const channel_core&) = delete;
+    channel_core& operator=(const channel_core&) = delete;
+    /// Nobody may be waiting any more, and no permit may be out.
+    ~channel_core();
+
+    COFLUX_INLINE void lock() noexcept { lock_.lock(); }
+    COFLUX_INLINE void unlock() noexcept { lock_.unlock(); }
+
+    void close() noexcept;
+    [[nodiscard]] bool is_closed() const noexcept { return closed_.load(memory_order_acquire); }  // pairs with close()
+    [[nodiscard]] bool is_drained() noexcept;
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+    // Hints without the lock: true if the operation would wait. The answer may be old; who then waits looks again under the lock.
+    [[nodiscard]] COFLUX_INLINE bool send_would_wait() const noexcept {
+        return count_ + reserved_ == capacity_ && receivers_.empty() && !closed_.load(memory_order_relaxed);
+    }
+    [[nodiscard]] COFLUX_INLINE bool receive_would_wait() const noexcept {
+        return count_ == 0 && senders_.empty() && !closed_.load(memory_order_relaxed);
+    }
+
+    /// Where a select that begins with this channel starts to look: a number below `cases`.
+    [[nodiscard]] std::uint32_t next_start(std::uint32_t cases) noexcept {
+        const std::uint32_t turn = turn_ * 1664525U + 1013904223U;
+        turn_ = turn;  // two at once may take the same turn: no harm
+        return static_cast<std::uint32_t>((std::uint64_t{turn} * cases) >> 32);
+    }
+
+    // With the lock held:
+
+    [[nodiscard]] COFLUX_INLINE bool closed_locked() const noexcept { return closed_.load(memory_order_relaxed); }
+    /// True if nothing can be received any more.
+    [[nodiscard]] COFLUX_INLINE bool drained_locked() const noexcept {
+        return closed_locked() && count_ == 0 && reserved_ == 0;
+    }
+    [[nodiscard]] COFLUX_INLINE bool has_place() const noexcept { return count_ + reserved_ != capacity_; }
+    [[nodiscard]] COFLUX_INLINE channel_queue& senders() noexcept { return senders_; }
+    [[nodiscard]] COFLUX_INLINE channel_queue& receivers() noexcept { return receivers_; }
+    /// A place for a permit.
+    channel_outcome reserve_locked() noexcept {
+        if (closed_locked()) return channel_outcome::closed;
+        if (!has_place()) return channel_outcome::pending;
+        reserved_ = reserved_ + 1;
+        return channel_outcome::done;
+    }
+    /// Tells those who wait for a value that none will come, if that is so.
+    void finish_if_drained(channel_wakes& wakes) noexcept {
+        if (drained_locked()) [[unlikely]]
+            finish(wakes);
+    }
+
+protected:
+    /// The place that is filled next; it counts as filled from now on.
+    COFLUX_INLINE std::size_t fill_place() noexcept {
+        std::size_t at = head_ + count_;
+        if (at >= capacity_) at -= capacity_;
+        count_ = count_ + 1;
+        return at;
+    }
+    /// The place of the oldest value; it counts as empty from now on.
+    COFLUX_INLINE std::size_t empty_place() noexcept {
+        const std::size_t at = head_;
+        head_ = at + 1 == capacity_ ? 0 : at + 1;
+        count_ = count_ - 1;
+        return at;
+    }
+    void give_up_reserved() noexcept { reserved_ = reserved_ - 1; }
+    void reserve_place() noexcept { reserved_ = reserved_ + 1; }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+
+private:
+    void finish(channel_wakes& wakes) noexcept;
+
+    // Written under the lock. What a hint reads is read without it, too: `relaxed` pairs with nothing.
+    channel_lock lock_;
+    atomic<bool> closed_{false};        // false -> true, once; the store is a release, for is_closed()
+    relaxed<std::uint32_t> turn_{0};    // seeds where a select begins; written without the lock, pairs with nothing
+    std::size_t head_ = 0;              // where the oldest value stands
+    relaxed<std::size_t> count_{0};     // values in places
+    relaxed<std::size_t> reserved_{0};  // places that permits hold
+    const std::size_t capacity_;        // 0: rendezvous
+    channel_queue senders_;             // sends and reserves; while one waits there is no place
+    channel_queue receivers_;           // while one waits there is no value in a place, and the first sender is no send
+};
+
+/// A plain `co_await` of one operation at a channel, while it waits.
+class channel_wait : public wait_operation, public channel_node {
+public:
+    COFLUX_INLINE channel_wait(promise_base& p, channel_core& at) noexcept
+        : wait_operation(p, kind),
+          channel_node(at) {}
+
+protected:
+    /// After begin(), with the lock held and the operation not to be done now: waits in `queue`, or stops. Returns what
+    /// await_suspend returns.
+    COFLUX_INLINE std::coroutine_handle<> park(channel_queue& queue) noexcept {
+        if (must_stop()) [[unlikely]]
+            return stop_instead();
+        queue.push_back(*this);
+        core->unlock();  // from here on this may be gone
+        return suspended();
+    }
+
+private:
+    COFLUX_COLD std::coroutine_handle<> stop_instead() noexcept;
+    static bool claim(wait_operation& op) noexcept;
+    static const wait_kind kind;
+};
+
+COFLUX_INLINE void channel_wakes::wake_plain(channel_node& n) noexcept {
+    static_cast<channel_wait&>(n).wake();
+}
+
+}  // namespace coflux::detail

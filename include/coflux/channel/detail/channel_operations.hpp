@@ -1,0 +1,191 @@
+// The operations at a channel that can wait, each as a `co_await` of its own and as a case of a select.
+#pragma once
+
+#include <coroutine>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/channel/detail/channel_base.hpp>
+#include <coflux/channel/permit.hpp>
+
+namespace coflux {
+
+namespace detail {
+
+/// An operation is a node with: `attempt`, under the lock, true if it is done; `queue`, where it waits; `would_wait`, a hint;
+/// `result`, what co_await gives. `Node` is a channel_wait or, in a select, a bare channel_node.
+template <typename T, typename Node>
+class send_operation : public Node {
+public:
+    using result_type = bool;
+
+    template <typename... Context>
+    send_operation(channel_base<T>& at, T* value, Context&... context) noexcept : Node(context..., at) {
+        Node::value = value;
+    }
+    [[nodiscard]] COFLUX_INLINE bool attempt(channel_wakes& wakes) noexcept {
+        this->outcome = at().send_locked(*static_cast<T*>(Node::value), wakes);
+        return this->outcome != channel_outcome::pending;
+    }
+    [[nodiscard]] channel_queue& queue() noexcept { return this->core->senders(); }
+    [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->send_would_wait(); }
+    [[nodiscard]] bool result() noexcept { return this->outcome == channel_outcome::done; }
+
+private:
+    channel_base<T>& at() noexcept { return static_cast<channel_base<T>&>(*this->core); }
+};
+
+template <typename T, typename Node>
+class receive_operation : public Node {
+public:
+    using result_type = std::optional<T>;
+
+    template <typename... Context>
+    receive_operation(channel_base<T>& at, T*, Context&... context) noexcept : Node(context..., at) {
+        Node::value = &room_;
+    }
+    [[nodiscard]] COFLUX_INLINE bool attempt(channel_wakes& wakes) noexcept {
+        this->outcome = static_cast<channel_base<T>*>(this->core)->receive_locked(room_, wakes);
+        return this->outcome != channel_outcome::pending;
+    }
+    [[nodiscard]] channel_queue& queue() noexcept { return this->core->receivers(); }
+    [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->receive_would_wait(); }
+    [[nodiscard]] std::optional<T> result() noexcept { return std::move(room_); }
+
+protected:
+    std::optional<T> room_;
+};
+
+/// The same into a variable.
+template <typename T, typename Node>
+class receive_into_operation : public receive_operation<T, Node> {
+public:
+    using result_type = bool;
+
+    template <typename... Context>
+    receive_into_operation(channel_base<T>& at, T* into, Context&... context) noexcept
+        : receive_operation<T, Node>(at, into, context...),
+          into_(into) {}
+    [[nodiscard]] bool result() noexcept(std::is_nothrow_move_assignable_v<T>) {
+        if (!this->room_.has_value()) return false;
+        *into_ = std::move(*this->room_);
+        return true;
+    }
+
+private:
+    T* into_;
+};
+
+template <typename T, typename Node>
+class reserve_operation : public Node {
+public:
+    using result_type = std::optional<permit<T>>;
+
+    template <typename... Context>
+    reserve_operation(channel_base<T>& at, T*, Context&... context) noexcept : Node(context..., at) {
+        Node::value = nullptr;
+    }
+    [[nodiscard]] COFLUX_INLINE bool attempt(channel_wakes&) noexcept {
+        this->outcome = this->core->reserve_locked();
+        return this->outcome != channel_outcome::pending;
+    }
+    [[nodiscard]] channel_queue& queue() noexcept { return this->core->senders(); }
+    [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->send_would_wait(); }
+    [[nodiscard]] std::optional<permit<T>> result() noexcept {
+        if (this->outcome != channel_outcome::done) return std::nullopt;
+        return std::optional<permit<T>>(permit<T>(static_cast<channel_base<T>&>(*this->core)));
+    }
+};
+
+/// The awaiter of one operation. Stop: what is claimed has had no effect; the operation has not been done.
+template <typename Operation>
+class [[nodiscard]] channel_awaiter : private Operation {
+public:
+    template <typename... Args>
+    explicit channel_awaiter(Args&&... args) noexcept : Operation(std::forward<Args>(args)...) {}
+
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        promise_base& p = this->coroutine();
+        if (p.suspends()) [[unlikely]]
+            return p.stop_here();
+        this->prepare(nullptr, 0);
+        this->begin();
+        waited_ = true;
+        this->core->lock();
+        // Nobody writes under the lock what the hint reads: now it is exact, but for cases of selects decided elsewhere.
+        if (Operation::would_wait() || !attempt_again()) return this->park(Operation::queue());
+        return transfer(p.handle());
+    }
+    COFLUX_INLINE auto await_resume() {
+        if (waited_) this->end();
+        return Operation::result();
+    }
+
+private:
+    COFLUX_INLINE bool attempt() noexcept {
+        channel_wakes wakes;
+        this->core->lock();
+        const bool done = Operation::attempt(wakes);
+        this->core->unlock();
+        wakes.wake();
+        return done;
+    }
+    /// With the lock held, which stays so if the answer is false.
+    COFLUX_NOINLINE bool attempt_again() noexcept {
+        channel_wakes wakes;
+        if (!Operation::attempt(wakes)) return false;
+        this->core->unlock();
+        wakes.wake();
+        return true;
+    }
+
+    bool waited_ = false;
+};
+
+/// What `co_await` and select are given: an operation that has not begun.
+template <template <typename, typename> class Operation, typename T>
+class [[nodiscard(
+    "nothing happens at the channel until this is awaited, and its result says what did: co_await it")]] channel_request {
+public:
+    using single_use = void;
+
+    explicit channel_request(channel_base<T>& at, T* value = nullptr) noexcept : at_(at), value_(value) {}
+    channel_request(const channel_request&) = delete;
+    channel_request& operator=(const channel_request&) = delete;
+
+    auto await_in(promise_base& p, std::source_location where) && noexcept {
+        p.awaits_at(where);
+        return channel_awaiter<Operation<T, channel_wait>>(at_, value_, p);
+    }
+    /// As a case of a select.
+    using as_case = Operation<T, channel_node>;
+    [[nodiscard]] channel_base<T>& channel() const noexcept { return at_; }
+    [[nodiscard]] T* value() const noexcept { return value_; }
+
+private:
+    channel_base<T>& at_;
+    T* value_;
+};
+
+/// The copy that a send of an lvalue sends.
+template <typename T>
+struct channel_copy {
+    T copy;
+};
+
+template <typename T>
+class [[nodiscard(
+    "nothing happens at the channel until this is awaited, and its result says what did: co_await it")]] send_copy_request
+    : private channel_copy<T>,
+      public channel_request<send_operation, T> {
+public:
+    send_copy_request(channel_base<T>& at, const T& value)
+        : channel_copy<T>{value},
+          channel_request<send_operation, T>(at, &this->copy) {}
+};
+
+}  // namespace detail
+}  // namespace coflux

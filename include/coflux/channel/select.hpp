@@ -1,0 +1,234 @@
+// select: waits for exactly one of several operations; the others have no effect.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/channel_operations.hpp>
+#include <coflux/channel/detail/select_core.hpp>
+#include <coflux/core/wrapper.hpp>
+
+namespace coflux {
+
+/// A case of select() that wins when no other can be done at once: the select then does not wait.
+struct otherwise_t {};
+inline constexpr otherwise_t otherwise{};
+
+/// What a select gives: which case won, and its result; like a std::variant that knows its alternatives by position only.
+///
+/// Shapes: Results are what the cases' own awaits give; std::monostate for void and for `otherwise`.
+/// Errors: get() of a case that did not win is a checked error.
+template <typename... Results>
+class [[nodiscard]] select_result {
+public:
+    template <std::size_t I, typename... Args>
+    explicit select_result(std::in_place_index_t<I> which, Args&&... args)
+        : result_(which, std::forward<Args>(args)...) {}
+
+    /// The position of the case that won, from 0 in the order of the arguments.
+    [[nodiscard]] std::size_t index() const noexcept { return result_.index(); }
+
+    template <std::size_t I>
+    [[nodiscard]] auto& get() & noexcept {
+        return *checked<I>();
+    }
+    template <std::size_t I>
+    [[nodiscard]] auto&& get() && noexcept {
+        return std::move(*checked<I>());
+    }
+    /// `get<I>(result)`: the same, without `template` where the type depends on a parameter, as in a coroutine of `auto&& env`.
+    template <std::size_t I>
+    [[nodiscard]] friend auto& get(select_result& r) noexcept {
+        return r.template get<I>();
+    }
+    template <std::size_t I>
+    [[nodiscard]] friend auto&& get(select_result&& r) noexcept {
+        return std::move(r).template get<I>();
+    }
+
+private:
+    template <std::size_t I>
+    auto* checked() noexcept {
+        COFLUX_VERIFY(index() == I, "get<%zu>() of a select that case %zu has won", I, index());
+        return std::get_if<I>(&result_);
+    }
+
+    std::variant<Results...> result_;
+};
+
+namespace detail {
+
+template <typename A>
+inline constexpr bool is_otherwise = std::is_same_v<std::remove_cvref_t<A>, otherwise_t>;
+template <typename A>
+concept channel_operation = requires { typename std::remove_cvref_t<A>::as_case; };
+
+template <typename A>
+struct select_argument {
+    promise_base& p;
+    A&& given;
+};
+
+/// A case: something that is awaited in a coroutine of its own, unless it is one.
+template <typename A>
+class select_case {
+    using handle = decltype(as_handle(std::declval<environment&>(), std::declval<A>()));
+    using value = typename std::remove_cvref_t<handle>::value_type;
+
+public:
+    using result_type = kept_result<value>;
+    static_assert(!std::is_reference_v<value>, "coflux: a case of select gives a value, not a reference");
+
+    explicit select_case(select_argument<A> a) : handle_(as_handle(a.p, std::forward<A>(a.given))) {}
+
+    /// Once all cases are there: from now on the select owns the frame.
+    void take_over(select_entry& e) noexcept {
+        if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
+            COFLUX_VERIFY(handle_.valid(), "select: a handle that was awaited, moved from or attached");
+            child_.begun = true;
+        }
+        child_.control = &handle_.release();
+        e.child = &child_;
+    }
+    result_type result() {
+        frame_control& c = *std::exchange(child_.control, nullptr);
+        if constexpr (std::is_void_v<value>) {
+            consume<void>(c);
+            return {};
+        } else {
+            return consume<value>(c);
+        }
+    }
+
+private:
+    handle handle_;
+    select_child child_;
+};
+
+template <typename A>
+    requires channel_operation<A>
+class select_case<A> {
+    using operation = typename std::remove_cvref_t<A>::as_case;
+
+public:
+    using result_type = typename operation::result_type;
+
+    explicit select_case(select_argument<A> a) noexcept : operation_(a.given.channel(), a.given.value()) {}
+
+    void take_over(select_entry& e) noexcept {
+        e.node = &operation_;
+        e.queue = &operation_.queue();
+        e.attempt = [](channel_node& n, channel_wakes& wakes) noexcept {
+            return static_cast<operation&>(n).attempt(wakes);
+        };
+    }
+    result_type result() { return operation_.result(); }
+
+private:
+    operation operation_;
+};
+
+template <typename A>
+    requires is_otherwise<A>
+class select_case<A> {
+public:
+    using result_type = std::monostate;
+    explicit select_case(select_argument<A>) noexcept {}
+    void take_over(select_entry&) noexcept {}
+    result_type result() noexcept { return {}; }
+};
+
+template <typename... As>
+class [[nodiscard]] select_awaiter : public select_core {
+    using positions = std::index_sequence_for<As...>;
+
+public:
+    using result_type = select_result<typename select_case<As>::result_type...>;
+
+    select_awaiter(promise_base& p, As&&... cases)
+        : select_core(p, entries_),
+          cases_(select_argument<As>{p, std::forward<As>(cases)}...) {
+        [this]<std::size_t... I>(std::index_sequence<I...>) {
+            (std::get<I>(cases_).take_over(entries_[I]), ...);
+        }(positions());
+        set_up();
+    }
+    ~select_awaiter() { leave(); }
+
+    result_type await_resume() { return result<0>(resumed()); }
+
+private:
+    template <std::size_t I>
+    result_type result(std::uint32_t winner) {
+        if constexpr (I + 1 < sizeof...(As)) {
+            if (winner != I) return result<I + 1>(winner);
+        }
+        return result_type(std::in_place_index<I>, std::get<I>(cases_).result());
+    }
+
+    std::array<select_entry, sizeof...(As)> entries_{};
+    std::tuple<select_case<As>...> cases_;
+};
+
+template <typename... As>
+class [[nodiscard("select does nothing until it is awaited: co_await it")]] select_request {
+public:
+    using may_stop_its_awaiter = void;
+
+    explicit select_request(As&&... cases) noexcept : cases_(std::forward<As>(cases)...) {}
+    select_request(const select_request&) = delete;
+    select_request& operator=(const select_request&) = delete;
+
+    auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        if constexpr (!(... && (channel_operation<As> || is_otherwise<As>)))
+            (void)p.opened();  // what is no fork yet becomes one here
+        return std::apply([&](auto&&... c) { return select_awaiter<As...>(p, std::forward<As>(c)...); },
+                          std::move(cases_));
+    }
+
+private:
+    std::tuple<As&&...> cases_;
+};
+
+}  // namespace detail
+
+/// Waits until one of several operations is done: `auto got = co_await coflux::select(a.receive(), b.send(v), sleep_for(1s));`
+///
+/// Shapes: operations of channels (send, receive, <<, >>, reserve), forks and tasks (moved), calls, views and any other awaitable;
+/// at most 64. `otherwise` among them makes a select that does not wait; the other cases are then operations of channels.
+/// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The others have had no
+/// effect: nothing was received or sent, their values have not been moved from. A closed channel is no reason to wait: receive()
+/// wins with nothing, send() with false.
+/// Fair: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can starve.
+/// Without a channel the cases are begun in order.
+/// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The others of these are stopped and
+/// joined before the select ends; an error that they end with is their scope's (law 12), a value is dropped. What had not begun
+/// when a case could be done at once never begins. std::bad_alloc: then nothing has happened.
+/// Stops: a stop point. Stopped, no case has had an effect, but that forks and calls among them have begun, and are stopped. A fork
+/// that was stopped itself wins, too, and stops the awaiting coroutine.
+/// Resumes: on its own executor. Lifetime: all channels outlive the await, not only the case that wins.
+/// Costs: nothing is allocated for channels, forks and tasks; one frame for each other case.
+/// Each case takes the lock of its channel two or three times.
+/// Example: examples/13_select.cpp
+template <typename... As>
+detail::select_request<As...> select(As&&... cases) noexcept {
+    static_assert(sizeof...(As) != 0 && sizeof...(As) <= detail::most_select_cases,
+                  "coflux: select takes 1 to 64 cases");
+    static_assert(!(... || detail::single_use_lvalue<As>),
+                  "coflux: this can be awaited once: write select(std::move(a), b.receive())");
+    static_assert((0 + ... + int{detail::is_otherwise<As>}) <= 1, "coflux: a select has one otherwise");
+    static_assert(!(... || detail::is_otherwise<As>) ||
+                      (... && (detail::is_otherwise<As> || detail::channel_operation<As>)),
+                  "coflux: a select with otherwise does not wait, so its other cases are operations of channels");
+    return detail::select_request<As...>(std::forward<As>(cases)...);
+}
+
+}  // namespace coflux

@@ -1,0 +1,81 @@
+// The parts of a channel that no fast path runs: contention, parking, close. The page docs/design/channel.md has the protocol.
+#include <coflux/channel/detail/channel_core.hpp>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/thread.hpp>
+
+namespace coflux::detail {
+namespace {
+
+// Between two looks at a lock that is held: the holder needs some ten nanoseconds an operation, a pause takes about 25.
+constexpr unsigned first_pauses = 4;
+constexpr unsigned most_pauses = 32;
+// Looks after which the holder is taken for one that does not run: its thread needs the processor more than this one.
+constexpr unsigned patience = 64;
+
+}  // namespace
+
+void channel_lock::contend() noexcept {
+    unsigned pauses = first_pauses;
+    for (unsigned looks = 0;; ++looks) {
+        for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+        if (pauses < most_pauses) pauses *= 2;
+        if (looks >= patience) std::this_thread::yield();
+        // relaxed: a hint for the exchange. acquire pairs with the release in unlock(): the section sees all earlier ones.
+        if (!held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire)) return;
+    }
+}
+
+void channel_wakes::wake_all() noexcept {
+    for (channel_link* l = first_; l != nullptr;) {
+        channel_node& n = *static_cast<channel_node*>(l);
+        l = n.before;  // before it is woken: then it may be gone
+        detail::wake(n);
+    }
+}
+
+channel_core::~channel_core() {
+    COFLUX_VERIFY(senders_.empty() && receivers_.empty(), "a channel dies while somebody waits at it");
+    COFLUX_VERIFY(reserved_ == 0, "a channel dies before %zu of its permits", std::size_t{reserved_});
+}
+
+void channel_core::close() noexcept {
+    channel_wakes wakes;
+    lock();
+    if (!closed_locked()) {
+        closed_.store(true, memory_order_release);  // pairs with is_closed()
+        while (channel_node* const n = senders_.take()) wakes.add(*n, channel_outcome::closed);
+        finish_if_drained(wakes);
+    }
+    unlock();
+    wakes.wake();
+}
+
+bool channel_core::is_drained() noexcept {
+    lock();
+    const bool drained = drained_locked();
+    unlock();
+    return drained;
+}
+
+void channel_core::finish(channel_wakes& wakes) noexcept {
+    while (channel_node* const n = receivers_.take()) wakes.add(*n, channel_outcome::closed);
+}
+
+const wait_kind channel_wait::kind{&channel_wait::claim, &wait_operation::stop_claimed};
+
+std::coroutine_handle<> channel_wait::stop_instead() noexcept {
+    core->unlock();
+    end();
+    return coroutine().stop_here();
+}
+
+bool channel_wait::claim(wait_operation& op) noexcept {
+    auto& self = static_cast<channel_wait&>(op);
+    self.core->lock();
+    const bool waited = channel_queue::remove(self);
+    self.core->unlock();
+    return waited;
+}
+
+}  // namespace coflux::detail

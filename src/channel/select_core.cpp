@@ -1,0 +1,316 @@
+// The page docs/design/channel.md has the protocol.
+#include <coflux/channel/detail/select_core.hpp>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "../core/environment_access.hpp"
+
+namespace coflux::detail {
+
+bool wins(channel_node& n) noexcept {
+    return n.select->decide(n.position);
+}
+
+void wake(channel_node& n) noexcept {
+    n.select != nullptr ? n.select->won(n.position) : static_cast<channel_wait&>(n).wake();
+}
+
+select_child::~select_child() {
+    if (control == nullptr) return;
+    begun ? promise_base::drop(*control) : control->frame().destroy();
+}
+
+/// Holds the locks of all channels of a select, taken in the order of their addresses: so that of two selects that share
+/// channels neither waits for the other.
+class select_core::all_locks {
+public:
+    explicit all_locks(std::span<select_entry> cases) noexcept {
+        for (const select_entry& e : cases) {
+            if (e.node != nullptr) channels_[count_++] = e.node->core;
+        }
+        std::sort(channels_.begin(), channels_.begin() + count_, std::less<>());
+        count_ = std::unique(channels_.begin(), channels_.begin() + count_) - channels_.begin();
+        for (std::ptrdiff_t i = 0; i < count_; ++i) channels_[static_cast<std::size_t>(i)]->lock();
+    }
+    all_locks(const all_locks&) = delete;
+    all_locks& operator=(const all_locks&) = delete;
+    void unlock() noexcept {
+        while (count_ != 0) channels_[static_cast<std::size_t>(--count_)]->unlock();
+    }
+
+private:
+    std::array<channel_core*, most_select_cases> channels_;  // the first count_ have a value
+    std::ptrdiff_t count_ = 0;
+};
+
+const wait_kind select_core::kind{&select_core::claim, &select_core::stop};
+
+void select_core::set_up() noexcept {
+    channel_core* first = nullptr;
+    for (std::uint32_t i = 0; i < cases_.size(); ++i) {
+        select_entry& e = cases_[i];
+        if (e.node != nullptr) {
+            e.node->prepare(this, i);
+            if (first == nullptr) first = e.node->core;
+        } else if (e.child != nullptr) {
+            e.child->ended = &select_core::child_ended;
+            e.child->of = this;
+            e.child->position = i;
+            ++children_;
+        } else {
+            otherwise_ = i;
+        }
+    }
+    if (first != nullptr) start_ = first->next_start(static_cast<std::uint32_t>(cases_.size()));
+}
+
+/// A hint without locks: true if no channel's case could be done now.
+bool select_core::would_wait() const noexcept {
+    return std::ranges::none_of(cases_, [](const select_entry& e) {
+        if (e.node == nullptr) return false;
+        channel_core& c = *e.node->core;
+        return !(e.queue == &c.senders() ? c.send_would_wait() : c.receive_would_wait());
+    });
+}
+
+bool select_core::attempt_channels(channel_wakes& wakes) noexcept {
+    const auto count = static_cast<std::uint32_t>(cases_.size());
+    for (std::uint32_t k = 0, i = start_; k < count; ++k, i = i + 1 == count ? 0 : i + 1) {
+        select_entry& e = cases_[i];
+        if (e.node == nullptr || !e.attempt(*e.node, wakes)) continue;
+        decide_at_once(i);
+        return true;
+    }
+    return false;
+}
+
+/// Looks at the cases one after the other, without holding more than one lock: what can be done at once is done. Coroutines that
+/// have not begun begin.
+bool select_core::await_ready() noexcept {
+    promise_base& p = coroutine();
+    if (children_ == 0) {
+        if (otherwise_ == nobody && would_wait()) return false;
+        channel_wakes wakes;
+        all_locks locks(cases_);
+        const bool done = attempt_channels(wakes);
+        locks.unlock();
+        wakes.wake();
+        if (!done && otherwise_ != nobody) decide_at_once(otherwise_);
+        return is_decided();
+    }
+    const auto count = static_cast<std::uint32_t>(cases_.size());
+    for (std::uint32_t k = 0, i = start_; k < count && !is_decided(); ++k, i = i + 1 == count ? 0 : i + 1) {
+        select_entry& e = cases_[i];
+        if (e.node != nullptr) {
+            channel_wakes wakes;
+            e.node->core->lock();
+            const bool done = e.attempt(*e.node, wakes);
+            e.node->core->unlock();
+            wakes.wake();
+            if (done) decide_at_once(i);
+        } else {
+            select_child& c = *e.child;
+            if (!std::exchange(c.begun, true)) {
+                run(c.control->frame());
+                this_thread.current = &p;
+            }
+            if (c.control->done()) decide_at_once(i);
+        }
+    }
+    if (!is_decided() || losers_run()) return false;
+    const select_child* const winner = cases_[decided() - first_case].child;
+    return winner == nullptr || !winner->control->word.ended_stopped();
+}
+
+std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
+    promise_base& p = coroutine();
+    const bool told_before = p.suspends();
+    if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
+    if (told_before) [[unlikely]] {
+        stop_losers(nobody);
+        return p.stop_here();
+    }
+    try {
+        begin();
+    } catch (...) {
+        stop_losers(nobody);
+        throw;
+    }
+    published_ = true;
+    units_.store(2, memory_order_relaxed);  // the decision and ours; published by the CAS below
+    channel_wakes wakes;
+    all_locks locks(cases_);
+    if (attempt_channels(wakes)) {
+        locks.unlock();
+        wakes.wake();
+        return join_losers();
+    }
+    std::uint32_t before = idle;
+    // acq_rel pairs with the CASes of claim() and decide(). If claim() was here first, the request is ours to see.
+    if (must_stop() || !word_.compare_exchange_strong(before, open, memory_order_acq_rel, memory_order_relaxed))
+        [[unlikely]] {
+        locks.unlock();
+        stop_losers(nobody);
+        end();
+        return p.stop_here();
+    }
+    for (select_entry& e : cases_) {
+        if (e.node != nullptr) e.queue->push_back(*e.node);
+    }
+    parked_ = true;
+    const bool alone = children_ == 0;
+    locks.unlock();  // if there are no children this may be gone from here on
+    return alone ? suspended() : wait_for_children();
+}
+
+// --- coroutines among the cases
+// --------------------------------------------------------------------------------------------------------------------
+
+bool select_core::losers_run() const noexcept {
+    return std::ranges::any_of(cases_, [](const select_entry& e) { return e.child != nullptr && e.child->runs(); });
+}
+
+/// True if `child_ended` will be called for it; false if it has ended.
+bool select_core::waits_for(select_child& c) noexcept {
+    frame_control& f = *c.control;
+    std::uintptr_t s = f.state.load(memory_order_acquire);  // pairs with the end's fetch_or
+    c.keeps_error = true;
+    // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
+    if (s == 0 && f.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&c)),
+                                                  memory_order_acq_rel, memory_order_acquire))
+        return true;
+    c.keeps_error = false;
+    return (s & frame_state::list) != 0 && promise_base::add_waiter(f, c);
+}
+
+std::coroutine_handle<> select_core::wait_for_children() noexcept {
+    promise_base& p = coroutine();
+    for (select_entry& e : cases_) {
+        if (e.child == nullptr) continue;
+        units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
+        if (waits_for(*e.child)) continue;
+        units_.fetch_sub(1, memory_order_relaxed);
+        if (decide(e.child->position)) {
+            stop_losers(e.child->position);
+            (void)give_back_unit();  // that of the decision; ours is still out
+        }
+    }
+    if (!give_back_unit()) return suspended();  // this may be gone
+    joined();
+    p.leaves();
+    return transfer(p.handle());
+}
+
+/// It is decided, and this thread runs the coroutine: tells the losers to stop, and waits for their ends.
+std::coroutine_handle<> select_core::join_losers() noexcept {
+    promise_base& p = coroutine();
+    units_.store(1, memory_order_relaxed);  // published by waits_for()
+    stop_losers(decided() - first_case);
+    for (select_entry& e : cases_) {
+        if (e.child == nullptr || !e.child->runs()) continue;
+        units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
+        if (!waits_for(*e.child)) units_.fetch_sub(1, memory_order_relaxed);
+    }
+    if (!give_back_unit()) return suspended();  // this may be gone
+    joined();
+    p.leaves();
+    return transfer(p.handle());
+}
+
+void select_core::stop_losers(std::uint32_t winner) noexcept {
+    for (const select_entry& e : cases_) {
+        if (e.child != nullptr && e.child->position != winner && e.child->runs())
+            promise_base::of(*e.child->control).request_stop();
+    }
+}
+
+bool select_core::give_back_unit() noexcept {
+    // acq_rel: whoever goes on sees what all others did.
+    return units_.fetch_sub(1, memory_order_acq_rel) == 1;
+}
+
+/// All coroutines among the cases that began have ended: no error is lost (law 12), and a stop of the winner is passed on.
+void select_core::joined() noexcept {
+    promise_base& p = coroutine();
+    joined_ = true;
+    const std::uint32_t word = decided();
+    const std::uint32_t winner = word >= first_case ? word - first_case : nobody;
+    for (const select_entry& e : cases_) {
+        if (e.child == nullptr || !e.child->keeps_error || e.child->position == winner) continue;
+        frame_control& c = *e.child->control;
+        if (c.word.end() == ending::error) environment_access::record(p, *c.error);
+    }
+    if (word == stopped) {
+        p.turn_to_stop();
+    } else if (const select_child* const c = cases_[winner].child; c != nullptr && c->control->word.ended_stopped()) {
+        if (published_) {
+            const environment* const current = this_thread.current;
+            end();
+            this_thread.current = current;
+        }
+        p.turn_to_stop();
+    }
+}
+
+std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, const void* here) noexcept {
+    auto& child = static_cast<select_child&>(self);
+    select_core& of = *child.of;
+    if (of.decide(child.position)) {
+        of.stop_losers(child.position);
+        (void)of.give_back_unit();  // that of the decision; the child's own is still out
+    }
+    if (!of.give_back_unit()) return std::noop_coroutine();
+    of.joined();
+    return promise_base::resume_from(of.coroutine(), here);
+}
+
+// --- the other ways to an end
+// ----------------------------------------------------------------------------------------------------------------------
+
+void select_core::won(std::uint32_t position) noexcept {
+    if (children_ == 0) return wake();
+    stop_losers(position);
+    if (!give_back_unit()) return;
+    joined();
+    wake();
+}
+
+bool select_core::claim(wait_operation& op) noexcept {
+    auto& self = static_cast<select_core&>(op);
+    std::uint32_t s = idle;
+    // acq_rel pairs with the CAS of await_suspend(), which then fails, and with decide().
+    if (self.word_.compare_exchange_strong(s, told, memory_order_acq_rel, memory_order_relaxed)) return false;
+    return s == open && self.word_.compare_exchange_strong(s, stopped, memory_order_acq_rel, memory_order_relaxed);
+}
+
+void select_core::stop(wait_operation& claimed) noexcept {
+    auto& self = static_cast<select_core&>(claimed);
+    if (self.children_ == 0) return stop_claimed(self);
+    self.stop_losers(nobody);
+    if (!self.give_back_unit()) return;
+    self.joined();
+    self.wake();
+}
+
+void select_core::leave() noexcept {
+    if (!std::exchange(parked_, false)) return;
+    for (select_entry& e : cases_) {
+        if (e.node == nullptr) continue;
+        e.node->core->lock();
+        (void)channel_queue::remove(*e.node);
+        e.node->core->unlock();
+    }
+}
+
+std::uint32_t select_core::resumed() noexcept {
+    leave();
+    if (published_) end();
+    this_thread.current = &coroutine();
+    if (children_ != 0 && !joined_) joined();
+    return decided() - first_case;
+}
+
+}  // namespace coflux::detail
