@@ -1,0 +1,59 @@
+// select: one coroutine serves two channels until it is told to quit, and a call that loses is stopped and joined.
+#include <coflux/coflux.hpp>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+using coflux::borrowed;
+using pool = coflux::thread_pool_executor;
+using numbers = coflux::channel<int[8]>;
+using words = coflux::channel<std::string[8]>;
+using signal = coflux::channel<bool[1]>;
+
+coflux::fork<void, pool> serves(auto&&, borrowed<numbers> in, borrowed<words> text, borrowed<signal> quit) {
+    int sum = 0;
+    std::size_t letters = 0;
+    for (;;) {
+        // Exactly one case wins; what the others would have received stays in its channel.
+        auto got = co_await coflux::select(in->receive(), text->receive(), quit->receive());
+        switch (got.index()) {
+        case 0: sum += get<0>(got).value_or(0); break;
+        case 1: letters += get<1>(got)->size(); break;
+        default: std::printf("numbers: %d, letters: %zu\n", sum, letters); co_return;
+        }
+    }
+}
+
+coflux::call<std::string> answers_late(coflux::environment&, words& never) {
+    auto v = co_await never.receive();
+    co_return v ? *v : "nothing";
+}
+
+coflux::task<void, pool> root(auto&&) {
+    auto&& here = co_await coflux::context();
+    numbers in;
+    words text;
+    signal quit;
+    auto server = serves(here, borrowed(in), borrowed(text), borrowed(quit));
+    for (int i = 1; i <= 100; ++i) {
+        (void)co_await in.send(i);
+        if (i % 10 == 0) (void)co_await text.send("ten");
+    }
+    while (in.size() != 0 || text.size() != 0) co_await coflux::yield();
+    (void)co_await quit.send(true);
+    co_await std::move(server);
+
+    // A case may be anything that can be awaited. `otherwise` wins where nothing can be done at once.
+    words never;
+    auto raced = co_await coflux::select(answers_late(here, never), quit.send(false));
+    std::printf("the %s won\n", raced.index() == 0 ? "answer" : "signal");
+    auto polled = co_await coflux::select(never.receive(), coflux::otherwise);
+    std::printf("%s\n", polled.index() == 0 ? "a word" : "no word yet");
+}
+
+int main() {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    root(env).get();
+}
