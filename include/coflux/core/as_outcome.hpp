@@ -48,6 +48,9 @@ private:
 
 template <typename A>
 class [[nodiscard("co_await it")]] outcome_request {
+    static_assert(!single_use_lvalue<A>,
+                  "coflux: this handle can be awaited once: write as_outcome(std::move(handle))");
+
 public:
     explicit outcome_request(A&& awaited) noexcept : awaited_(std::forward<A>(awaited)) {}
     outcome_request(const outcome_request&) = delete;
@@ -83,8 +86,6 @@ private:
 /// Costs: those of the plain await.
 template <typename A>
 detail::outcome_request<A> as_outcome(A&& awaited) noexcept {
-    static_assert(!detail::single_use_lvalue<A>,
-                  "coflux: this handle can be awaited once: write as_outcome(std::move(handle))");
     return detail::outcome_request<A>(std::forward<A>(awaited));
 }
 
