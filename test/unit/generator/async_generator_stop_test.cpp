@@ -430,8 +430,10 @@ TEST(async_generator_children, that_have_just_ended_on_another_thread_are_no_hin
             for (int i = 0; i < rounds; ++i) {
                 auto a = round(here);
                 auto b = round(here);
-                EXPECT_TRUE((co_await coflux::as_outcome(std::move(a))).is_stopped());
-                EXPECT_TRUE((co_await coflux::as_outcome(std::move(b))).is_stopped());
+                const auto end_of_a = co_await coflux::as_outcome(std::move(a));
+                EXPECT_TRUE(end_of_a.is_stopped());
+                const auto end_of_b = co_await coflux::as_outcome(std::move(b));
+                EXPECT_TRUE(end_of_b.is_stopped());
             }
         }(env);
         t.get();
