@@ -71,8 +71,7 @@ std::coroutine_handle<> permit_wait::wait() {
             !from_.word_.compare_exchange_weak(w, w | permits::waited, memory_order_acq_rel, memory_order_relaxed))
             continue;
         if (must_stop()) [[unlikely]] {
-            // A permit that came with the flag set stays in the word: who gave it waits for this lock and finds nobody.
-            if (from_.waiters_.empty()) from_.word_.fetch_and(~permits::waited, memory_order_acq_rel);
+            // The flag may stay without anybody: there is no permit, and who gives the next clears it.
             from_.lock_.unlock();
             end();
             return p.stop_here();
@@ -90,10 +89,7 @@ std::coroutine_handle<> permit_wait::wait() {
 bool permit_wait::claim(wait_operation& op) noexcept {
     permit_wait& self = static_cast<permit_wait&>(op);
     const spin_guard guard(self.from_.lock_);
-    if (!self.from_.waiters_.remove(op)) return false;
-    // acq_rel: as in serve().
-    if (self.from_.waiters_.empty()) self.from_.word_.fetch_and(~permits::waited, memory_order_acq_rel);
-    return true;
+    return self.from_.waiters_.remove(op);  // the flag stays, as above
 }
 
 }  // namespace coflux::detail

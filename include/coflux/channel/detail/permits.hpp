@@ -64,7 +64,8 @@ private:
     // | state    | meaning                                                                                       |
     // | -------- | --------------------------------------------------------------------------------------------- |
     // | -        | permits go to whoever comes, by CAS                                                            |
-    // | waited   | somebody waits: permits go to the queue only, under the lock. Set and cleared under the lock  |
+    // | waited   | somebody may wait: permits go to the queue only, under the lock. Set by who waits, cleared by who   |
+    // |          | serves and leaves nobody, both under the lock; without a permit it may stay behind a stop          |
     // | closed   | no permit is given any more; never cleared                                                    |
     alignas(cache_line) atomic<std::uint64_t> word_;
     alignas(cache_line) spin_lock lock_;
