@@ -113,13 +113,12 @@ TEST(permits, given_to_a_waiting_sender_while_they_are_closed_show_in_the_count)
             permits* p = nullptr;
             while ((p = shared.load(std::memory_order_acquire)) == nullptr) {
                 if (ends.load(std::memory_order_acquire)) return;
-                std::this_thread::yield();
             }
             last.store(p->close(), std::memory_order_relaxed);
             shared.store(nullptr, std::memory_order_release);
         }
     });
-    for (std::size_t i = 0; i != coflux_test::race_rounds / 20; ++i) {
+    for (std::size_t i = 0; i != coflux_test::race_rounds / 50; ++i) {
         stage<manual_executor> s;
         permits p(1);
         ASSERT_EQ(p.try_acquire(), permits::answer::granted);
@@ -127,6 +126,8 @@ TEST(permits, given_to_a_waiting_sender_while_they_are_closed_show_in_the_count)
         auto t = gets(s.env, borrowed(w));
         s.drive();
         shared.store(&p, std::memory_order_release);
+        // Lets each come first now and then.
+        for (std::size_t n = i % 300; n != 0; --n) (void)ends.load(std::memory_order_acquire);
         const bool back = p.release(1);
         while (shared.load(std::memory_order_acquire) != nullptr) std::this_thread::yield();
         s.drive();
