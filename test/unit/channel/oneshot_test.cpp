@@ -12,6 +12,7 @@
 
 #include "support/executors.hpp"
 #include "support/iterations.hpp"
+#include "support/malloc_resource.hpp"
 #include "support/witness.hpp"
 #include "unit/core/stage.hpp"
 
@@ -183,6 +184,16 @@ TEST(oneshot, is_either_sent_or_closed_when_both_happen_at_once) {
         const auto v = rx.try_receive();
         EXPECT_EQ(v.has_value(), sent);
         EXPECT_EQ(value.value == nullptr, sent);
+    }
+}
+
+TEST(oneshot, is_freed_by_the_last_end_when_both_die_at_once) {
+    coflux_test::malloc_resource memory;  // a sanitizer sees what is freed here
+    for (std::size_t i = 0; i != coflux_test::race_rounds / 50; ++i) {
+        auto [tx, rx] = make_oneshot<move_only>(&memory);
+        const std::jthread sender([mine = std::move(tx)]() mutable { (void)mine.send(move_only(1)); });
+        auto last = std::move(rx);
+        (void)last.try_receive();
     }
 }
 
