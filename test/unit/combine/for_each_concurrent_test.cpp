@@ -468,16 +468,18 @@ TYPED_TEST(for_each_concurrent_on, applies_to_all_however_the_children_run) {
     }
 }
 
+coflux::task<void, noop> has_a_window_of(coflux::environment&, std::size_t window) {
+    co_await coflux::for_each_concurrent(std::vector<int>{}, window, [](int) {});
+}
+
 TEST(for_each_concurrent_death, with_a_window_of_none_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto waits = [] {
+    const auto waits = [](std::size_t window) {
         auto env = coflux::make_environment(noop{});
-        [](coflux::environment&) -> coflux::task<void, noop> {
-            co_await coflux::for_each_concurrent(std::vector<int>{}, 0, [](int) {});
-        }(env)
-                                        .get();
+        has_a_window_of(env, window).get();
     };
-    EXPECT_DEATH(waits(), "a window of 0 would never begin");
+    waits(1);
+    EXPECT_DEATH(waits(0), "a window of 0 would never begin");
 }
 
 }  // namespace
