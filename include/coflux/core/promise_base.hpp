@@ -44,6 +44,7 @@ public:
     /// children in has none of its own.
     void adopted_by(promise_base& caller) noexcept {
         if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0 && !parent_->is_of_generator()) return;
+        caller.open_for_waits();  // the record of what waits in the call will be the caller's
         parent_ = &caller;
         data_ = caller.data_;
         stops_seen_ = caller.stops_seen_ & stop_count_mask;
