@@ -448,6 +448,43 @@ TEST(for_each_concurrent, is_stopped_at_any_moment_by_another_thread) {
     EXPECT_EQ(s.run(stops_each(s.env, rounds)), rounds);
 }
 
+coflux::fork<void, pool> waits_at(coflux::environment&, gate* at) {
+    co_await at->wait();
+}
+
+coflux::fork<void, pool> waits_for_others(coflux::environment&, coflux::task_scope* elsewhere, gate* never,
+                                          std::atomic<bool>* begun) {
+    begun->store(true);
+    co_await coflux::for_each_concurrent(std::views::iota(0), 1,
+                                         [elsewhere, never](auto&&, int) { return waits_at(*elsewhere, never); });
+}
+
+/// Nothing but the request itself wakes the loop: its child is not below it.
+coflux::task<std::size_t, pool> stops_each_as_it_parks(coflux::environment&, std::size_t rounds) {
+    auto&& here = co_await coflux::context();
+    coflux::task_scope elsewhere(here);
+    gate never;
+    std::size_t stopped = 0;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        std::atomic<bool> begun{false};
+        auto f = waits_for_others(here, &elsewhere, &never, &begun);
+        for (int k = 0; k < 2'000 && !begun.load(); ++k)
+            coflux::detail::cpu_pause();  // for the other worker to take it
+        while (!begun.load()) co_await coflux::yield();
+        for (std::size_t k = 0; k < i % 64; ++k) coflux::detail::cpu_pause();
+        f.request_stop();
+        stopped += (co_await coflux::as_outcome(std::move(f))).is_stopped() ? 1U : 0U;
+    }
+    co_await elsewhere.join();
+    co_return stopped;
+}
+
+TEST(for_each_concurrent, is_not_left_parked_by_a_stop_that_comes_as_it_parks) {
+    stage<pool> s;
+    const std::size_t rounds = race_rounds / 20;
+    EXPECT_EQ(s.run(stops_each_as_it_parks(s.env, rounds)), rounds);
+}
+
 template <typename On>
 class for_each_concurrent_on : public ::testing::Test {};
 TYPED_TEST_SUITE(for_each_concurrent_on, combinations, combination_names);
