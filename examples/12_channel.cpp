@@ -27,7 +27,8 @@ coflux::fork<void, pool> packs(auto&&, borrowed<texts> in, borrowed<texts> out) 
     while (auto next = co_await in->receive()) {
         text t = std::move(*next);
         *t = std::to_string(t->size());
-        if (!co_await out->send(std::move(t))) co_return;  // false: nobody wants more
+        const bool sent = co_await out->send(std::move(t));
+        if (!sent) co_return;  // the channel is closed: nobody wants more
     }
     out->close();
 }
@@ -47,7 +48,8 @@ coflux::task<void, pool> pipeline(auto&&) {
     auto b = packs(here, borrowed(raw), borrowed(packed));
     auto c = writes(here, borrowed(packed), borrowed(done));
     std::size_t sum = 0;
-    if (co_await (done >> sum)) std::printf("100 texts, %zu letters\n", sum);
+    const bool received = co_await (done >> sum);
+    if (received) std::printf("100 texts, %zu letters\n", sum);
     co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
     std::printf("all closed: %s\n", raw.drained() && packed.drained() ? "yes" : "no");
 }

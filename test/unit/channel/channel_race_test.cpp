@@ -122,7 +122,12 @@ coflux::fork<void, pool> receives_in_order(coflux::environment&, borrowed<Channe
 
 template <typename Channel>
 coflux::fork<void, pool> sends_in_order(coflux::environment&, borrowed<Channel> ch, borrowed<int> next) {
-    while (co_await ch->send(*next)) ++*next;
+    // Not in the condition: g++ 12 miscompiles an await there if its operand makes a temporary.
+    for (;;) {
+        const bool sent = co_await ch->send(*next);
+        if (!sent) co_return;
+        ++*next;
+    }
 }
 
 /// A sender and a receiver, one of which is stopped while both run; then the rest is drained: what send() said was sent is
@@ -167,8 +172,11 @@ TEST(channel_race, stop_loses_no_value_that_was_sent_and_sends_none_that_was_not
 template <typename Channel>
 coflux::fork<int, pool> sends_until_closed(coflux::environment&, borrowed<Channel> ch) {
     int sent = 0;
-    while (co_await ch->send(sent)) ++sent;
-    co_return sent;
+    for (;;) {
+        const bool done = co_await ch->send(sent);
+        if (!done) co_return sent;
+        ++sent;
+    }
 }
 template <typename Channel>
 coflux::fork<int, pool> counts(coflux::environment&, borrowed<Channel> ch) {

@@ -1,5 +1,6 @@
 #include <coflux/channel/select.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -57,6 +58,33 @@ TEST(select_race, two_that_face_each_other_neither_block_nor_both_win) {
         auto [s, t] = co_await coflux::when_all(std::move(x), std::move(y));
         EXPECT_EQ(s, each * (each - 1) / 2);
         EXPECT_EQ(t, each * (each - 1) / 2);
+    };
+    root(env).get();
+}
+
+/// Looks until both have looked often enough, so that they do so at the same time.
+coflux::fork<void, pool> looks(coflux::environment&, borrowed<rendezvous> first, borrowed<rendezvous> second,
+                               borrowed<std::atomic<long>> mine, borrowed<std::atomic<long>> others) {
+    constexpr long enough = 8 * each;
+    while (mine->load() < enough || others->load() < enough) {
+        const auto got = co_await coflux::select(first->receive(), second->receive(), coflux::otherwise);
+        EXPECT_EQ(got.index(), 2U);
+        if (mine->fetch_add(1) % 64 == 0) co_await coflux::yield();
+    }
+}
+
+TEST(select_race, two_that_name_the_same_channels_in_opposite_order_do_not_block_each_other) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        rendezvous a;
+        rendezvous b;
+        std::atomic<long> by_x{0};
+        std::atomic<long> by_y{0};
+        auto x = looks(here, borrowed(a), borrowed(b), borrowed(by_x), borrowed(by_y));
+        auto y = looks(here, borrowed(b), borrowed(a), borrowed(by_y), borrowed(by_x));
+        co_await coflux::when_all(std::move(x), std::move(y));
     };
     root(env).get();
 }
@@ -134,7 +162,11 @@ coflux::fork<void, pool> selects_until_stopped(coflux::environment&, borrowed<re
     }
 }
 coflux::fork<void, pool> sends_until_closed(coflux::environment&, borrowed<rendezvous> ch, borrowed<long> sum) {
-    for (long i = 1; co_await ch->send(long{i}); ++i) *sum += i;
+    for (long i = 1;; ++i) {
+        const bool sent = co_await ch->send(long{i});
+        if (!sent) co_return;
+        *sum += i;
+    }
 }
 
 TEST(select_race, stop_takes_nothing_that_was_not_delivered) {

@@ -357,6 +357,29 @@ TEST(select, stops_and_joins_a_fork_that_loses) {
     EXPECT_EQ(j.lines(), (lines{"first dies", "second dies", "selected"}));
 }
 
+coflux::call<int> sends_and_waits(coflux::environment&, bounded& to, rendezvous& never) {
+    EXPECT_TRUE(to.try_send(8));
+    co_return (co_await never.receive()).value_or(-1);
+}
+
+TEST(select, sees_what_a_case_that_has_just_begun_has_sent_to_another) {
+    by_hand h;
+    bounded a;
+    rendezvous never;
+    auto t = [](coflux::environment&, borrowed<bounded> x, borrowed<rendezvous> n) -> by_hand::task<int> {
+        auto&& here = co_await coflux::context();
+        int received = 0;
+        for (int round = 0; round < 20;
+             ++round) {  // so that now the channel is looked at first, now the call begins first
+            auto got = co_await coflux::select(x->receive(), sends_and_waits(here, *x, *n));
+            if (got.index() == 0 && get<0>(got) == 8) ++received;
+        }
+        co_return received;
+    }(h.env, borrowed(a), borrowed(never));
+    h.drive();
+    EXPECT_EQ(t.get(), 20);
+}
+
 TEST(select, takes_what_coflux_does_not_know) {
     by_hand h;
     bounded a;
