@@ -1,0 +1,113 @@
+// manual_event: a gate that is opened and closed by hand.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <source_location>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/sync/detail/waiting_room.hpp>
+
+namespace coflux {
+
+/// While it is set, whoever waits goes on; `set()` lets all go that wait: `co_await started.wait();`
+///
+/// Threads: all members from any. Costs: one locked instruction for set() and reset(), none for a wait while it is set; never an
+/// allocation.
+/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if the
+/// set() has not returned.
+class manual_event {
+    class wait_node;
+    class wait_awaiter;
+    class wait_request;
+
+public:
+    constexpr explicit manual_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
+    manual_event(const manual_event&) = delete;
+    manual_event& operator=(const manual_event&) = delete;
+    ~manual_event() {
+        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != wanted,
+                      "a manual_event was destroyed while coroutines wait for it");
+    }
+
+    /// Sets it; those who wait are queued on their executors, even if it is reset at once.
+    void set() noexcept;
+    /// Resets it: who comes from now on waits. What was done before every set() so far is visible then.
+    void reset() noexcept {
+        std::uint32_t s = is_on;
+        // acquire pairs with the release in set(); if it was not set, nothing changes.
+        state_.compare_exchange_strong(s, is_off, detail::memory_order_acquire, detail::memory_order_relaxed);
+    }
+    /// True while it is set.
+    [[nodiscard]] bool is_set() const noexcept { return state_.load(detail::memory_order_acquire) == is_on; }
+
+    /// `co_await wait()`: goes on when the event is set.
+    ///
+    /// Resumes: on the coroutine's executor; at once if the event is set.
+    /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
+    /// Stops: a stop point while the event is not set; loses nothing.
+    [[nodiscard("co_await it")]] wait_request wait() noexcept;
+
+private:
+    bool is_set_or_want() noexcept;
+
+    // state_ | who changes it
+    // -------|----------------------------------------------------------------------------------------------
+    // is_off | -> is_on: set(), by CAS; -> wanted: one who will wait, under the room's lock
+    // is_on  | -> is_off: reset(), by CAS
+    // wanted | somebody is in the queue; -> is_off: only under the room's lock, when all are taken out
+    static constexpr std::uint32_t is_off = 0;
+    static constexpr std::uint32_t is_on = 1;
+    static constexpr std::uint32_t wanted = 2;
+    detail::atomic<std::uint32_t> state_;
+    detail::waiting_room room_;
+};
+
+class manual_event::wait_node : public detail::wait_operation {
+public:
+    wait_node(detail::promise_base& p, manual_event& of) noexcept : wait_operation(p, kind), of_(of) {}
+    std::coroutine_handle<> suspend(bool& waits);
+
+private:
+    static bool claim(detail::wait_operation& w) noexcept;
+    static const detail::wait_kind kind;
+
+    manual_event& of_;
+};
+
+class [[nodiscard]] manual_event::wait_awaiter : detail::lazy_wait<wait_node> {
+public:
+    explicit wait_awaiter(manual_event& of) noexcept : of_(of) {}
+    [[nodiscard]] bool await_ready() const noexcept { return of_.is_set(); }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        return wait(h.promise(), of_);
+    }
+    void await_resume() noexcept { (void)resumed(); }
+
+private:
+    manual_event& of_;
+};
+
+class [[nodiscard("co_await it")]] manual_event::wait_request {
+public:
+    wait_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return wait_awaiter(of_);
+    }
+
+private:
+    friend class manual_event;
+    explicit wait_request(manual_event& of) noexcept : of_(of) {}
+
+    manual_event& of_;
+};
+
+inline manual_event::wait_request manual_event::wait() noexcept {
+    return wait_request(*this);
+}
+
+}  // namespace coflux

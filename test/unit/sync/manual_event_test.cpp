@@ -1,0 +1,192 @@
+#include <coflux/sync/manual_event.hpp>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "by_hand.hpp"
+#include "support/iterations.hpp"
+#include "support/no_hang.hpp"
+#include "support/witness.hpp"
+
+namespace {
+
+using coflux::borrowed;
+using coflux::manual_event;
+using coflux_test::by_hand;
+using coflux_test::hand;
+using coflux_test::journal;
+using coflux_test::lines;
+using coflux_test::pool;
+using coflux_test::thread_executor;
+
+coflux::fork<void, hand> passes(coflux::environment&, borrowed<manual_event> e, journal* j, std::string name) {
+    co_await e->wait();
+    j->write(name);
+}
+
+TEST(manual_event, that_is_set_does_not_suspend) {
+    by_hand s;
+    manual_event e(true);
+    journal j;
+    EXPECT_TRUE(e.is_set());
+    auto a = passes(s.env, borrowed(e), &j, "a");
+    EXPECT_EQ(s.executor.run_all(), 1U);
+    EXPECT_TRUE(a.done());
+    EXPECT_TRUE(e.is_set()) << "it stays set";
+    e.set();
+    EXPECT_TRUE(e.is_set());
+    e.reset();
+    EXPECT_FALSE(e.is_set());
+    e.reset();
+    EXPECT_FALSE(e.is_set());
+}
+
+TEST(manual_event, lets_all_go_in_the_order_in_which_they_came_and_never_inside_set) {
+    by_hand s;
+    manual_event e;
+    journal j;
+    auto a = passes(s.env, borrowed(e), &j, "a");
+    auto b = passes(s.env, borrowed(e), &j, "b");
+    s.drive();
+    e.set();
+    EXPECT_TRUE(j.lines().empty());
+    s.drive();
+    EXPECT_EQ(j.lines(), (lines{"a", "b"}));
+}
+
+TEST(manual_event, lets_those_go_who_waited_even_if_it_is_reset_at_once) {
+    by_hand s;
+    manual_event e;
+    journal j;
+    auto a = passes(s.env, borrowed(e), &j, "a");
+    s.drive();
+    e.set();
+    e.reset();
+    auto b = passes(s.env, borrowed(e), &j, "b");
+    s.drive();
+    EXPECT_EQ(j.lines(), lines{"a"});
+    e.set();
+    s.drive();
+    EXPECT_EQ(j.lines(), (lines{"a", "b"}));
+}
+
+TEST(manual_event_stop, before_during_and_after_the_wait) {
+    by_hand s;
+    manual_event e;
+    journal j;
+    auto before = passes(s.env, borrowed(e), &j, "before");
+    before.request_stop();
+    auto during = passes(s.env, borrowed(e), &j, "during");
+    auto after = passes(s.env, borrowed(e), &j, "after");
+    s.drive();
+    EXPECT_TRUE(before.done());
+    during.request_stop();
+    s.drive();
+    EXPECT_TRUE(during.done());
+    EXPECT_FALSE(after.done());
+    e.set();
+    after.request_stop();
+    s.drive();
+    EXPECT_EQ(j.lines(), lines{"after"}) << "what has completed stays completed";
+}
+
+TEST(manual_event_stop, of_all_who_wait_leaves_an_event_that_may_die) {
+    by_hand s;
+    journal j;
+    manual_event e;
+    auto a = passes(s.env, borrowed(e), &j, "a");
+    s.drive();
+    a.request_stop();
+    s.drive();
+    EXPECT_TRUE(a.done());
+    EXPECT_FALSE(e.is_set());
+}
+
+coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<manual_event> e, std::size_t dawdles) {
+    for (std::size_t i = 0; i < dawdles % 31; ++i) coflux::detail::cpu_pause();
+    e->set();
+    co_return;
+}
+
+TEST(manual_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
+    constexpr std::size_t rounds = coflux_test::repetitions(40'000);
+    pool threads{1};
+    thread_executor other;
+    auto env = coflux::make_environment(threads, other);
+    const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        for (std::size_t i = 0; i < rounds; ++i) {
+            auto e = std::make_unique<manual_event>();
+            auto f = sets(here, borrowed(*e), i / 31);
+            for (std::size_t k = 0; k < i % 31; ++k) coflux::detail::cpu_pause();
+            co_await e->wait();
+            e.reset();
+            co_await std::move(f);
+        }
+    };
+    root(env).get();
+}
+
+struct mailbox {
+    manual_event changed;
+    coflux::auto_event read;
+    std::atomic<std::size_t> letter{0};  // relaxed: the event is all that publishes it
+};
+
+/// Twice in a row: the second set() finds the event set, or just taken.
+coflux::fork<void, thread_executor> posts(coflux::environment&, borrowed<mailbox> box, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+        box->letter.store(2 * i + 1, std::memory_order_relaxed);
+        box->changed.set();
+        for (std::size_t k = 0; k < i % 31; ++k) coflux::detail::cpu_pause();
+        box->letter.store(2 * i + 2, std::memory_order_relaxed);
+        box->changed.set();
+        co_await box->read.wait();
+    }
+}
+
+/// reset(), then a look: what came before a set() that found it set is not missed.
+TEST(manual_event, loses_no_set_to_a_reset_on_another_thread) {
+    constexpr std::size_t rounds = coflux_test::repetitions(40'000);
+    pool threads{1};
+    thread_executor other;
+    auto env = coflux::make_environment(threads, other);
+    const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        mailbox box;
+        auto f = posts(here, borrowed(box), rounds);
+        for (std::size_t i = 0; i < rounds; ++i) {
+            while (box.letter.load(std::memory_order_relaxed) != 2 * i + 2) {
+                co_await box.changed.wait();
+                box.changed.reset();
+            }
+            box.read.set();
+        }
+        co_await std::move(f);
+    };
+    root(env).get();
+}
+
+void dies_with_a_waiter() {
+    coflux_test::die_rather_than_hang();
+    by_hand s;
+    auto e = std::make_unique<manual_event>();
+    journal j;
+    auto f = passes(s.env, borrowed(*e), &j, "f");
+    s.drive();
+    e.reset();
+}
+
+TEST(manual_event_death, of_one_in_which_somebody_waits_is_refused) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(dies_with_a_waiter(), "a manual_event was destroyed while coroutines wait for it");
+}
+
+}  // namespace
