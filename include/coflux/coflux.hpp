@@ -47,4 +47,5 @@
 #include <coflux/sync/auto_event.hpp>
 #include <coflux/sync/latch.hpp>
 #include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/mutex.hpp>
 #include <coflux/version.hpp>

@@ -1,0 +1,140 @@
+// mutex: one coroutine at a time.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <source_location>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/sync/detail/ownership.hpp>
+#include <coflux/sync/detail/waiting_room.hpp>
+
+namespace coflux {
+
+/// Mutual exclusion for coroutines: `auto guard = co_await m.lock();`. First come, first served: who unlocks while others wait
+/// hands the lock to the first of them.
+///
+/// Threads: all members from any. Costs: two locked instructions for a lock and unlock that nobody else wants; never
+/// an allocation.
+/// Lifetime: outlives its guards and those who wait for it; the destructor checks that. A coroutine may destroy it as soon
+/// as nobody else uses it, even if the unlock that let it in has not returned.
+class mutex {
+    class wait_node;
+    class lock_awaiter;
+    class lock_request;
+
+public:
+    constexpr mutex() noexcept = default;
+    mutex(const mutex&) = delete;
+    mutex& operator=(const mutex&) = delete;
+    ~mutex() {
+        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) == unlocked,
+                      "a mutex was destroyed while it is locked or coroutines wait for it");
+    }
+
+private:
+    COFLUX_INLINE void leave() noexcept {
+        std::uint32_t s = locked;
+        // release pairs with the acquire in enter().
+        if (!state_.compare_exchange_strong(s, unlocked, detail::memory_order_release, detail::memory_order_relaxed))
+            [[unlikely]]
+            leave_slowly();
+    }
+
+public:
+    /// Owns the lock; movable, unlocks in its destructor or by `unlock()`, on any thread. It may be kept across suspensions:
+    /// then nobody else has the lock while the coroutine waits elsewhere.
+    using guard = detail::ownership<mutex, &mutex::leave>;
+
+    /// `co_await lock()`: the lock, as a guard.
+    ///
+    /// Returns: a guard that owns the lock. Resumes: on the coroutine's executor, in the order in which they came.
+    /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
+    /// Stops: a stop point where it must wait; a coroutine that is stopped has not had the lock.
+    [[nodiscard("the mutex is not locked until this is awaited: auto guard = co_await m.lock()")]] lock_request
+    lock() noexcept;
+
+    /// The lock if it is free. Returns: a guard, which owns nothing if the lock is taken.
+    [[nodiscard]] guard try_lock() noexcept { return guard(enter() ? this : nullptr); }
+
+private:
+    friend class condition_variable;
+
+    COFLUX_INLINE guard owned() noexcept { return guard(this); }
+    COFLUX_INLINE bool enter() noexcept {
+        std::uint32_t s = unlocked;
+        // acquire pairs with the release of whoever unlocked.
+        return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
+    }
+    COFLUX_ASIDE void leave_slowly() noexcept;
+    /// Under the room's lock, for one who is to wait if he must: true if he has the lock; else it is `wanted`.
+    bool enter_or_want() noexcept;
+    /// Under the room's lock, by the owner of a `wanted` mutex: the next owner.
+    detail::wait_operation& next_owner() noexcept;
+    /// Under the room's lock: a stop takes somebody out. False if he had been woken.
+    bool withdraw(detail::wait_operation& w) noexcept;
+
+    // state_  | who changes it
+    // --------|-----------------------------------------------------------------------------
+    // unlocked| -> locked: enter(), by CAS, with or without the room's lock
+    // locked  | -> unlocked: its owner, by CAS; -> wanted: one who will wait, by CAS, under the room's lock
+    // wanted  | somebody is in the queue; -> locked: only under the room's lock, with the last of the queue
+    static constexpr std::uint32_t unlocked = 0;
+    static constexpr std::uint32_t locked = 1;
+    static constexpr std::uint32_t wanted = 2;
+    detail::atomic<std::uint32_t> state_{unlocked};
+    detail::waiting_room room_;
+};
+
+class mutex::wait_node : public detail::wait_operation {
+public:
+    wait_node(detail::promise_base& p, mutex& of) noexcept : wait_operation(p, kind), of_(of) {}
+    std::coroutine_handle<> suspend(bool& waits);
+
+private:
+    static bool claim(detail::wait_operation& w) noexcept;
+    static const detail::wait_kind kind;
+
+    mutex& of_;
+};
+
+class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<wait_node> {
+public:
+    COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.enter(); }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        return wait(h.promise(), of_);
+    }
+    COFLUX_INLINE guard await_resume() noexcept {
+        (void)resumed();
+        return of_.owned();
+    }
+
+private:
+    mutex& of_;
+};
+
+class [[nodiscard(
+    "the mutex is not locked until this is awaited: auto guard = co_await m.lock()")]] mutex::lock_request {
+public:
+    COFLUX_INLINE lock_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return lock_awaiter(of_);
+    }
+
+private:
+    friend class mutex;
+    explicit lock_request(mutex& of) noexcept : of_(of) {}
+
+    mutex& of_;
+};
+
+inline mutex::lock_request mutex::lock() noexcept {
+    return lock_request(*this);
+}
+
+}  // namespace coflux
