@@ -48,4 +48,6 @@
 #include <coflux/sync/latch.hpp>
 #include <coflux/sync/manual_event.hpp>
 #include <coflux/sync/mutex.hpp>
+#include <coflux/sync/semaphore.hpp>
+#include <coflux/sync/shared_mutex.hpp>
 #include <coflux/version.hpp>
