@@ -45,6 +45,7 @@
 #include <coflux/memory/frame_pool.hpp>
 #include <coflux/scope/task_scope.hpp>
 #include <coflux/sync/auto_event.hpp>
+#include <coflux/sync/barrier.hpp>
 #include <coflux/sync/latch.hpp>
 #include <coflux/sync/manual_event.hpp>
 #include <coflux/sync/mutex.hpp>

@@ -1,0 +1,88 @@
+#include <coflux/sync/barrier.hpp>
+
+#include <coflux/base/assert.hpp>
+
+namespace coflux::detail {
+
+barrier_base::~barrier_base() {
+    COFLUX_VERIFY(room_.waiters.empty(), "a barrier was destroyed while coroutines wait in it");
+}
+
+std::size_t barrier_base::count() noexcept {
+    const spin_guard guard(room_.lock);
+    return expected_;
+}
+
+/// Under the room's lock: arrives. True for the last of the phase, who must call end_phase() without the lock.
+bool barrier_base::arrive() noexcept {
+    COFLUX_VERIFY(pending_ != 0, "more have arrived in a barrier than it expects");
+    if (--pending_ != 0) return false;
+    released_.add_all(room_.waiters);
+    return true;
+}
+
+bool barrier_base::arrive_if_last() noexcept {
+    const spin_guard guard(room_.lock);
+    return pending_ == 1 && arrive();
+}
+
+/// By the last to arrive. Those who wait are in no queue any more, so that no stop reaches them, and nobody else is
+/// expected.
+void barrier_base::end_phase() noexcept {
+    complete_(*this);
+    const wait_chain all = std::exchange(released_, wait_chain());
+    {
+        const spin_guard guard(room_.lock);
+        pending_ = expected_;
+    }
+    all.wake();
+}
+
+void barrier_base::drop() noexcept {
+    bool last = false;
+    {
+        const spin_guard guard(room_.lock);
+        --expected_;
+        last = arrive();
+    }
+    if (last) end_phase();
+}
+
+std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine_handle<>) {
+    promise_base& p = coroutine();
+    if (p.suspends()) [[unlikely]] {
+        of_.drop();
+        return p.stop_here();
+    }
+    begin();
+    of_.room_.lock.lock();
+    if (must_stop()) [[unlikely]] {
+        of_.room_.lock.unlock();
+        end();
+        of_.drop();
+        return p.stop_here();
+    }
+    last_ = of_.arrive();
+    if (last_) {
+        of_.room_.lock.unlock();
+        end();
+        return transfer(p.handle());
+    }
+    waited_ = true;
+    of_.room_.waiters.push_back(*this);
+    of_.room_.lock.unlock();  // from here on all of this may be gone
+    return suspended();
+}
+
+/// It has arrived, and that stays; in later phases it is not expected.
+bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
+    barrier_base& of = static_cast<wait_awaiter&>(w).of_;
+    const spin_guard guard(of.room_.lock);
+    if (!of.room_.waiters.remove(w)) return false;
+    --of.expected_;
+    return true;
+}
+
+constinit const wait_kind barrier_base::wait_awaiter::kind{&claim, &wait_operation::stop_claimed};
+
+}  // namespace coflux::detail
