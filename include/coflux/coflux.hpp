@@ -46,9 +46,11 @@
 #include <coflux/scope/task_scope.hpp>
 #include <coflux/sync/auto_event.hpp>
 #include <coflux/sync/barrier.hpp>
+#include <coflux/sync/condition_variable.hpp>
 #include <coflux/sync/latch.hpp>
 #include <coflux/sync/manual_event.hpp>
 #include <coflux/sync/mutex.hpp>
+#include <coflux/sync/once.hpp>
 #include <coflux/sync/semaphore.hpp>
 #include <coflux/sync/shared_mutex.hpp>
 #include <coflux/version.hpp>

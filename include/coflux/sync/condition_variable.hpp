@@ -1,0 +1,180 @@
+// condition_variable: waits, without the lock, for a change of what a mutex guards.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/core/promise_base.hpp>
+#include <coflux/core/wait.hpp>
+#include <coflux/core/wait_queue.hpp>
+#include <coflux/sync/detail/optional_call.hpp>
+#include <coflux/sync/mutex.hpp>
+
+namespace coflux {
+
+/// Waiting for a condition on what a `mutex` guards: `co_await changed.wait(guard, [&] { return !queue.empty(); });`
+///
+/// A coroutine that is notified moves from this queue to that of the mutex: it runs when it has the lock, never inside notify.
+/// Threads: all members from any; notify with or without the lock. Costs: never an allocation, but for wait() with a predicate.
+/// Lifetime: it outlives the awaits of wait(), and so does the mutex; its destructor checks that nobody waits who was not
+/// notified. The mutex also outlives those calls of notify that may find somebody there.
+class condition_variable {
+    class wait_awaiter;
+    class wait_request;
+    template <typename Predicate>
+    class predicate_awaiter;
+    template <typename Predicate>
+    class predicate_request;
+
+public:
+    constexpr condition_variable() noexcept = default;
+    condition_variable(const condition_variable&) = delete;
+    condition_variable& operator=(const condition_variable&) = delete;
+    ~condition_variable() {
+        COFLUX_VERIFY(mutex_.load(detail::memory_order_relaxed) == nullptr,
+                      "a condition_variable was destroyed while coroutines wait in it");
+    }
+
+    /// `co_await wait(guard)`: gives the lock up, waits for a notification, and has the lock again.
+    ///
+    /// Shapes: `guard` owns a lock; all who wait at one time have locks of one mutex. It must outlive the await.
+    /// Returns: nothing; `guard` owns the lock. Resumes: on the coroutine's executor; only after a notification, but the
+    /// condition may have changed again.
+    /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it still has the lock.
+    /// Stops: a stop point. A coroutine that is stopped while it waits, for the notification or then for the lock, does not
+    /// have the lock, and `guard` owns nothing; what notify_one() gave it passes to the next. One that is stopped before it
+    /// waits has the lock until the guard dies.
+    [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept;
+    /// `co_await wait(guard, predicate)`: waits until `predicate()`, which is called with the lock, is true.
+    ///
+    /// Shapes: `guard` as above. A predicate with captures that have destructors is given a name first, as in once::call().
+    /// Errors: what `predicate` throws; `guard` then owns the lock. Costs: if it is false at first, one frame from the
+    /// environment's resource.
+    /// Otherwise as `while (!predicate()) co_await wait(guard);`
+    template <std::predicate Predicate>
+    [[nodiscard("co_await it")]] predicate_request<Predicate> wait(mutex::guard& guard, Predicate predicate) {
+        return predicate_request<Predicate>(*this, guard, std::move(predicate));
+    }
+
+    /// Lets the one who has waited longest compete for the lock; nothing if nobody waits.
+    void notify_one() noexcept { notify(false); }
+    /// Lets all who wait compete for the lock, in the order in which they came.
+    void notify_all() noexcept { notify(true); }
+
+private:
+    void notify(bool all) noexcept;
+    bool remove(detail::wait_operation& w) noexcept;
+    void pass_on(mutex& m) noexcept;
+
+    // Both guarded by the lock of the mutex's room, so that a wait passes from this queue to that of the mutex in one step.
+    // mutex_: nullptr: nobody waits, and nothing here belongs to any mutex; else the mutex of those who do. Read without the
+    // lock by notify(), to find it.
+    detail::atomic<mutex*> mutex_{nullptr};
+    detail::wait_queue waiters_;
+};
+
+class [[nodiscard]] condition_variable::wait_awaiter : detail::wait_operation {
+public:
+    wait_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard) noexcept
+        : wait_operation(p, kind),
+          of_(of),
+          guard_(guard),
+          mutex_(*guard.of_) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
+    void await_resume() noexcept {
+        end();
+        guard_ = mutex_.owned();
+    }
+
+private:
+    friend class condition_variable;
+    static bool claim(detail::wait_operation& w) noexcept;
+    static const detail::wait_kind kind;
+
+    condition_variable& of_;
+    mutex::guard& guard_;
+    mutex& mutex_;
+    // Where it waits; guarded by the lock of the mutex's room.
+    enum class place : unsigned char {
+        here,                  // in the queue of the condition
+        at_mutex,              // in that of the mutex, as all others who were here
+        at_mutex_for_one_note  // the same, by a notify_one()
+    } place_ = place::here;
+};
+
+class [[nodiscard("co_await it")]] condition_variable::wait_request {
+public:
+    wait_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        COFLUX_VERIFY(guard_.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
+        return wait_awaiter(p, of_, guard_);
+    }
+
+private:
+    friend class condition_variable;
+    wait_request(condition_variable& of, mutex::guard& guard) noexcept : of_(of), guard_(guard) {}
+
+    condition_variable& of_;
+    mutex::guard& guard_;
+};
+
+template <typename Predicate>
+class [[nodiscard]] condition_variable::predicate_awaiter : detail::optional_call {
+public:
+    predicate_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, Predicate&& predicate)
+        : p_(p),
+          of_(of),
+          guard_(guard),
+          predicate_(std::move(predicate)) {}
+    [[nodiscard]] bool await_ready() { return static_cast<bool>(predicate_()); }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        return begin(h, [this] { return wait_until(p_, of_, guard_, predicate_); });
+    }
+    void await_resume() { resumed(); }
+
+private:
+    static call<void> wait_until(environment&, condition_variable& of, mutex::guard& guard, Predicate& predicate) {
+        for (bool holds = false; !holds; holds = static_cast<bool>(predicate())) co_await of.wait(guard);
+    }
+
+    detail::promise_base& p_;
+    condition_variable& of_;
+    mutex::guard& guard_;
+    Predicate predicate_;
+};
+
+template <typename Predicate>
+class [[nodiscard("co_await it")]] condition_variable::predicate_request {
+public:
+    predicate_awaiter<Predicate> await_in(detail::promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        COFLUX_VERIFY(guard_.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
+        return predicate_awaiter<Predicate>(p, of_, guard_, std::move(predicate_));
+    }
+
+private:
+    friend class condition_variable;
+    predicate_request(condition_variable& of, mutex::guard& guard, Predicate&& predicate)
+        : of_(of),
+          guard_(guard),
+          predicate_(std::move(predicate)) {}
+
+    condition_variable& of_;
+    mutex::guard& guard_;
+    Predicate predicate_;
+};
+
+inline condition_variable::wait_request condition_variable::wait(mutex::guard& guard) noexcept {
+    return {*this, guard};
+}
+
+}  // namespace coflux

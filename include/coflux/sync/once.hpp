@@ -1,0 +1,123 @@
+// once: something that is done by the first who needs it.
+#pragma once
+
+#include <concepts>
+#include <coroutine>
+#include <functional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/await_transform.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/sync/detail/optional_call.hpp>
+#include <coflux/sync/mutex.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename A>
+concept can_be_awaited = native_awaitable<A> || translated_awaitable<A> || foreign_awaitable<A>;
+
+}  // namespace detail
+
+/// What `once` can call: `F&` is called without arguments, or else with the environment of the running coroutine.
+template <typename F>
+concept once_function = std::invocable<F&> || std::invocable<F&, environment&>;
+
+/// Runs one function to its end for all who ask: `co_await o.call([&](coflux::environment& here) { return load(here); });`
+///
+/// Threads: all members from any. Costs: one load once it is done; before that one frame from the environment's resource.
+/// Lifetime: outlives those who call it; its destructor checks that.
+class once {
+    template <typename F>
+    class call_awaiter;
+    template <typename F>
+    class call_request;
+
+public:
+    constexpr once() noexcept = default;
+    once(const once&) = delete;
+    once& operator=(const once&) = delete;
+    ~once() = default;
+
+    /// `co_await call(f)`: goes on when `f`, or that of another who came first, has been run to its end.
+    ///
+    /// Shapes: `f()` or `f(environment&)`, a plain function or one that gives something to await: it is run in a call below
+    /// the awaiting coroutine. What it returns is dropped. A lambda with captures that have destructors is given a name first:
+    /// g++ 12 destroys those of one that is written in an awaited expression twice.
+    /// Returns: nothing; what was done is visible. Resumes: on the coroutine's executor.
+    /// Errors: what `f` throws goes to the one whose `f` it was, and the next who waits tries its own. std::bad_alloc.
+    /// Stops: a stop point while it is not done. If the coroutine that runs `f` is stopped, the next who waits tries its own.
+    template <once_function F>
+    [[nodiscard("nothing is done until this is awaited: co_await it")]] call_request<F>
+    call(F f) noexcept(std::is_nothrow_move_constructible_v<F>) {
+        return call_request<F>(*this, std::move(f));
+    }
+    /// True once a function has been run to its end.
+    [[nodiscard]] bool done() const noexcept { return done_.load(detail::memory_order_acquire); }
+
+private:
+    template <typename F>
+    static coflux::call<void> run(environment&, once& of, F& f) {
+        const mutex::guard turn = co_await of.turn_.lock();
+        if (of.done()) co_return;
+        if constexpr (std::invocable<F&>) {
+            if constexpr (detail::can_be_awaited<std::invoke_result_t<F&>>) {
+                co_await std::invoke(f);
+            } else {
+                static_cast<void>(std::invoke(f));
+            }
+        } else {
+            environment& here = co_await context();
+            if constexpr (detail::can_be_awaited<std::invoke_result_t<F&, environment&>>) {
+                co_await std::invoke(f, here);
+            } else {
+                static_cast<void>(std::invoke(f, here));
+            }
+        }
+        of.done_.store(true, detail::memory_order_release);  // pairs with the load in done()
+    }
+
+    mutex turn_;                        // held by the one who runs its function
+    detail::atomic<bool> done_{false};  // false -> true, once, by the owner of turn_
+};
+
+template <typename F>
+class [[nodiscard]] once::call_awaiter : detail::optional_call {
+public:
+    call_awaiter(detail::promise_base& p, once& of, F&& f) : p_(p), of_(of), f_(std::move(f)) {}
+    [[nodiscard]] bool await_ready() const noexcept { return of_.done(); }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
+        return begin(h, [this] { return run(p_, of_, f_); });
+    }
+    void await_resume() { resumed(); }
+
+private:
+    detail::promise_base& p_;
+    once& of_;
+    F f_;
+};
+
+template <typename F>
+class [[nodiscard("nothing is done until this is awaited: co_await it")]] once::call_request {
+public:
+    using may_stop_its_awaiter = void;
+
+    call_awaiter<F> await_in(detail::promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        return call_awaiter<F>(p, of_, std::move(f_));
+    }
+
+private:
+    friend class once;
+    call_request(once& of, F&& f) : of_(of), f_(std::move(f)) {}
+
+    once& of_;
+    F f_;
+};
+
+}  // namespace coflux
