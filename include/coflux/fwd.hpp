@@ -9,6 +9,17 @@ class noop_executor;
 class task_scope;
 class thread_pool_executor;
 
+class mutex;
+class shared_mutex;
+class semaphore;
+class latch;
+class manual_event;
+class auto_event;
+class condition_variable;
+class once;
+template <typename Completion>
+class barrier;
+
 template <typename T, typename Executor = inherit_executor>
 class task;
 template <typename T, typename Executor = inherit_executor>

@@ -230,4 +230,51 @@ TEST_P(global_allocations_in_a_pool, of_a_select_are_none) {
     EXPECT_EQ(measure([](coflux::environment& here) { return selects_what_a_fork_sends(here); }), 0U);
 }
 
+// In a pool of one worker the other waits when the lock is given up; in one of two it may.
+coflux::fork<void, pool> locks(coflux::environment&, coflux::borrowed<coflux::mutex> m,
+                               coflux::borrowed<coflux::condition_variable> changed) {
+    coflux::mutex::guard guard = co_await m->lock();
+    changed->notify_one();
+}
+coflux::call<int> contended_lock(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::mutex m;
+    coflux::condition_variable changed;
+    coflux::mutex::guard guard = co_await m.lock();
+    auto f = locks(here, coflux::borrowed(m), coflux::borrowed(changed));
+    co_await coflux::yield();
+    co_await changed.wait(guard);
+    guard.unlock();
+    co_await std::move(f);
+    co_return 1;
+}
+
+TEST_P(global_allocations_in_a_pool, of_waits_for_a_lock_and_a_condition_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return contended_lock(here); }), 0U);
+}
+
+coflux::fork<void, pool> meets(coflux::environment&, coflux::borrowed<coflux::semaphore> s,
+                               coflux::borrowed<coflux::auto_event> e, coflux::borrowed<coflux::barrier<>> b) {
+    co_await s->acquire(2);
+    e->set();
+    co_await b->arrive_and_wait();
+}
+coflux::call<int> meeting(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::semaphore s(0);
+    coflux::auto_event e;
+    coflux::barrier<> b(2);
+    auto f = meets(here, coflux::borrowed(s), coflux::borrowed(e), coflux::borrowed(b));
+    co_await coflux::yield();
+    s.release(2);
+    co_await e.wait();
+    co_await b.arrive_and_wait();
+    co_await std::move(f);
+    co_return 1;
+}
+
+TEST_P(global_allocations_in_a_pool, of_waits_for_a_semaphore_an_event_and_a_barrier_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return meeting(here); }), 0U);
+}
+
 }  // namespace
