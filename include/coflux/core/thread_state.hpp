@@ -11,6 +11,7 @@ class environment;
 
 namespace detail {
 
+class timer_queue;
 class wait_operation;
 class worker;
 
@@ -24,6 +25,7 @@ struct thread_state {
     const environment* below;
     /// The worker that this thread is, or nullptr.
     worker* queues;
+    timer_queue* timers;  ///< those that this thread looks at, or nullptr
     void* next;          ///< frame that the loop below on this stack resumes next
     unsigned transfers;  ///< transfers since that loop had control; only where tail calls are not guaranteed
     bool looping;        ///< a loop below on this stack will resume `next`
