@@ -11,6 +11,8 @@
 #include <coflux/core/thread_state.hpp>
 #include <coflux/core/transfer.hpp>
 #include <coflux/core/worker.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/timer_queue.hpp>
 
 #include "../os/thread.hpp"
 #include "injection_queue.hpp"
@@ -23,7 +25,7 @@ constexpr std::int32_t turns_per_round =
 constexpr std::uint32_t rounds_per_oldest =
     1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
                // gives up the depth-first order that bounds the memory of a tree
-constexpr std::chrono::milliseconds watch_period{10};
+constexpr clock_tick watch_period = 10'000'000;        // nanoseconds
 constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
 constexpr std::chrono::nanoseconds first_restraint{
     2000};  // how long a thief then leaves the others alone; doubled each time
@@ -79,7 +81,8 @@ public:
         : worker(&pool, pool.idle_),
           pool_(pool),
           position_(position),
-          random_(position * 2654435761U + 1) {}
+          random_(position * 2654435761U + 1),
+          timers_(&pool, this, [](void* w) noexcept { static_cast<pool_worker*>(w)->unpark(); }) {}
 
     void serve() noexcept;
     void unpark() noexcept { parker_.unpark(); }
@@ -102,6 +105,16 @@ private:
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
     bool work_in_sight() const noexcept;
+    void look_at_timers() noexcept {
+        if (!timers_.nothing_to_look_at()) timers_.look(tick_now());
+    }
+    /// When to be awake for the next deadline: earlier by what thread_pool_options::timer_spin says.
+    clock_tick sleeps_until() const noexcept {
+        const clock_tick due = timers_.next_deadline();
+        const auto spin =
+            static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
+        return due == timing_wheel::never ? due : due - std::min(due, spin);
+    }
     void call_for_help() noexcept override;
     bool others_wait() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
@@ -119,6 +132,7 @@ private:
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0};
     alignas(cache_line) counter robbed_{0};  // times others took from us; written by thieves
     os::parker parker_;
+    timer_queue timers_;  // last: its destructor waits for those who may unpark us
 };
 
 // --- work
@@ -129,18 +143,22 @@ void pool_worker::serve() noexcept {
     std::snprintf(name, sizeof name, "%s-%zu", pool_.options_.name.c_str(), position_);
     os::name_this_thread(name);
     if (pool_.options_.pin) os::pin_this_thread(position_);
+    os::expect_precise_wake_ups();
     this_thread.queues = this;
+    this_thread.timers = &timers_;
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
         run(h);
         this_thread.current = nullptr;
     }
+    this_thread.timers = nullptr;
     this_thread.queues = nullptr;
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
     if (turns_ <= 0) [[unlikely]] {
         turns_ = turns_per_round;
+        look_at_timers();
         if (const auto h = next_in_turn()) return h;
     }
     --turns_;
@@ -151,6 +169,7 @@ std::coroutine_handle<> pool_worker::next() noexcept {
 }
 
 bool pool_worker::others_wait() noexcept {
+    look_at_timers();
     if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
     ++round_;
     turns_ = turns_per_round;
@@ -210,7 +229,10 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         stole_ = false;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             const auto now = clock::now();
-            if (now - begin >= restraint_) {
+            if (!timers_.nothing_to_look_at() && timers_.look(tick_of(now)) != 0) {
+                if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
+            }
+            if (!found && now - begin >= restraint_) {
                 found = steal();
                 if (found) {
                     stole_ = true;
@@ -219,7 +241,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             }
             if (!found) found = take_injected();
             if (found || pool_.ends_.load(memory_order_acquire)) break;  // pairs with the store in the destructor
-            if (now - begin >= restraint_ + pool_.options_.spin) break;
+            if (now - begin >= restraint_ + pool_.options_.spin && sleeps_until() > tick_of(now)) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         const std::uint32_t before = pool_.idle_.fetch_sub(one_searcher, memory_order_seq_cst);
@@ -252,15 +274,17 @@ void pool_worker::sleep() noexcept {
                               memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
     }
     count(sleeps_);
-    bool woken = false;
-    while (!woken && !work_in_sight()) {
+    for (bool woken = false; !woken && !timers_.falls_asleep() && !work_in_sight();) {
         // While others work, look again now and then: a worker that pushes to its own queue uses no fence and may
         // have missed us, and may
         // have been told not to wake us for a lone fork. When all sleep, nobody can push but from outside, which
         // never misses us.
         const bool all_sleep = sleepers_of(pool_.idle_.load(memory_order_seq_cst)) == pool_.workers_.size();
-        woken = parker_.park(all_sleep ? std::chrono::nanoseconds(-1) : std::chrono::nanoseconds(watch_period));
+        const clock_tick watch = all_sleep ? os::parker::never : tick_now() + watch_period;
+        const clock_tick due = sleeps_until();
+        woken = parker_.park_until(std::min(watch, due)) || due <= watch;
     }
+    timers_.wakes_up();
     {
         // Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
         // that is on its way ends the next park() at once, which is harmless.

@@ -1,11 +1,14 @@
 #include "thread.hpp"
 
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 
 #if defined(__linux__)
 #    include <linux/futex.h>
 #    include <pthread.h>
 #    include <sched.h>
+#    include <sys/prctl.h>
 #    include <sys/syscall.h>
 #    include <time.h>
 #    include <unistd.h>
@@ -43,20 +46,21 @@ std::size_t usable_processors() noexcept {
     return static_cast<std::size_t>(CPU_COUNT(&allowed));
 }
 
-bool parker::park(std::chrono::nanoseconds longest) noexcept {
-    const auto deadline =
-        std::chrono::steady_clock::now() + (longest.count() < 0 ? std::chrono::nanoseconds(0) : longest);
+void expect_precise_wake_ups() noexcept {
+    prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);  // nanoseconds; refused at worst
+}
+
+bool parker::park_until(std::uint64_t deadline) noexcept {
+    timespec at{};
+    at.tv_sec = static_cast<time_t>(deadline / 1'000'000'000);
+    at.tv_nsec = static_cast<long>(deadline % 1'000'000'000);
     while (token_.exchange(0, memory_order_acquire) == 0) {  // pairs with the exchange in unpark()
-        timespec left{};
-        if (longest.count() >= 0) {
-            const auto rest =
-                std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now());
-            if (rest.count() <= 0) return false;
-            left.tv_sec = static_cast<time_t>(rest.count() / 1'000'000'000);
-            left.tv_nsec = static_cast<long>(rest.count() % 1'000'000'000);
-        }
-        syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&token_), FUTEX_WAIT_PRIVATE, 0,
-                longest.count() < 0 ? nullptr : &left, nullptr, 0);
+        // WAIT_BITSET, because it takes an absolute time of CLOCK_MONOTONIC, which is the steady clock.
+        const long ended =
+            syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&token_), FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, 0,
+                    deadline == never ? nullptr : &at, nullptr, FUTEX_BITSET_MATCH_ANY);
+        if (ended != 0 && errno == ETIMEDOUT)
+            return token_.exchange(0, memory_order_acquire) != 0;  // pairs with the exchange in unpark()
     }
     return true;
 }
@@ -74,6 +78,7 @@ void name_this_thread(const char*) noexcept {}
 bool pin_this_thread(std::size_t) noexcept {
     return false;
 }
+void expect_precise_wake_ups() noexcept {}
 std::size_t usable_processors() noexcept {
     const unsigned n = thread::hardware_concurrency();
     return n == 0 ? 1 : n;
@@ -83,12 +88,16 @@ std::size_t usable_processors() noexcept {
 static mutex sleepers_lock;
 static condition_variable sleepers;
 
-bool parker::park(std::chrono::nanoseconds longest) noexcept {
+bool parker::park_until(std::uint64_t deadline) noexcept {
+    using clock = std::chrono::steady_clock;
     unique_lock<mutex> guard(sleepers_lock);
     const auto woken = [this] {
         return token_.exchange(0, memory_order_acquire) != 0;
     };  // pairs with the exchange in unpark()
-    if (longest.count() >= 0) return sleepers.wait_for(guard, longest, woken);
+    if (deadline != never) {
+        const std::chrono::nanoseconds at(static_cast<std::int64_t>(deadline));
+        return sleepers.wait_until(guard, clock::time_point(at), woken);
+    }
     sleepers.wait(guard, woken);
     return true;
 }

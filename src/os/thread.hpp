@@ -1,7 +1,6 @@
 // What the runtime asks of the operating system about threads; the only place with its headers.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,14 +15,20 @@ void name_this_thread(const char* name) noexcept;
 /// refuses.
 bool pin_this_thread(std::size_t n) noexcept;
 
+/// Asks the system to end this thread's sleeps when they are over, not up to 50 us later so that several end together.
+void expect_precise_wake_ups() noexcept;
+
 /// Number of processors that the process may use, at least 1.
 std::size_t usable_processors() noexcept;
 
 /// A place for one thread to sleep and for others to wake it. A wake before the sleep is kept.
 class parker {
 public:
-    /// Sleeps until unpark() or, if `longest` is not negative, until it has passed. True if it was woken.
-    bool park(std::chrono::nanoseconds longest) noexcept;
+    /// No end but unpark().
+    static constexpr std::uint64_t never = ~std::uint64_t{0};
+
+    /// Sleeps until unpark(), or until `deadline` of the steady clock in nanoseconds. True if it was woken.
+    bool park_until(std::uint64_t deadline) noexcept;
     void unpark() noexcept;
 
 private:
