@@ -12,6 +12,7 @@
 #include <coflux/core/transfer.hpp>
 #include <coflux/core/worker.hpp>
 #include <coflux/time/clock.hpp>
+#include <coflux/time/deadline.hpp>  // deadlines act wherever there is a pool
 #include <coflux/time/timer_queue.hpp>
 
 #include "../os/thread.hpp"

@@ -1,0 +1,88 @@
+// interval: a tick now and then.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <source_location>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/time/sleep.hpp>
+
+namespace coflux {
+
+/// What becomes of ticks that passed while nobody waited. The words are Tokio's.
+enum class missed_ticks {
+    burst,  ///< each of them comes, one right after the other, until the interval has caught up
+    delay,  ///< they are left out; the next comes a period after now, and from then on all are shifted
+    skip,   ///< they are left out; the next comes at the next multiple of the period
+};
+
+/// A tick each period: `coflux::interval tick(10ms); for (;;) { co_await tick.next(); … }`
+///
+/// The first tick comes one period after the interval was made, or at the moment given. Ticks do not drift: each is counted from
+/// the one before, however late the coroutine came.
+/// Errors: a period that is not positive is a checked error. Threads: one coroutine at a time. Costs: those of a sleep.
+class interval {
+public:
+    class [[nodiscard]] tick_awaiter;
+    struct [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request;
+
+    template <typename Rep, typename Period>
+    explicit interval(std::chrono::duration<Rep, Period> period, missed_ticks missed = missed_ticks::burst) noexcept
+        : interval(detail::later(std::chrono::steady_clock::now(), period), period, missed) {}
+    template <typename Rep, typename Period>
+    interval(std::chrono::steady_clock::time_point first, std::chrono::duration<Rep, Period> period,
+             missed_ticks missed = missed_ticks::burst) noexcept
+        : next_(first),
+          period_(detail::rounded_up(period)),
+          missed_(missed) {
+        COFLUX_VERIFY(period_.count() > 0, "an interval with a period that is not positive");
+    }
+
+    /// `co_await tick.next()`: the next tick; one that has passed is a yield(). Gives the moment for which it was due.
+    /// Stops: a stop point; the tick is not lost: the next await gives it again. Lifetime: the interval outlives the await.
+    tick_request next() noexcept;
+
+    [[nodiscard]] std::chrono::nanoseconds period() const noexcept { return period_; }
+    /// The moment of the next tick.
+    [[nodiscard]] std::chrono::steady_clock::time_point due() const noexcept { return next_; }
+    /// The next tick comes a period from now.
+    void reset() noexcept { next_ = detail::later(std::chrono::steady_clock::now(), period_); }
+
+private:
+    /// The tick has come, at `now`: gives its moment, and settles the next one.
+    std::chrono::steady_clock::time_point ticked(std::chrono::steady_clock::time_point now) noexcept;
+
+    std::chrono::steady_clock::time_point next_;
+    std::chrono::nanoseconds period_;
+    missed_ticks missed_;
+};
+
+class [[nodiscard]] interval::tick_awaiter : public detail::sleep_awaiter {
+public:
+    tick_awaiter(detail::promise_base& p, interval& of) noexcept
+        : sleep_awaiter(p, detail::tick_of(of.next_)),
+          of_(of) {}
+    std::chrono::steady_clock::time_point await_resume() noexcept {
+        sleep_awaiter::await_resume();
+        return of_.ticked(std::chrono::steady_clock::now());
+    }
+
+private:
+    interval& of_;
+};
+
+struct interval::tick_request {
+    interval& of;
+
+    tick_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return tick_awaiter(p, of);
+    }
+};
+
+inline interval::tick_request interval::next() noexcept {
+    return {*this};
+}
+
+}  // namespace coflux

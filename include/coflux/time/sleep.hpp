@@ -1,0 +1,92 @@
+// sleep_for, sleep_until, co_await 10ms: waiting for a moment in time without a thread.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <source_location>
+
+#include <coflux/core/await_transform.hpp>
+#include <coflux/core/wait.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/timer_queue.hpp>
+
+namespace coflux {
+namespace detail {
+
+/// A sleep of one coroutine: its wait and its timer in one. The page docs/design/time.md has its states.
+class [[nodiscard]] sleep_awaiter : private wait_operation, private timer {
+public:
+    sleep_awaiter(promise_base& p, clock_tick deadline) noexcept
+        : wait_operation(p, how_it_stops),
+          timer(what_happens),
+          wakes_at_(deadline) {}
+
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h);
+    void await_resume() noexcept {
+        if (waited_) {
+            end();
+        } else {
+            this_thread.current = &coroutine();
+        }
+    }
+
+private:
+    static bool claim(wait_operation& waiting) noexcept;
+    static void stop(wait_operation& claimed) noexcept;
+    static void due(timer& t) noexcept;
+    static void left(timer& t) noexcept;
+    static const wait_kind how_it_stops;
+    static const timer_kind what_happens;
+
+    std::coroutine_handle<> sleep_in(timer_queue& own);
+    std::coroutine_handle<> sleep_in_service();
+
+    clock_tick wakes_at_;  // 0: does not sleep, but lets others run
+    bool waited_ = false;
+};
+
+struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_request {
+    clock_tick deadline;
+
+    sleep_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
+        p.awaits_at(where);
+        return sleep_awaiter(p, deadline);
+    }
+};
+
+}  // namespace detail
+
+/// `co_await sleep_for(d)`: the coroutine goes on after `d`, counted from this call.
+///
+/// Shapes: any duration; one that is not positive is a yield(). One too long to be counted never ends.
+/// Units: nanoseconds; a finer duration is rounded up.
+/// Resumes: on its own executor, never early. Late by what its executor needs to get to it; a thread that slept adds what the
+/// system needs to wake it, 10 to 35 us (thread_pool_options::timer_spin avoids that).
+/// Stops: a stop point; the sleep ends at once. Nothing can be lost.
+/// Threads: on a thread pool, those of the pool; on other executors, and on none, a thread of the process keeps the time. A
+/// coroutine without an executor goes on upon that thread.
+/// Errors: the first sleep outside a pool throws std::system_error if that thread cannot be had.
+/// Costs: no allocation, and no lock on a thread pool.
+template <typename Rep, typename Period>
+detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
+    if (!(d > d.zero())) return {0};
+    return {detail::tick_of(detail::later(std::chrono::steady_clock::now(), d))};
+}
+
+/// `co_await sleep_until(t)`: the same until a moment. One that has passed is a yield().
+///
+/// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now: if the
+/// other clock is adjusted meanwhile, the sleep does not follow.
+template <typename Clock, typename Duration>
+detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
+    return {detail::tick_of(detail::on_steady_clock(t))};
+}
+
+/// `co_await 10ms` is `co_await sleep_for(10ms)`.
+template <typename Rep, typename Period>
+struct detail::awaited_as<std::chrono::duration<Rep, Period>> {
+    static sleep_request request(std::chrono::duration<Rep, Period> d) noexcept { return sleep_for(d); }
+};
+
+}  // namespace coflux

@@ -1,0 +1,141 @@
+// timeout, deadline: an operation that is stopped, and joined, when its time is up.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/result.hpp>
+#include <coflux/core/waiter.hpp>
+#include <coflux/core/wrapper.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/limited_wait.hpp>
+
+namespace coflux {
+namespace detail {
+
+template <typename T>
+struct limited_result {
+    using type = std::optional<T>;
+};
+template <typename T>
+struct limited_result<T&> {
+    using type = std::optional<std::reference_wrapper<T>>;
+};
+template <>
+struct limited_result<void> {
+    using type = bool;
+};
+
+/// The environment of one operation with a nearer deadline; what is not a fork or task yet begins in it.
+struct nearer_deadline {
+    environment_data data;
+    nearer_deadline(const environment_data& outer, steady_time deadline) noexcept : data(outer) {
+        if (deadline < data.deadline) data.deadline = deadline;
+    }
+    template <typename Handle>
+    void enter(Handle& handle) noexcept {
+        if constexpr (requires(promise_base& p) { handle.begin(p); }) promise_base::of(handle.used()).lives_in(data);
+    }
+};
+struct same_deadline {
+    same_deadline(const environment_data&, steady_time) noexcept {}
+    template <typename Handle>
+    void enter(Handle&) noexcept {}
+};
+
+template <typename Handle, typename Deadline>
+class [[nodiscard]] timeout_awaiter : private limited_wait {
+    using value = typename Handle::value_type;
+
+public:
+    timeout_awaiter(promise_base& p, std::source_location where, Handle&& handle, steady_time deadline)
+        : limited_wait(p, tick_of(deadline)),
+          seen_(p.data(), deadline) {
+        p.awaits_at(where);
+        seen_.enter(handle);
+        begin_if_wrapper(handle, p);
+        limits(handle.release());
+    }
+
+    [[nodiscard]] bool await_ready() const noexcept { return is_ready(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
+    typename limited_result<value>::type await_resume() {
+        frame_control* const c = resumed();
+        if constexpr (std::is_void_v<value>) {
+            if (c != nullptr) consume<void>(*c);
+            return c != nullptr;
+        } else {
+            if (c == nullptr) return std::nullopt;
+            return typename limited_result<value>::type(consume<value>(*c));
+        }
+    }
+
+private:
+    [[no_unique_address]] Deadline seen_;
+};
+
+template <typename A, typename Deadline>
+class [[nodiscard("nothing is limited until it is awaited: co_await it")]] timeout_request {
+    static_assert(!single_use_lvalue<A>,
+                  "coflux: this handle can be awaited once: write timeout(std::move(handle), d)");
+
+public:
+    using may_stop_its_awaiter = void;
+
+    timeout_request(A&& awaited, steady_time deadline) noexcept
+        : awaited_(std::forward<A>(awaited)),
+          deadline_(deadline) {}
+    timeout_request(const timeout_request&) = delete;
+    timeout_request& operator=(const timeout_request&) = delete;
+
+    auto await_in(promise_base& p, std::source_location where) && {
+        p.awaits_at(where);
+        (void)p.opened();  // what is no fork yet becomes one here
+        using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited_)))>;
+        return timeout_awaiter<handle, Deadline>(p, where, as_handle(p, std::forward<A>(awaited_)), deadline_);
+    }
+
+private:
+    A&& awaited_;
+    steady_time deadline_;
+};
+
+}  // namespace detail
+
+/// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from this call; then
+/// the operation is stopped, and joined.
+///
+/// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await. If `d` is
+/// not positive, it is stopped at its first stop point.
+/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void. Empty, or false, if time was up
+/// and the operation stopped. One that completes nevertheless counts, however late: its value is not lost.
+/// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a foreign
+/// awaitable, or one that computes, is waited for. The fork behind a view goes on; only the wait for it ends.
+/// Errors: those of the operation, in time or late. As sleep_for(); std::bad_alloc.
+/// Stops: a stop point; a stop loses the result. An operation that stops before its time stops the awaiting coroutine in turn.
+/// Threads: as sleep_for(). Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither
+/// fork nor task.
+template <typename A, typename Rep, typename Period>
+detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
+    const bool at_once = !(d > d.zero());
+    return {std::forward<A>(awaited),
+            at_once ? detail::steady_time() : detail::later(std::chrono::steady_clock::now(), d)};
+}
+
+/// The same until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or what was nearer
+/// already.
+///
+/// Shapes: as timeout(). Forks and tasks see the deadline of the environment that they were made in; make_environment(here, t)
+/// makes one with a deadline. `t` may be of any clock, as in sleep_until().
+template <typename A, typename Clock, typename Duration>
+detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
+                                                             std::chrono::time_point<Clock, Duration> t) noexcept {
+    return {std::forward<A>(awaited), detail::on_steady_clock(t)};
+}
+
+}  // namespace coflux

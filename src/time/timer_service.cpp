@@ -1,0 +1,86 @@
+#include "timer_service.hpp"
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/transfer.hpp>
+
+namespace coflux::detail {
+
+timer_service& timer_service::shared() {
+    // Static objects that die later may still take their timers back: the object stays, only the thread ends.
+    struct owner {
+        timer_service& service;
+        owner() : service(*new timer_service) {
+            service.thread_ = thread([this] { service.serve(); });
+        }
+        ~owner() { service.end(); }
+    };
+    static owner the_one;
+    return the_one.service;
+}
+
+void timer_service::insert(timer& t, clock_tick deadline, unique_lock<mutex>& held) noexcept {
+    COFLUX_VERIFY(!ends_, "a coroutine sleeps after the end of main()");
+    t.state_.store(timer::armed, memory_order_relaxed);  // under the lock that take() holds
+    wheel_.insert(t, deadline);
+    const bool sooner = deadline < sleeps_until_;
+    if (sooner) sleeps_until_ = deadline;  // nobody else needs to wake it for that
+    held.unlock();
+    if (sooner) parker_.unpark();
+}
+
+void timer_service::arm(timer& t, clock_tick deadline) noexcept {
+    unique_lock<mutex> held(lock_);
+    insert(t, deadline, held);
+}
+
+bool timer_service::arm(timer& t, clock_tick deadline, wait_operation& w) noexcept {
+    unique_lock<mutex> held(lock_);
+    if (w.must_stop()) return false;
+    insert(t, deadline, held);
+    return true;
+}
+
+bool timer_service::take(timer& t) noexcept {
+    const lock_guard<mutex> held(lock_);
+    if (!t.decide(timer::taken)) return false;
+    wheel_.cancel(t);
+    return true;
+}
+
+void timer_service::serve() noexcept {
+    os::name_this_thread("coflux-timers");
+    os::expect_precise_wake_ups();
+    unique_lock<mutex> held(lock_);
+    while (!ends_) {
+        wheel_.expire(tick_now());
+        while (auto* const t = static_cast<timer*>(wheel_.take())) {
+            // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
+            (void)t->decide(timer::fired);
+            held.unlock();
+            {
+                const resumption_pause pause;
+                t->kind_->due(*t);
+            }
+            held.lock();
+        }
+        sleeps_until_ = wheel_.next_deadline();
+        if (sleeps_until_ > wheel_.now()) {
+            const clock_tick until = sleeps_until_;
+            held.unlock();
+            (void)parker_.park_until(until);
+            held.lock();
+        }
+        sleeps_until_ = 0;
+    }
+}
+
+void timer_service::end() noexcept {
+    {
+        const lock_guard<mutex> held(lock_);
+        ends_ = true;
+    }
+    parker_.unpark();
+    thread_.join();
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,42 @@
+// The timers of those whose thread looks at none: one wheel under a lock, and one thread for the process.
+#pragma once
+
+#include <coflux/base/thread.hpp>
+#include <coflux/core/wait.hpp>
+#include <coflux/time/timer_queue.hpp>
+
+#include "../os/thread.hpp"
+
+namespace coflux::detail {
+
+/// Threads: any. Lifetime: the object is never destroyed; its thread ends when static objects die, and what sleeps then sleeps
+/// for ever.
+class timer_service {
+public:
+    /// Starts the thread in the first call. Errors: std::system_error when the system has no more threads.
+    static timer_service& shared();
+
+    /// Inserts `t`. Pre: nobody else knows it.
+    void arm(timer& t, clock_tick deadline) noexcept;
+    /// Inserts `t`, which is also the wait `w`, that has begun; false if `w` must stop, and then it did not. `t` may be gone
+    /// when this returns true.
+    [[nodiscard]] bool arm(timer& t, clock_tick deadline, wait_operation& w) noexcept;
+    /// Takes `t` before its time, and out: true if that came first. None of its kind's functions is called.
+    [[nodiscard]] bool take(timer& t) noexcept;
+
+private:
+    timer_service() = default;
+
+    void insert(timer& t, clock_tick deadline, unique_lock<mutex>& held) noexcept;
+    void serve() noexcept;
+    void end() noexcept;
+
+    mutex lock_;  // guards what is between here and parker_
+    timing_wheel wheel_{tick_now()};
+    clock_tick sleeps_until_ = 0;  // the thread looks at the wheel at this time at the latest; 0: before it sleeps
+    bool ends_ = false;
+    os::parker parker_;
+    thread thread_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,119 @@
+#include <coflux/time/interval.hpp>
+
+#include <chrono>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "support/executors.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::borrowed;
+using coflux::interval;
+using coflux::missed_ticks;
+using clock = std::chrono::steady_clock;
+using pool = coflux::thread_pool_executor;
+
+/// The moments of `n` ticks, from `first` on in periods.
+coflux::task<std::vector<clock::time_point>, pool> ticks(auto&&, borrowed<interval> of, int n) {
+    std::vector<clock::time_point> all;
+    for (int i = 0; i < n; ++i) {
+        const auto tick = co_await of->next();
+        EXPECT_LE(tick, clock::now()) << "early";
+        all.push_back(tick);
+    }
+    co_return all;
+}
+
+TEST(interval, ticks_once_a_period_and_does_not_drift) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    const auto before = clock::now();
+    interval tick(500us);
+    const auto first = tick.due();
+    EXPECT_GE(first, before + 500us);
+    const auto all = ticks(env, borrowed(tick), 5).get();
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], first + i * 500us);
+    EXPECT_EQ(tick.due(), first + 5 * 500us);
+    EXPECT_EQ(tick.period(), 500us);
+}
+
+TEST(interval, begins_at_the_moment_given) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    const auto first = clock::now() + 1ms;
+    interval tick(first, 200us);
+    EXPECT_EQ(ticks(env, borrowed(tick), 2).get(), (std::vector{first, first + 200us}));
+}
+
+TEST(interval, gives_all_missed_ticks_in_a_burst) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    const auto first = clock::now() - 1h;
+    interval tick(first, 10min);
+    const auto all = ticks(env, borrowed(tick), 6).get();
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], first + i * 10min);
+}
+
+TEST(interval, with_delay_goes_on_a_period_after_the_late_tick) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    const auto first = clock::now() - 1h;
+    interval tick(first, 10min, missed_ticks::delay);
+    const auto before = clock::now();
+    EXPECT_EQ(ticks(env, borrowed(tick), 1).get(), std::vector{first});
+    EXPECT_GE(tick.due(), before + 10min);
+    EXPECT_LE(tick.due(), clock::now() + 10min);
+}
+
+TEST(interval, with_skip_goes_on_at_the_next_multiple_of_the_period) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    const auto first = clock::now() - 1h;
+    interval tick(first, 7min, missed_ticks::skip);
+    EXPECT_EQ(ticks(env, borrowed(tick), 1).get(), std::vector{first});
+    EXPECT_EQ(tick.due(), first + 9 * 7min);
+}
+
+TEST(interval, that_is_not_late_is_the_same_whatever_the_policy) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    for (const auto policy : {missed_ticks::burst, missed_ticks::delay, missed_ticks::skip}) {
+        const auto first = clock::now() - 1s;
+        interval tick(first, 1h, policy);
+        (void)ticks(env, borrowed(tick), 1).get();
+        EXPECT_EQ(tick.due(), first + 1h);
+    }
+}
+
+TEST(interval, counts_anew_from_a_reset) {
+    interval tick(clock::now() - 1h, 10min);
+    const auto before = clock::now();
+    tick.reset();
+    EXPECT_GE(tick.due(), before + 10min);
+}
+
+TEST(interval, does_not_lose_a_tick_to_a_stop) {
+    coflux_test::manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    interval tick(10h);
+    const auto due = tick.due();
+    auto t = [](auto&&, borrowed<interval> of) -> coflux::task<void, coflux_test::manual_executor> {
+        (void)co_await of->next();
+    }(env, borrowed(tick));
+    by_hand.run_all();
+    t.request_stop();
+    by_hand.run_all();
+    t.join();
+    EXPECT_EQ(tick.due(), due);
+}
+
+TEST(interval_death, refuses_a_period_that_is_not_positive) {
+    EXPECT_DEATH(interval(0ms), "a period that is not positive");
+}
+
+}  // namespace
