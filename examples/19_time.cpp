@@ -1,0 +1,58 @@
+// Sleeping, ticking, and giving up: an answer in time, one that is too late, and a deadline for a whole subtree.
+#include <coflux/coflux.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+using namespace std::chrono_literals;
+using pool = coflux::thread_pool_executor;
+
+coflux::call<std::string> ask(auto&&, std::string who, std::chrono::milliseconds needs) {
+    co_await coflux::sleep_for(needs);  // stopped here when time is up: nothing below is run
+    co_return "answer of " + who;
+}
+
+coflux::fork<int, pool> counts(auto&&) {
+    coflux::interval tick(5ms);
+    for (int n = 1;; ++n) {
+        co_await tick.next();
+        if (n == 3) co_return n;
+    }
+}
+
+coflux::fork<void, pool> works_until_it_is_stopped(auto&&) {
+    co_await 10h;
+}
+
+coflux::task<void, pool> tries(auto&&) {
+    auto&& here = co_await coflux::context();
+
+    const auto fast = co_await coflux::timeout(ask(here, "the fast one", 1ms), 10s);
+    std::printf("%s\n", fast ? fast->c_str() : "too late");
+
+    const auto slow = co_await coflux::timeout(ask(here, "the slow one", 60'000ms), 2ms);
+    std::printf("%s\n", slow ? slow->c_str() : "too late");
+
+    const auto begin = std::chrono::steady_clock::now();
+    const int ticks = co_await counts(here);
+    const bool early = std::chrono::steady_clock::now() - begin < 15ms;
+    std::printf("%d ticks, %s\n", ticks, early ? "early" : "not early");
+
+    // Everything made in `sub` is stopped when its time has come.
+    auto sub = coflux::make_environment(here, std::chrono::steady_clock::now() + 3ms);
+    auto first = works_until_it_is_stopped(sub);
+    auto second = works_until_it_is_stopped(sub);
+    const auto a = co_await coflux::as_outcome(std::move(first));
+    const auto b = co_await coflux::as_outcome(std::move(second));
+    co_await sub.join();
+    std::printf("%s, %s\n", a.is_stopped() ? "stopped" : "done", b.is_stopped() ? "stopped" : "done");
+}
+
+int main() {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    tries(env).get();
+}
