@@ -3,6 +3,7 @@
 #include <coflux/coflux.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -275,6 +276,24 @@ coflux::call<int> meeting(coflux::environment&) {
 
 TEST_P(global_allocations_in_a_pool, of_waits_for_a_semaphore_an_event_and_a_barrier_are_none) {
     EXPECT_EQ(measure([](coflux::environment& here) { return meeting(here); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_sleeps_are_none) {
+    EXPECT_EQ(measure([](coflux::environment&) { return coflux::sleep_for(std::chrono::nanoseconds(1)); }), 0U);
+}
+
+coflux::fork<int, pool> naps(coflux::environment&) {
+    co_await coflux::sleep_for(std::chrono::nanoseconds(1));
+    co_return 1;
+}
+coflux::call<int> limited(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    const auto in_time = co_await coflux::timeout(naps(here), std::chrono::hours(1));
+    co_return in_time.value();
+}
+
+TEST_P(global_allocations_in_a_pool, of_timeouts_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return limited(here); }), 0U);
 }
 
 }  // namespace
