@@ -10,6 +10,11 @@ def sum_below(count: int) -> int:
     return count * (count - 1) // 2
 
 
+def ordered_sum_to(count: int) -> int:
+    """1 * 1 + 2 * 2 + ... + count * count: the k-th number received counts k times, so any other order gives less."""
+    return count * (count + 1) * (2 * count + 1) // 6
+
+
 def word(value: int) -> str:
     """The answer that a runtime prints which adds up in unsigned 64-bit arithmetic."""
     return str(value % WORD)

@@ -1,3 +1,4 @@
+import itertools
 import unittest
 
 from runner import catalog
@@ -30,9 +31,10 @@ class Definitions(unittest.TestCase):
         self.assertEqual(workload.expected(params, threads), str(answer))
         self.assertEqual(workload.items(params, threads), items)
 
-    def test_the_catalog_has_the_workloads_of_the_first_cut(self) -> None:
-        self.assertEqual(list(WORKLOADS), ["call_overhead", "fib", "fork_noop", "fork_pool", "pipeline", "skynet",
-                                           "spawn_join", "yield"])
+    def test_the_catalog_has_all_workloads(self) -> None:
+        self.assertEqual(list(WORKLOADS), ["call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc", "fib",
+                                           "fork_noop", "fork_pool", "mpsc_batches", "mutex_handoff", "pipeline",
+                                           "skynet", "spawn_join", "timer_storm", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -50,6 +52,37 @@ class Definitions(unittest.TestCase):
         self.assert_defined("pipeline", {"concurrency": 8, "depth": 5, "items": 50}, 2, 8 * 5 * 50, 8 * 50)
         self.assert_defined("yield", {"tasks": 8, "yields": 100}, 2, 800, 800)
         self.assert_defined("call_overhead", {"calls": 5}, 1, 5, 5)
+
+    def test_channels_agree_with_their_definition(self) -> None:
+        in_order = sum(place * value for place, value in enumerate(range(1, 1001), start=1))
+        self.assert_defined("channel_spsc", {"count": 1000, "capacity": 4096}, 2, in_order, 1000)
+        self.assert_defined("channel_rendezvous", {"count": 1000}, 2, in_order, 1000)
+        # Ten numbers of four producers are two each; the other two are not sent.
+        self.assert_defined("channel_mpmc", {"count": 10, "capacity": 4, "producers": 4, "consumers": 3}, 2,
+                            sum(range(1, 9)), 8)
+        numbers = iter(range(1, 21))
+        batches = [[next(numbers) for _ in range(4)] for _ in range(5)]
+        self.assert_defined("mpsc_batches", {"batches": 5, "batch": 4}, 2,
+                            sum(place * sum(batch) for place, batch in enumerate(batches, start=1)), 20)
+
+    def test_an_answer_of_a_channel_in_order_is_no_other_order_s(self) -> None:
+        in_order = int(WORKLOADS["channel_spsc"].expected({"count": 4, "capacity": 1}, 2))
+        for values in itertools.permutations(range(1, 5)):
+            answer = sum(place * value for place, value in enumerate(values, start=1))
+            self.assertEqual(answer == in_order, values == (1, 2, 3, 4), values)
+
+    def test_locks_and_timers_agree_with_their_definition(self) -> None:
+        self.assert_defined("mutex_handoff", {"tasks": 8, "locks": 250}, 2, 2000, 2000)
+        self.assert_defined("timer_storm", {"count": 3, "shortest_us": 10, "longest_us": 19}, 2, 10 + 19 + 18, 3)
+
+    def test_the_sleepers_of_a_storm_sleep_for_every_time_from_the_shortest_to_the_longest(self) -> None:
+        for size in ("base", "large"):
+            (params,) = WORKLOADS["timer_storm"].cases(size)
+            shortest, longest = params["shortest_us"], params["longest_us"]
+            span = longest - shortest + 1
+            sums = [int(WORKLOADS["timer_storm"].expected(params | {"count": count}, 2)) for count in (span, 2 * span)]
+            self.assertEqual(sums, [sum(range(shortest, longest + 1)), 2 * sum(range(shortest, longest + 1))])
+            self.assertGreater(params["count"], span)
 
     def test_a_sum_beyond_a_word_wraps(self) -> None:
         count = 10 ** 10

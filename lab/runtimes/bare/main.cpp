@@ -252,7 +252,9 @@ int main(int argc, char** argv) {
     app.add("fork_noop", fork_noop, "an eager coroutine whose result waits in its frame");
     app.add("call_overhead", call_overhead, "a lazy coroutine, symmetric transfer both ways");
     app.add("yield", yield, "a ready queue on one thread, whatever --threads says");
-    for (const char* const name : {"fork_pool", "pipeline", "spawn_join", "fib", "skynet"}) {
+    for (const char* const name :
+         {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "channel_spsc", "channel_mpmc", "channel_rendezvous",
+          "mpsc_batches", "mutex_handoff", "timer_storm"}) {
         app.unsupported(name, "hand-written coroutines have no scheduler; a floor for this would be a runtime");
     }
     return app.main(argc, argv);

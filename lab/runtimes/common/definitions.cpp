@@ -1,6 +1,7 @@
 #include "definitions.hpp"
 
 #include <array>
+#include <numeric>
 
 namespace harness {
 namespace {
@@ -13,20 +14,30 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 8>& definitions() {
-    static const std::array<definition, 8> all{{
+const std::array<definition, 14>& definitions() {
+    static const std::array<definition, 14> all{{
         {"call_overhead", {"calls"}, [](const request& r) { return r.integer("calls"); }},
+        {"channel_mpmc",
+         {"count", "capacity", "producers", "consumers"},
+         [](const request& r) { return r.integer("count") / r.integer("producers") * r.integer("producers"); }},
+        {"channel_rendezvous", {"count"}, [](const request& r) { return r.integer("count"); }},
+        {"channel_spsc", {"count", "capacity"}, [](const request& r) { return r.integer("count"); }},
         // Every call but a leaf forks one call and makes another.
         {"fib", {"n"}, [](const request& r) { return 2 * fib_forks(r.integer("n")) + 1; }},
         {"fork_noop", {"resource", "count"}, [](const request& r) { return r.integer("count"); }},
         {"fork_pool",
          {"mode", "count"},
          [](const request& r) { return r.integer("count") / r.threads() * r.threads(); }},
+        {"mpsc_batches",
+         {"batches", "batch"},
+         [](const request& r) { return r.integer("batches") * r.integer("batch"); }},
+        {"mutex_handoff", {"tasks", "locks"}, [](const request& r) { return r.integer("tasks") * r.integer("locks"); }},
         {"pipeline",
          {"concurrency", "depth", "items"},
          [](const request& r) { return r.integer("concurrency") * r.integer("items"); }},
         {"skynet", {"depth"}, [](const request& r) { return skynet_tasks(r.integer("depth")); }},
         {"spawn_join", {"count", "phase"}, [](const request& r) { return r.integer("count"); }},
+        {"timer_storm", {"count", "shortest_us", "longest_us"}, [](const request& r) { return r.integer("count"); }},
         {"yield", {"tasks", "yields"}, [](const request& r) { return r.integer("tasks") * r.integer("yields"); }},
     }};
     return all;
@@ -70,6 +81,41 @@ std::uint64_t skynet_leaves(std::uint64_t depth) noexcept {
 
 std::uint64_t skynet_tasks(std::uint64_t depth) noexcept {
     return (skynet_leaves(depth + 1) - 1) / 9;
+}
+
+std::vector<share> shares_of(const request& r) {
+    const std::uint64_t each = r.integer("count") / r.integer("producers");
+    std::vector<share> all(r.integer("producers"));
+    for (std::uint64_t first = 1; share & mine : all) {
+        mine = {.first = first, .last = first + each - 1};
+        first += each;
+    }
+    return all;
+}
+
+std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size) {
+    std::vector<std::uint64_t> batch(size);
+    std::iota(batch.begin(), batch.end(), index * size + 1);
+    return batch;
+}
+
+std::uint64_t sum_of(const std::vector<std::uint64_t>& batch) noexcept {
+    return std::accumulate(batch.begin(), batch.end(), std::uint64_t{0});
+}
+
+storm::storm(const request& r)
+    : sleepers_{r.integer("count")},
+      shortest_us_{r.integer("shortest_us")},
+      span_us_{r.integer("longest_us") - shortest_us_ + 1} {}
+
+std::chrono::microseconds storm::length(std::uint64_t sleeper) const noexcept {
+    // A prime, so that neighbours sleep for different times and every time occurs.
+    constexpr std::uint64_t stride = 7'919;
+    return std::chrono::microseconds{shortest_us_ + sleeper * stride % span_us_};
+}
+
+std::uint64_t storm::woke(clock::time_point began, std::chrono::microseconds length) noexcept {
+    return clock::now() - began < length ? 0 : static_cast<std::uint64_t>(length.count());
 }
 
 phase_watch::phase_watch(const request& r, stopwatch& watch) : timed_{phase::total}, watch_{watch} {

@@ -5,6 +5,7 @@
 
 #include "harness.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,49 @@ namespace harness {
 [[nodiscard]] std::uint64_t skynet_leaves(std::uint64_t depth) noexcept;
 // All tasks of skynet's tree, the root included.
 [[nodiscard]] std::uint64_t skynet_tasks(std::uint64_t depth) noexcept;
+
+// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
+// order, a loss or a duplicate gives another sum.
+class ordered_sum {
+public:
+    void add(std::uint64_t received) noexcept { sum_ += ++position_ * received; }
+    [[nodiscard]] std::uint64_t value() const noexcept { return sum_; }
+
+private:
+    std::uint64_t position_ = 0;
+    std::uint64_t sum_ = 0;
+};
+
+// The numbers that one producer of channel_mpmc sends.
+struct share {
+    std::uint64_t first;
+    std::uint64_t last;
+};
+
+// The shares of the producers, in order; together the numbers from 1 to items_of(r).
+[[nodiscard]] std::vector<share> shares_of(const request& r);
+
+// The vector that the producer of mpsc_batches sends as number `index`, counted from 0.
+[[nodiscard]] std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size);
+[[nodiscard]] std::uint64_t sum_of(const std::vector<std::uint64_t>& batch) noexcept;
+
+// How long the sleepers of timer_storm sleep, and what they answer.
+class storm {
+public:
+    using clock = std::chrono::steady_clock;
+
+    explicit storm(const request& r);
+
+    [[nodiscard]] std::uint64_t sleepers() const noexcept { return sleepers_; }
+    [[nodiscard]] std::chrono::microseconds length(std::uint64_t sleeper) const noexcept;
+    // The answer of a sleeper that woke just now: its length in microseconds, or nothing if that is early.
+    [[nodiscard]] static std::uint64_t woke(clock::time_point began, std::chrono::microseconds length) noexcept;
+
+private:
+    std::uint64_t sleepers_;
+    std::uint64_t shortest_us_;
+    std::uint64_t span_us_;
+};
 
 // The clock of spawn_join: runs in the phase that the request asks for. Each member is called once, in this order.
 class phase_watch {

@@ -1,0 +1,31 @@
+"""A channel without a buffer: a send ends when its value was taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, ordered_sum_to, word
+
+NAME = "channel_rendezvous"
+DESCRIPTION = ("One task hands numbers to another through a channel without a buffer; each send ends when the other "
+               "task has taken the number.")
+ITEM = "one number handed over"
+THREADS = None
+
+SEED = [{"count": 10_000}, {"count": 100_000}]
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    return [{"count": {"smoke": 1_000, "base": 100_000, "large": 1_000_000}[size]}]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["count"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(ordered_sum_to(params["count"]))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))

@@ -1,0 +1,33 @@
+"""A lock that goes from task to task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, word
+
+NAME = "mutex_handoff"
+DESCRIPTION = ("Tasks take one lock again and again and count under it; each keeps it the first time until others "
+               "wait, so that a fair lock goes from task to task.")
+ITEM = "one lock and unlock"
+THREADS = None
+
+# From the targets of this project, not from a seed document.
+SEED: list[dict[str, Any]] = []
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    total = {"smoke": 2_000, "base": 100_000, "large": 1_000_000}[size]
+    return [{"tasks": tasks, "locks": total // tasks} for tasks in (2, 8)]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["tasks"] * params["locks"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(params["tasks"] * params["locks"])
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))
