@@ -1,3 +1,4 @@
+#include "channels.hpp"
 #include "threads.hpp"
 
 #include <cstdint>
@@ -57,6 +58,13 @@ int main(int argc, char** argv) {
     app.add("yield", lab::yield, "std::this_thread::yield in one thread a task; --threads does not apply");
     app.add("fib", lab::fib, "std::async(launch::async): a thread a fork, so small n only");
     app.add("skynet", lab::skynet, "std::async(launch::async): a thread a node, so small depths only");
+    app.add("timer_storm", lab::timer_storm, "std::this_thread::sleep_for in a thread a sleeper, so few sleepers only");
+    app.add("channel_spsc", lab::channel_spsc, "mutex, two condition variables and a deque between two threads");
+    app.add("channel_mpmc", lab::channel_mpmc, "mutex, two condition variables and a deque; a thread a task");
+    app.add("channel_rendezvous", lab::channel_rendezvous, "mutex and two condition variables between two threads");
+    app.add("mpsc_batches", lab::mpsc_batches, "mutex, condition variable and a deque between two threads");
+    app.add("mutex_handoff", lab::mutex_handoff,
+            "std::mutex with a turn and a condition variable a thread: it would let the last owner in again");
     app.unsupported("fork_pool", no_pool);
     app.unsupported("pipeline", no_pool);
     return app.main(argc, argv);

@@ -140,4 +140,27 @@ harness::measured skynet(const harness::request& r) {
     return measure_threads(r, harness::skynet_tasks(depth) - 1, [leaves] { return node(0, leaves); });
 }
 
+// The only timer of the standard library is a thread that sleeps.
+harness::measured timer_storm(const harness::request& r) {
+    const harness::storm storm{r};
+    return measure_threads(r, storm.sleepers(), [&storm](harness::stopwatch& watch) {
+        std::vector<std::future<std::uint64_t>> sleepers;
+        sleepers.reserve(storm.sleepers());
+        watch.start();
+        for (std::uint64_t i = 0; i < storm.sleepers(); ++i) {
+            sleepers.push_back(std::async(std::launch::async, [length = storm.length(i)] {
+                const auto began = harness::storm::clock::now();
+                std::this_thread::sleep_for(length);
+                return harness::storm::woke(began, length);
+            }));
+        }
+        std::uint64_t sum = 0;
+        for (auto& sleeper : sleepers) {
+            sum += sleeper.get();
+        }
+        watch.stop();
+        return sum;
+    });
+}
+
 }  // namespace lab
