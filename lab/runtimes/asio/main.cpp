@@ -7,6 +7,7 @@
 int main(int argc, char** argv) {
     const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
                                 std::to_string(BOOST_VERSION / 100 % 1'000) + "." + std::to_string(BOOST_VERSION % 100);
+    const char* channel = "experimental::concurrent_channel, experimental::channel on one thread";
     harness::app app{"asio", version, "asio recycling over glibc malloc"};
     app.add("fork_noop", lab::fork_noop,
             "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
@@ -17,5 +18,11 @@ int main(int argc, char** argv) {
     app.add("yield", lab::yield, "co_await of defer");
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
     app.add("skynet", lab::skynet, "co_spawn of each child");
+    app.add("channel_spsc", lab::channel_spsc, channel);
+    app.add("channel_mpmc", lab::channel_mpmc, channel);
+    app.add("channel_rendezvous", lab::channel_rendezvous, channel);
+    app.add("mpsc_batches", lab::mpsc_batches, channel);
+    app.add("mutex_handoff", lab::mutex_handoff, "co_await of a post to a strand");
+    app.add("timer_storm", lab::timer_storm, "a steady_timer in each coroutine");
     return app.main(argc, argv);
 }

@@ -12,5 +12,11 @@ harness::measured pipeline(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
+harness::measured channel_spsc(const harness::request& r);
+harness::measured channel_mpmc(const harness::request& r);
+harness::measured channel_rendezvous(const harness::request& r);
+harness::measured mpsc_batches(const harness::request& r);
+harness::measured mutex_handoff(const harness::request& r);
+harness::measured timer_storm(const harness::request& r);
 
 }  // namespace lab
