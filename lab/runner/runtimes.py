@@ -46,6 +46,8 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime(COFLUX, "bin/lab_coflux", f"{NOT_BUILT}coflux"),
     Runtime("asio", "bin/lab_asio", "install libboost1.81-dev"),
     Runtime("tbb", "bin/lab_tbb", "install libtbb-dev"),
+    Runtime("moodycamel", "bin/lab_moodycamel", "install libconcurrentqueue-dev",
+            note="a queue between threads of the system, not a runtime: channels only"),
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio")),
     Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"),
             note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),

@@ -15,7 +15,7 @@ class Arguments(LabTest):
                           ("--frobnicate",), ("stray",), ("--workload",)):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: call_overhead, channel_mpmc, channel_rendezvous")
-            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, tokio, tokio_ct")
+            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, moodycamel, tokio, tokio_ct")
 
     def test_an_abbreviated_option_is_refused(self) -> None:
         self.assert_refused("--rep", "3", says="unrecognized arguments")

@@ -5,6 +5,7 @@ import unittest
 import jsonschema
 
 from runner.paths import SCHEMA
+from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, result_row, results_of
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
@@ -26,7 +27,7 @@ class Schema(LabTest):
         VALIDATOR.validate(results)
         self.assertEqual({row["status"] for row in results["rows"]},
                          {"ok", "wrong", "failed", "unsupported", "unavailable"})
-        self.assertEqual(len(results["rows"]), 2 * 7)
+        self.assertEqual(len(results["rows"]), 2 * len(RUNTIMES))
 
     def test_a_single_repetition_is_valid(self) -> None:
         self.fake("coflux")
