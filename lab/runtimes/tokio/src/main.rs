@@ -2,8 +2,10 @@
 //! `--threads` workers, `--runtime tokio_ct` the current-thread one. The protocol is in lab/runtimes/common/README.md.
 
 mod arguments;
+mod channels;
 mod limits;
 mod measure;
+mod timers;
 mod workloads;
 
 use std::process::ExitCode;
@@ -20,25 +22,53 @@ const NO_INLINE_FORK: &str =
     "no inline fork: a spawned task always goes through the scheduler, and an awaited async fn is part of its \
                               caller (measured as call_overhead); neither takes a memory resource";
 
-/// Workload, its parameters, and why it is not supported, if so.
-const WORKLOADS: [(&str, &[&str], Option<&str>); 8] = [
-    ("call_overhead", &["calls"], None),
-    ("fib", &["n"], None),
-    ("fork_noop", &["resource", "count"], Some(NO_INLINE_FORK)),
-    ("fork_pool", &["mode", "count"], None),
-    ("pipeline", &["concurrency", "depth", "items"], None),
-    ("skynet", &["depth"], None),
-    ("spawn_join", &["count", "phase"], None),
-    ("yield", &["tasks", "yields"], None),
+const NO_RENDEZVOUS: &str =
+    "the least capacity of tokio::sync::mpsc is 1: a sender cannot wait until its value was taken";
+
+enum Ability {
+    Supported,
+    /// With what to know about the idiom.
+    Noted(&'static str),
+    /// And why.
+    Unsupported(&'static str),
+}
+
+use Ability::{Noted, Supported, Unsupported};
+
+/// Workload, its parameters, and whether Tokio can do it.
+const WORKLOADS: [(&str, &[&str], Ability); 14] = [
+    ("call_overhead", &["calls"], Supported),
+    (
+        "channel_mpmc",
+        &["count", "capacity", "producers", "consumers"],
+        Noted("tokio::sync::mpsc, whose one receiver the consumers share under a tokio::sync::Mutex"),
+    ),
+    ("channel_rendezvous", &["count"], Unsupported(NO_RENDEZVOUS)),
+    ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
+    ("fib", &["n"], Supported),
+    ("fork_noop", &["resource", "count"], Unsupported(NO_INLINE_FORK)),
+    ("fork_pool", &["mode", "count"], Supported),
+    ("mpsc_batches", &["batches", "batch"], Noted("tokio::sync::mpsc, unbounded")),
+    ("mutex_handoff", &["tasks", "locks"], Noted("tokio::sync::Mutex, which is fair")),
+    ("pipeline", &["concurrency", "depth", "items"], Supported),
+    ("skynet", &["depth"], Supported),
+    ("spawn_join", &["count", "phase"], Supported),
+    (
+        "timer_storm",
+        &["count", "shortest_us", "longest_us"],
+        Noted("tokio::time::sleep; its wheel has ticks of 1 ms and rounds up"),
+    ),
+    ("yield", &["tasks", "yields"], Supported),
 ];
 
 fn describe(flavor: Flavor) -> Value {
     let workloads: Map<String, Value> = WORKLOADS
         .iter()
-        .map(|(name, params, unsupported)| {
-            let said = match unsupported {
-                Some(reason) => json!({"supported": false, "reason": reason}),
-                None => json!({"supported": true, "params": params}),
+        .map(|(name, params, ability)| {
+            let said = match ability {
+                Supported => json!({"supported": true, "params": params}),
+                Noted(note) => json!({"supported": true, "params": params, "note": note}),
+                Unsupported(reason) => json!({"supported": false, "reason": reason}),
             };
             (name.to_string(), said)
         })
@@ -53,11 +83,19 @@ fn describe(flavor: Flavor) -> Value {
     })
 }
 
-fn runtime(flavor: Flavor, threads: u64) -> std::io::Result<Runtime> {
-    match flavor {
-        Flavor::MultiThread => Builder::new_multi_thread().worker_threads(threads as usize).build(),
-        Flavor::CurrentThread => Builder::new_current_thread().build(),
+/// The time driver runs where the workload has timers, and nowhere else.
+fn runtime(request: &Request) -> std::io::Result<Runtime> {
+    let mut builder = match request.flavor {
+        Flavor::MultiThread => Builder::new_multi_thread(),
+        Flavor::CurrentThread => Builder::new_current_thread(),
+    };
+    if let Flavor::MultiThread = request.flavor {
+        builder.worker_threads(request.threads as usize);
     }
+    if request.workload == "timer_storm" {
+        builder.enable_time();
+    }
+    builder.build()
 }
 
 /// One repetition. The body is spawned, never the root of block_on: that root is polled outside the scheduler.
@@ -65,16 +103,26 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
     let integer = |name| request.integer(name);
     let task = match request.workload.as_str() {
         "call_overhead" => rt.spawn(workloads::call_overhead(integer("calls")?)),
+        "channel_mpmc" => {
+            let (producers, consumers) = (integer("producers")?, integer("consumers")?);
+            rt.spawn(channels::channel_mpmc(integer("count")?, integer("capacity")?, producers, consumers))
+        }
+        "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
         "fib" => rt.spawn(workloads::fib(integer("n")?)),
         "fork_pool" => {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
             rt.spawn(workloads::fork_pool(mode, request.threads, integer("count")? / request.threads))
         }
+        "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
+        "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
         "spawn_join" => {
             let phases = [("spawn", Phase::Spawn), ("join", Phase::Join), ("total", Phase::Total)];
             rt.spawn(workloads::spawn_join(integer("count")?, request.choice("phase", &phases)?))
+        }
+        "timer_storm" => {
+            rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
         }
         "yield" => rt.spawn(workloads::yields(integer("tasks")?, integer("yields")?)),
         other => return Err(UsageError(format!("workload {other} has no function"))),
@@ -87,8 +135,11 @@ fn items(request: &Request) -> Result<u64, UsageError> {
     let integer = |name| request.integer(name);
     Ok(match request.workload.as_str() {
         "call_overhead" => integer("calls")?,
+        "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
         "fib" => limits::fib_calls(integer("n")?),
         "fork_pool" => integer("count")? / request.threads * request.threads,
+        "mpsc_batches" => integer("batches")? * integer("batch")?,
+        "mutex_handoff" => integer("tasks")? * integer("locks")?,
         "pipeline" => integer("concurrency")? * integer("items")?,
         "skynet" => (0..=integer("depth")?).map(|level| 10u64.pow(level as u32)).sum(),
         "yield" => integer("tasks")? * integer("yields")?,
@@ -97,18 +148,18 @@ fn items(request: &Request) -> Result<u64, UsageError> {
 }
 
 fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
-    let Some((_, _, unsupported)) = WORKLOADS.iter().find(|(name, ..)| *name == request.workload) else {
+    let Some((_, _, ability)) = WORKLOADS.iter().find(|(name, ..)| *name == request.workload) else {
         let allowed: Vec<&str> = WORKLOADS.iter().map(|(name, ..)| *name).collect();
         let message = format!("unknown workload {}; allowed: {}", request.workload, allowed.join(", "));
         return Err(UsageError(message).into());
     };
-    if let Some(reason) = unsupported {
+    if let Unsupported(reason) = ability {
         return Ok(json!({"unsupported": reason}));
     }
     if let Some(reason) = limits::out_of_memory(request)? {
         return Ok(json!({"unsupported": reason}));
     }
-    let rt = runtime(request.flavor, request.threads)?;
+    let rt = runtime(request)?;
     for _ in 0..request.warmup {
         repetition(&rt, request)?;
     }

@@ -22,11 +22,11 @@ pub enum Phase {
 }
 
 /// A task of this adapter cannot be cancelled and does not panic, so its handle always has a value.
-async fn join<T>(handle: JoinHandle<T>) -> T {
+pub async fn join<T>(handle: JoinHandle<T>) -> T {
     handle.await.expect("a task ended without a value")
 }
 
-async fn sum_of(handles: Vec<JoinHandle<u64>>) -> u64 {
+pub async fn sum_of(handles: Vec<JoinHandle<u64>>) -> u64 {
     let mut sum = 0u64;
     for handle in handles {
         sum = sum.wrapping_add(join(handle).await);

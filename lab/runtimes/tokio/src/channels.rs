@@ -1,0 +1,127 @@
+//! Channels and locks between tasks: `tokio::sync`.
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, Mutex};
+use tokio::task::{spawn, yield_now};
+
+use crate::measure::{Measured, Stopwatch};
+use crate::workloads::{join, sum_of};
+
+/// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
+/// order, a loss or a duplicate gives another sum.
+#[derive(Default)]
+struct OrderedSum {
+    position: u64,
+    sum: u64,
+}
+
+impl OrderedSum {
+    fn add(&mut self, received: u64) {
+        self.position += 1;
+        self.sum = self.sum.wrapping_add(self.position.wrapping_mul(received));
+    }
+}
+
+async fn send_numbers(to: mpsc::Sender<u64>, first: u64, last: u64) {
+    for i in first..=last {
+        to.send(i).await.expect("the receiver is gone before the end");
+    }
+}
+
+pub async fn channel_spsc(count: u64, capacity: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, mut from) = mpsc::channel(capacity as usize);
+    let producer = spawn(send_numbers(to, 1, count));
+    let consumer = spawn(async move {
+        let mut sum = OrderedSum::default();
+        while let Some(value) = from.recv().await {
+            sum.add(value);
+        }
+        sum.sum
+    });
+    join(producer).await;
+    let sum = join(consumer).await;
+    watch.stop().answer(sum)
+}
+
+/// Tokio's channel has one receiver; consumers that share it take turns under a lock.
+pub async fn channel_mpmc(count: u64, capacity: u64, producers: u64, consumers: u64) -> Measured {
+    let each = count / producers;
+    let watch = Stopwatch::start();
+    let (to, from) = mpsc::channel(capacity as usize);
+    let from = Arc::new(Mutex::new(from));
+    for p in 0..producers {
+        spawn(send_numbers(to.clone(), p * each + 1, (p + 1) * each));
+    }
+    // The channel is closed when the last sender is gone.
+    drop(to);
+    let receivers = (0..consumers)
+        .map(|_| {
+            let from = Arc::clone(&from);
+            spawn(async move {
+                let mut sum = 0u64;
+                loop {
+                    // A statement of its own: the lock is free again before the value is used.
+                    let received = from.lock().await.recv().await;
+                    let Some(value) = received else { break sum };
+                    sum = sum.wrapping_add(value);
+                }
+            })
+        })
+        .collect();
+    let sum = sum_of(receivers).await;
+    watch.stop().answer(sum)
+}
+
+pub async fn mpsc_batches(batches: u64, batch: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, mut from) = mpsc::unbounded_channel::<Vec<u64>>();
+    let producer = spawn(async move {
+        for b in 0..batches {
+            let numbers = (b * batch + 1..=(b + 1) * batch).collect();
+            to.send(numbers).expect("the receiver is gone before the end");
+        }
+    });
+    let consumer = spawn(async move {
+        let mut sum = OrderedSum::default();
+        while let Some(numbers) = from.recv().await {
+            sum.add(numbers.iter().sum());
+        }
+        sum.sum
+    });
+    join(producer).await;
+    let sum = join(consumer).await;
+    watch.stop().answer(sum)
+}
+
+/// Tokio's mutex is fair: who unlocks it with others waiting hands it over and queues again behind them.
+pub async fn mutex_handoff(tasks: u64, locks: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let counter = Arc::new(Mutex::new(0u64));
+    let present = Arc::new(AtomicU64::new(0));
+    let handles = (0..tasks)
+        .map(|_| {
+            let counter = Arc::clone(&counter);
+            let present = Arc::clone(&present);
+            spawn(async move {
+                present.fetch_add(1, SeqCst);
+                for i in 0..locks {
+                    let mut held = counter.lock().await;
+                    let before = *held;
+                    // The first time, until all have come for the lock: a queue that is never empty keeps itself up.
+                    while i == 0 && present.load(SeqCst) < tasks {
+                        yield_now().await;
+                    }
+                    *held = before + 1;
+                }
+                locks
+            })
+        })
+        .collect();
+    sum_of(handles).await;
+    let measured = watch.stop();
+    let counted = *counter.lock().await;
+    measured.answer(counted)
+}
