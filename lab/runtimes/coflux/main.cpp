@@ -13,5 +13,7 @@ int main(int argc, char** argv) {
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
     app.add("skynet", lab::skynet, "ten forks a node, awaited by when_all");
+    app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
+    app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
     return app.main(argc, argv);
 }

@@ -13,5 +13,7 @@ harness::measured pipeline(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
+harness::measured channel_spsc(const harness::request& r);
+harness::measured mpsc_batches(const harness::request& r);
 
 }  // namespace lab

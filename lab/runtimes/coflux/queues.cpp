@@ -1,0 +1,66 @@
+// The queues that are made for one receiver.
+#include "definitions.hpp"
+#include "one_to_one.hpp"
+#include "workloads.hpp"
+
+#include <coflux/coflux.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace lab {
+namespace {
+
+using numbers = std::vector<std::uint64_t>;
+
+sending send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uint64_t batches, std::uint64_t batch) {
+    for (std::uint64_t b = 0; b < batches; ++b) {
+        to.send(harness::batch_of(b, batch));
+    }
+    co_return;
+}
+
+receiving receive_batches(auto&&, coflux::mpsc_receiver<numbers> from) {
+    harness::ordered_sum sum;
+    while (const auto received = co_await from.receive()) {
+        sum.add(harness::sum_of(*received));
+    }
+    co_return sum.value();
+}
+
+coflux::task<std::uint64_t, pool> run_batches(auto&&, std::uint64_t batches, std::uint64_t batch, watch_ref watch) {
+    auto&& here = co_await coflux::context();
+    auto [to, from] = coflux::make_unbounded_mpsc<numbers>();
+    watch->start();
+    auto producer = send_batches(here, std::move(to), batches, batch);
+    auto consumer = receive_batches(here, std::move(from));
+    co_await std::move(producer);
+    const std::uint64_t sum = co_await std::move(consumer);
+    watch->stop();
+    co_return sum;
+}
+
+}  // namespace
+
+harness::measured channel_spsc(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    const std::uint64_t capacity = r.integer("capacity");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        auto [to, from] = coflux::make_spsc<std::uint64_t>(capacity);
+        return run_one_to_one(env, coflux::borrowed(to), coflux::borrowed(from), count, coflux::borrowed(watch)).get();
+    });
+}
+
+harness::measured mpsc_batches(const harness::request& r) {
+    const std::uint64_t batches = r.integer("batches");
+    const std::uint64_t batch = r.integer("batch");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run_batches(env, batches, batch, coflux::borrowed(watch)).get(); });
+}
+
+}  // namespace lab
