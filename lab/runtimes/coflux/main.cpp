@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
     app.add("skynet", lab::skynet, "ten forks a node, awaited by when_all");
     app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
+    app.add("channel_mpmc", lab::channel_mpmc, "dynamic_channel, closed after the last send");
+    app.add("channel_rendezvous", lab::channel_rendezvous, "channel<T[]>");
     app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
     return app.main(argc, argv);
 }

@@ -1,0 +1,72 @@
+// Channels for any number of senders and receivers.
+#include "definitions.hpp"
+#include "one_to_one.hpp"
+#include "workloads.hpp"
+
+#include <coflux/coflux.hpp>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace lab {
+namespace {
+
+receiving receive_to_the_end(auto&&, auto from) {
+    std::uint64_t sum = 0;
+    while (const auto value = co_await from->receive()) {
+        sum += *value;
+    }
+    co_return sum;
+}
+
+coflux::task<std::uint64_t, pool> run_many_to_many(auto&&, std::uint64_t capacity, std::vector<harness::share> shares,
+                                                   std::uint64_t consumers, watch_ref watch) {
+    auto&& here = co_await coflux::context();
+    coflux::dynamic_channel<std::uint64_t> channel{capacity};
+    std::vector<sending> senders;
+    std::vector<receiving> receivers;
+    senders.reserve(shares.size());
+    receivers.reserve(consumers);
+    watch->start();
+    for (const harness::share& mine : shares) {
+        senders.push_back(send_numbers(here, coflux::borrowed(channel), mine.first, mine.last));
+    }
+    for (std::uint64_t c = 0; c < consumers; ++c) {
+        receivers.push_back(receive_to_the_end(here, coflux::borrowed(channel)));
+    }
+    co_await coflux::when_all(std::move(senders));
+    channel.close();
+    std::uint64_t sum = 0;
+    for (const std::uint64_t s : co_await coflux::when_all(std::move(receivers))) {
+        sum += s;
+    }
+    watch->stop();
+    co_return sum;
+}
+
+}  // namespace
+
+harness::measured channel_mpmc(const harness::request& r) {
+    const std::uint64_t capacity = r.integer("capacity");
+    const std::uint64_t consumers = r.integer("consumers");
+    const std::vector<harness::share> shares = harness::shares_of(r);
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run_many_to_many(env, capacity, shares, consumers, coflux::borrowed(watch)).get();
+    });
+}
+
+harness::measured channel_rendezvous(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        coflux::channel<std::uint64_t[]> channel;
+        const coflux::borrowed end(channel);
+        return run_one_to_one(env, end, end, count, coflux::borrowed(watch)).get();
+    });
+}
+
+}  // namespace lab
