@@ -134,7 +134,7 @@ void wait_operation::wake_elsewhere() noexcept {
     next = nullptr;
     (t.woken == nullptr ? t.woken : t.last_woken->next) = this;
     t.last_woken = this;
-    if (!t.looping) run(take_woken());
+    if (!t.looping) run_aside(take_woken());
 }
 
 std::coroutine_handle<> take_woken() noexcept {

@@ -26,9 +26,9 @@ struct thread_state {
     /// The worker that this thread is, or nullptr.
     worker* queues;
     timer_queue* timers;  ///< those that this thread looks at, or nullptr
-    void* next;          ///< frame that the loop below on this stack resumes next
-    unsigned transfers;  ///< transfers since that loop had control; only where tail calls are not guaranteed
-    bool looping;        ///< a loop below on this stack will resume `next`
+    void* next;           ///< frame that the loop below on this stack resumes next
+    unsigned transfers;   ///< transfers since that loop had control; only where tail calls are not guaranteed
+    bool looping;         ///< a loop below on this stack will resume `next`
     /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
     wait_operation* woken;
     wait_operation* last_woken;  ///< has a value while `woken` has

@@ -49,6 +49,16 @@ inline void run_next(std::coroutine_handle<> h) noexcept {
     }
 }
 
+/// The same, inside a call that a running coroutine makes: that is the current one again afterwards.
+inline void run_aside(std::coroutine_handle<> h) noexcept {
+    thread_state& t = this_thread;
+    const environment* const current = t.current;
+    const environment* const below = std::exchange(t.below, nullptr);
+    run(h);
+    t.current = current;
+    t.below = below;
+}
+
 /// While it lives, who is resumed in place on this thread (a coroutine that no executor runs) waits: until its end, or for the
 /// loop below on this stack if there is one. For those who wake in the middle of something.
 class resumption_pause {
@@ -58,8 +68,8 @@ public:
         thread_state& t = this_thread;
         t.looping = outer_;
         if (outer_) return;
-        if (void* const next = std::exchange(t.next, nullptr)) run(std::coroutine_handle<>::from_address(next));
-        if (t.woken != nullptr) run(take_woken());
+        if (void* const next = std::exchange(t.next, nullptr)) run_aside(std::coroutine_handle<>::from_address(next));
+        if (t.woken != nullptr) run_aside(take_woken());
     }
     resumption_pause(const resumption_pause&) = delete;
     resumption_pause& operator=(const resumption_pause&) = delete;

@@ -71,6 +71,7 @@ TEST(wait, of_coroutines_without_an_executor_ends_one_after_the_other) {
         auto first = passes_and_tells<noop>(here, in, log, "first");
         auto second = passes_and_tells<noop>(here, in, log, "second");
         in->open();
+        EXPECT_EQ(coflux::detail::this_thread.current, &here) << "the waker still is the one that runs";
         co_await coflux::when_all(std::move(first), std::move(second));
     }(env, coflux::borrowed(g), &j);
     t.get();
