@@ -185,8 +185,10 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     }
 }
 
+/// Behind what the holder of a handle may read or mark while the coroutine ends, who saw it running: the data and the parent
+/// (end_of_task_handle()), the marks (request_stop()).
 void* shape_of_destroyed(frame_control& c) noexcept {
-    return reinterpret_cast<char*>(&c + 1) + 2 * sizeof(void*);
+    return reinterpret_cast<char*>(&c + 1) + 2 * sizeof(void*) + environment_access::unread_when_destroyed;
 }
 
 }  // namespace

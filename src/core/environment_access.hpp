@@ -12,6 +12,8 @@ namespace coflux::detail {
 void enable_back_trace() noexcept;
 
 struct environment_access {
+    /// From here on 16 bytes of an environment that only its owner and its children read: executor_, stops_seen_, children_.
+    static constexpr std::size_t unread_when_destroyed = 2 * sizeof(void*);
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e
     }

@@ -138,6 +138,10 @@ void wait_operation::wake_elsewhere() noexcept {
 }
 
 std::coroutine_handle<> take_woken() noexcept {
+    if (proxy_frame* const p = this_thread.resumed; p != nullptr) {
+        this_thread.resumed = p->next;
+        return p->coroutine->handle();
+    }
     wait_operation& w = *this_thread.woken;
     this_thread.woken = w.next;
     return w.coroutine().handle();
@@ -197,6 +201,10 @@ struct stop_walk {
     }
 
     void stop_claimed() noexcept {
+        if (first == nullptr) return;
+        // Who is resumed in place runs code of users: not before the last that was claimed has been told. Else the coroutine of one
+        // that was not could be resumed on this stack and wait for us.
+        const resumption_pause pause;
         while (first != nullptr) {
             wait_operation& op = *first;
             first = op.next;

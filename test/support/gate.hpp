@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <functional>
 #include <source_location>
 
 #include <coflux/core/wait_queue.hpp>
@@ -23,6 +24,7 @@ public:
             coflux::detail::promise_base& p = coroutine();
             if (p.suspends()) return p.stop_here();
             begin();
+            if (of_.before_queueing) of_.before_queueing();
             of_.lock_.lock();
             if (of_.open_) {
                 of_.lock_.unlock();
@@ -62,6 +64,9 @@ public:
             return awaiter(p, of);
         }
     };
+    /// Called when a wait is published and not yet queued.
+    std::function<void()> before_queueing;
+
     /// Waits until the gate is open. Stops: loses nothing.
     request wait() noexcept { return {*this}; }
 

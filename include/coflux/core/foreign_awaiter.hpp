@@ -46,7 +46,7 @@ class foreign_awaiter {
 
 public:
     foreign_awaiter(promise_base& p, A&& awaited, std::source_location where)
-        : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p},
+        : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p, nullptr},
           inner_(awaiter_of(std::forward<A>(awaited))) {
         p.awaits_at(where);
     }
@@ -76,16 +76,16 @@ public:
     }
 
 private:
-    /// Begins like a coroutine frame of either compiler: the pointers that resume() and destroy() call.
-    struct proxy_frame {
-        void (*resume)(void*);
-        void (*destroy)(void*);
-        promise_base* coroutine;
-    };
     static void resume_proxy(void* frame) {
-        promise_base& p = *static_cast<proxy_frame*>(frame)->coroutine;
+        auto* const proxy = static_cast<proxy_frame*>(frame);
+        promise_base& p = *proxy->coroutine;
         if (p.runs_on() != nullptr) return p.runs_on()->post(p.handle());
-        run_next(p.handle());
+        thread_state& t = this_thread;
+        if (!t.looping || t.next == nullptr) return run_next(p.handle());
+        // Not here, in the middle of what somebody else does (resumption_pause): behind those that wait for the loop.
+        proxy->next = nullptr;
+        (t.resumed == nullptr ? t.resumed : t.last_resumed->next) = proxy;
+        t.last_resumed = proxy;
     }
 
     proxy_frame proxy_;

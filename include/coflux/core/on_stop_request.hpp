@@ -50,7 +50,14 @@ public:
         waits_ = true;
         // A coroutine without an executor would be resumed in place, before the operation counts as started.
         const resumption_pause pause;
-        const std::coroutine_handle<> next = inner_.await_suspend(self);
+        std::coroutine_handle<> next;
+        try {
+            next = inner_.await_suspend(self);
+        } catch (...) {  // it did not begin; a request that came meanwhile left the operation in the record
+            waits_ = false;
+            end();
+            throw;
+        }
         auto s = told_state::starting;
         // acq_rel pairs with claim(): the caller back sees the operation started; this thread sees the request.
         if (!state_.compare_exchange_strong(s, told_state::started, memory_order_acq_rel, memory_order_acquire)) {
@@ -94,8 +101,7 @@ private:
     }
     static void call_back(wait_operation& claimed) noexcept {
         auto& self = static_cast<told_awaiter&>(claimed);
-        const resumption_pause pause;
-        self.on_request_();
+        self.on_request_();                                              // stop_walk pauses resumptions in place
         self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in finish()
     }
     static constexpr wait_kind kind{&claim, &call_back};

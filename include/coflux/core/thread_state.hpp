@@ -13,7 +13,17 @@ namespace detail {
 
 class timer_queue;
 class wait_operation;
+class promise_base;
 class worker;
+
+/// What a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler: the pointers
+/// that resume() and destroy() call.
+struct proxy_frame {
+    void (*resume)(void*);
+    void (*destroy)(void*);
+    promise_base* coroutine;
+    proxy_frame* next = nullptr;  // in thread_state::resumed
+};
 
 /// State of one thread; trivial, so that access needs no guard.
 struct thread_state {
@@ -32,6 +42,8 @@ struct thread_state {
     /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
     wait_operation* woken;
     wait_operation* last_woken;  ///< has a value while `woken` has
+    proxy_frame* resumed;        ///< the same for those that a foreign operation resumed while `next` was taken
+    proxy_frame* last_resumed;   ///< has a value while `resumed` has
 };
 
 inline constinit thread_local thread_state this_thread{};

@@ -14,8 +14,11 @@
 
 namespace coflux::detail {
 
-/// Takes the first of thread_state::woken, which is not empty.
+/// Takes the first of thread_state::resumed, else of thread_state::woken. Pre: somebody_woken().
 std::coroutine_handle<> take_woken() noexcept;
+inline bool somebody_woken() noexcept {
+    return this_thread.woken != nullptr || this_thread.resumed != nullptr;
+}
 
 /// Resumes `h` and all that it goes on with, from outside any coroutine or inside an await_suspend.
 inline void run(std::coroutine_handle<> h) noexcept {
@@ -28,7 +31,7 @@ inline void run(std::coroutine_handle<> h) noexcept {
         t.transfers = 0;
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
-        } else if (!outer && t.woken != nullptr) [[unlikely]] {
+        } else if (!outer && somebody_woken()) [[unlikely]] {
             h = take_woken();
         } else {
             break;
@@ -69,7 +72,7 @@ public:
         t.looping = outer_;
         if (outer_) return;
         if (void* const next = std::exchange(t.next, nullptr)) run_aside(std::coroutine_handle<>::from_address(next));
-        if (t.woken != nullptr) run_aside(take_woken());
+        if (somebody_woken()) run_aside(take_woken());
     }
     resumption_pause(const resumption_pause&) = delete;
     resumption_pause& operator=(const resumption_pause&) = delete;

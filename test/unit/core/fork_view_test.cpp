@@ -254,6 +254,34 @@ TEST(fork_view, gives_its_outcome) {
     root.get();
 }
 
+// A sanitizer sees the request look at the wait of a call that is gone.
+TEST(fork_view, a_reader_that_its_fork_stops_leaves_no_wait_behind) {
+    by_hand s;
+    s.play([](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&, foreign_event* event) -> coflux::fork<int, manual_executor> {
+            co_await *event;
+            co_await coflux::this_coroutine::stop();
+            co_return 1;
+        }(here, e);
+        auto child = [](coflux::environment&, coflux::fork_view<int> v,
+                        journal* j) -> coflux::fork<void, manual_executor> {
+            auto&& mine = co_await coflux::context();
+            const auto reads_in_a_call = [](coflux::environment&, coflux::fork_view<int> view) -> coflux::call<int> {
+                co_return co_await view;
+            };
+            const auto o = co_await coflux::as_outcome(reads_in_a_call(mine, v));
+            EXPECT_TRUE(o.is_stopped());
+            j->write("reader ended");
+            mine.request_stop();
+            co_await coflux::yield();
+        }(here, f.view(), log);
+        const auto o = co_await coflux::as_outcome(std::move(child));
+        EXPECT_TRUE(o.is_stopped());
+    }(s.env, &s.go, &s.log));
+    EXPECT_EQ(s.log.lines(), lines{"reader ended"});
+}
+
 TEST(fork_view, readers_end_and_stop_on_two_threads) {
     using pool = coflux::thread_pool_executor;
     pool p(2);

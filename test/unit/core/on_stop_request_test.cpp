@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -9,6 +10,8 @@
 
 #include "stage.hpp"
 #include "support/executors.hpp"
+#include "support/foreign_event.hpp"
+#include "support/gate.hpp"
 #include "support/iterations.hpp"
 
 namespace {
@@ -114,6 +117,151 @@ TEST(on_stop_request, works_for_a_coroutine_without_an_executor) {
     };
     EXPECT_EQ(s.run(root(s.env, coflux::borrowed(op), &calls)), cancelled);
     EXPECT_EQ(calls, 1);
+}
+
+/// A foreign operation that cannot begin.
+struct impossible {
+    bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<>) const { throw std::runtime_error("it cannot begin"); }
+    void await_resume() const noexcept {}
+};
+
+TEST(on_stop_request, leaves_nothing_when_the_operation_cannot_begin) {
+    stage<manual_executor> s;
+    auto root = [](coflux::environment&) -> coflux::task<int, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&) -> coflux::fork<int, manual_executor> {
+            auto&& mine = co_await coflux::context();
+            const auto tries = [](coflux::environment&, int* failures) -> coflux::call<void> {
+                impossible op;
+                try {
+                    co_await coflux::on_stop_request(op, []() noexcept {});
+                } catch (const std::runtime_error&) {
+                    ++*failures;
+                }
+            };
+            int failures = 0;
+            for (int i = 0; i < 2; ++i) co_await tries(mine, &failures);
+            co_await coflux::yield();
+            co_await coflux::yield();
+            co_return failures;
+        }(here);
+        co_await coflux::yield();
+        f.request_stop();  // a sanitizer sees it look at awaiters that are gone
+        const auto o = co_await coflux::as_outcome(std::move(f));
+        co_return o.is_stopped() ? 1 : 0;
+    }(s.env);
+    s.drive();
+    EXPECT_EQ(root.get(), 1);
+}
+
+TEST(on_stop_request, calls_back_for_all_before_anybody_is_resumed_in_place) {
+    stage<noop> s;
+    operation first;
+    operation second;
+    coflux_test::gate g;
+    int calls = 0;
+    auto root = [](coflux::environment&, coflux::borrowed<operation> a, coflux::borrowed<operation> b,
+                   coflux::borrowed<coflux_test::gate> go, int* n) -> coflux::task<int, noop> {
+        auto&& here = co_await coflux::context();
+        auto x = awaits<noop>(here, a, n);
+        auto y = awaits<noop>(here, b, n);
+        co_await go->wait();  // from here on a loop runs it
+        x.request_stop();
+        y.request_stop();
+        co_return co_await std::move(x) + co_await std::move(y);
+    }(s.env, coflux::borrowed(first), coflux::borrowed(second), coflux::borrowed(g), &calls);
+    g.open();
+    EXPECT_EQ(root.get(), 2 * cancelled);
+    EXPECT_EQ(calls, 2);
+}
+
+TEST(on_stop_request, one_that_is_resumed_in_place_completes_another_that_is_told) {
+    stage<noop> s;
+    operation first;
+    operation second;
+    int calls = 0;
+    const auto root = [](coflux::environment&, coflux::borrowed<operation> a, coflux::borrowed<operation> b,
+                         int* n) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        auto x = awaits<noop>(sub, b, n);
+        auto y = [](coflux::environment&, coflux::borrowed<operation> mine, coflux::borrowed<operation> other,
+                    int* called) -> coflux::fork<void, noop> {
+            (void)co_await coflux::on_stop_request(mine.get(), [p = &mine.get(), called]() noexcept {
+                ++*called;
+                p->complete(cancelled);
+            });
+            other->complete(7);
+        }(sub, a, b, n);
+        sub.request_stop();
+        EXPECT_EQ(*n, 2);
+        EXPECT_EQ(co_await std::move(x), cancelled);
+        co_await std::move(y);
+        co_await sub.join();
+    };
+    s.run(root(s.env, coflux::borrowed(first), coflux::borrowed(second), &calls));
+}
+
+TEST(on_stop_request, an_operation_that_completes_at_once_while_somebody_waits_for_the_loop) {
+    stage<noop> s;
+    coflux_test::foreign_event event;
+    coflux_test::gate g;
+    auto root = [](coflux::environment&, coflux::borrowed<coflux_test::foreign_event> e,
+                   coflux::borrowed<coflux_test::gate> go) -> coflux::task<int, noop> {
+        struct at_once {
+            bool await_ready() const noexcept { return false; }
+            void await_suspend(std::coroutine_handle<> h) const noexcept { h.resume(); }
+            int await_resume() const noexcept { return 3; }
+        };
+        auto&& here = co_await coflux::context();
+        auto f = [](coflux::environment&, coflux::borrowed<coflux_test::foreign_event> in) -> coflux::fork<void, noop> {
+            co_await in.get();
+        }(here, e);
+        co_await go->wait();
+        e->set();
+        at_once op;
+        const int result = co_await coflux::on_stop_request(op, []() noexcept {});
+        co_await std::move(f);
+        co_return result;
+    }(s.env, coflux::borrowed(event), coflux::borrowed(g));
+    g.open();
+    EXPECT_EQ(root.get(), 3);
+}
+
+// A sanitizer sees links that are used twice.
+TEST(on_stop_request, one_that_was_told_does_not_touch_its_neighbours_in_the_record) {
+    stage<manual_executor> s;
+    operation op;
+    coflux_test::gate g;
+    const auto root = [](coflux::environment&, coflux::borrowed<operation> o,
+                         coflux::borrowed<coflux_test::gate> in) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        // Published after the callee's wait, in the same record: that of the root.
+        auto beside = [](coflux::environment&, coflux::borrowed<coflux::environment> of,
+                         coflux::borrowed<coflux_test::gate> waits) -> coflux::fork<void, manual_executor> {
+            const auto passes = [](coflux::environment&, coflux_test::gate& gate) -> coflux::call<void> {
+                co_await gate.wait();
+            };
+            co_await passes(*of, *waits);
+        }(here, coflux::borrowed(here), in);
+        const auto callee = [](coflux::environment&, operation& waits, coflux_test::gate& other) -> coflux::call<void> {
+            auto&& mine = co_await coflux::context();
+            auto stopper = [](coflux::environment&, coflux::borrowed<coflux::environment> of,
+                              coflux::borrowed<coflux_test::gate> opened) -> coflux::fork<void, manual_executor> {
+                while (!opened->somebody_waits()) co_await coflux::yield();
+                opened->open();
+                // The neighbour is queued before the callee, and has not taken itself out of the record.
+                of->request_stop();
+            }(mine, coflux::borrowed(mine), coflux::borrowed(other));
+            (void)co_await coflux::on_stop_request(waits, [p = &waits]() noexcept { p->complete(cancelled); });
+            co_await std::move(stopper);
+        };
+        const auto outcome = co_await coflux::as_outcome(callee(here, *o, *in));
+        EXPECT_TRUE(outcome.has_value()) << "the operation completed, and nothing waited after it";
+        co_await std::move(beside);
+    };
+    s.run(root(s.env, coflux::borrowed(op), coflux::borrowed(g)));
 }
 
 TEST(on_stop_request, meets_the_completion_on_two_threads) {

@@ -329,6 +329,109 @@ TEST(wait, gives_back_what_its_record_took) {
     s.run(root(s.env));
 }
 
+TEST(wait, of_a_call_that_was_stopped_leaves_nothing_in_the_record_above) {
+    stage<manual_executor> s;
+    gate g;
+    const auto root = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::task<int, manual_executor> {
+        auto&& here = co_await coflux::context();
+        const auto callee = [](coflux::environment&, gate& waits) -> coflux::call<void> {
+            auto&& mine = co_await coflux::context();
+            auto stopper = [](coflux::environment&,
+                              coflux::borrowed<coflux::environment> of) -> coflux::fork<void, manual_executor> {
+                of->request_stop();
+                co_return;
+            }(mine, coflux::borrowed(mine));
+            co_await waits.wait();
+        };
+        int stopped = 0;
+        // The second request looks at what the first left.
+        for (int i = 0; i < 2; ++i) stopped += (co_await coflux::as_outcome(callee(here, *in))).is_stopped() ? 1 : 0;
+        co_return stopped;
+    };
+    EXPECT_EQ(s.run(root(s.env, coflux::borrowed(g))), 2);
+}
+
+TEST(wait, in_a_call_that_another_coroutine_awaits_is_left_alone_by_the_stop_of_a_call_beside_it) {
+    stage<manual_executor> s;
+    gate inner;
+    gate outer;
+    const auto root = [](coflux::environment&, coflux::borrowed<gate> in,
+                         coflux::borrowed<gate> out) -> coflux::task<bool, manual_executor> {
+        auto&& here = co_await coflux::context();
+        // Its wait is in the record of the root, as that of the callee.
+        auto beside = [](coflux::environment&, coflux::borrowed<coflux::environment> of,
+                         coflux::borrowed<gate> g) -> coflux::fork<int, manual_executor> {
+            co_await passes_in_a_call(*of, *g, 0);
+            co_return 1;
+        }(here, coflux::borrowed(here), out);
+        co_await coflux::yield();
+        const auto callee = [](coflux::environment&, gate& g) -> coflux::call<void> {
+            auto&& mine = co_await coflux::context();
+            auto stopper = [](coflux::environment&,
+                              coflux::borrowed<coflux::environment> of) -> coflux::fork<void, manual_executor> {
+                of->request_stop();
+                co_return;
+            }(mine, coflux::borrowed(mine));
+            co_await g.wait();
+        };
+        const auto o = co_await coflux::as_outcome(callee(here, *in));
+        EXPECT_TRUE(o.is_stopped());
+        EXPECT_TRUE(out->somebody_waits());
+        out->open();
+        co_return co_await std::move(beside) == 1;
+    };
+    EXPECT_TRUE(s.run(root(s.env, coflux::borrowed(inner), coflux::borrowed(outer))));
+}
+
+// A sanitizer sees the record of the wrapping fork outlive it.
+TEST(wait, in_a_call_of_when_all_leaves_nothing_below_its_caller) {
+    stage<manual_executor> s;
+    gate g;
+    auto root = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::task<bool, manual_executor> {
+        auto&& here = co_await coflux::context();
+        const auto callee = [](coflux::environment&, gate& waits) -> coflux::call<void> {
+            auto&& mine = co_await coflux::context();
+            co_await coflux::when_all(passes_in_a_call(mine, waits, 0), passes_in_a_call(mine, waits, 1));
+            mine.request_stop();
+            co_await coflux::yield();
+        };
+        co_return (co_await coflux::as_outcome(callee(here, *in))).is_stopped();
+    }(s.env, coflux::borrowed(g));
+    s.drive();
+    g.open();
+    s.drive();
+    EXPECT_TRUE(root.get());
+}
+
+TEST(wait, in_a_call_of_when_all_is_cut_short) {
+    stage<manual_executor> s;
+    gate g;
+    auto root = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        co_await coflux::when_all(passes_in_a_call(here, *in, 0), passes_in_a_call(here, *in, 1));
+    }(s.env, coflux::borrowed(g));
+    s.drive();
+    ASSERT_TRUE(g.somebody_waits());
+    s.env.request_stop();
+    EXPECT_FALSE(g.somebody_waits());
+    s.drive();
+    EXPECT_THROW(root.get(), coflux::task_stopped);
+}
+
+TEST(wait, that_is_told_to_stop_between_its_publication_and_its_queue_does_not_begin) {
+    stage<manual_executor> s;
+    gate g;
+    auto root = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::task<void, manual_executor> {
+        co_await in->wait();
+    }(s.env, coflux::borrowed(g));
+    g.before_queueing = [&] { s.env.request_stop(); };
+    s.drive();
+    EXPECT_FALSE(g.somebody_waits());
+    g.open();
+    s.drive();
+    EXPECT_THROW(root.get(), coflux::task_stopped);
+}
+
 // --- threads -------------------------------------------------------------------------------------------------------
 
 TEST(wait, and_stop_and_wake_meet_on_two_threads_and_each_wait_ends_once) {
@@ -385,6 +488,31 @@ TEST(wait, trees_that_grow_while_they_are_stopped_end) {
         EXPECT_NO_THROW(root.join());
         EXPECT_FALSE(g.somebody_waits());
     }
+}
+
+// ThreadSanitizer sees a record that is freed while a request looks at it, whoever is faster.
+TEST(wait, that_is_over_leaves_a_record_that_lives_while_a_request_looks_at_it) {
+    static constexpr auto rounds = static_cast<int>(coflux_test::repetitions(40'000));
+    stage<pool> s;
+    const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        for (int round = 0; round < rounds; ++round) {
+            gate g;
+            std::atomic<bool> passed = false;
+            auto waiting = [](coflux::environment&, coflux::borrowed<gate> in, coflux::borrowed<std::atomic<bool>> told,
+                              int spins) -> coflux::fork<void, pool> {
+                co_await in->wait();
+                told->store(true, std::memory_order_relaxed);  // orders nothing: the records' own locks have to
+                for (int i = 0; i < spins; ++i) coflux::detail::cpu_pause();
+            }(here, coflux::borrowed(g), coflux::borrowed(passed), round % 64);
+            while (!g.somebody_waits()) co_await coflux::yield();
+            g.open();
+            while (!passed.load(std::memory_order_relaxed)) co_await coflux::yield();
+            waiting.request_stop();
+            (void)co_await coflux::as_outcome(std::move(waiting));
+        }
+    };
+    s.run(root(s.env));
 }
 
 }  // namespace
