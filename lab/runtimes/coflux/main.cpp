@@ -17,5 +17,6 @@ int main(int argc, char** argv) {
     app.add("channel_mpmc", lab::channel_mpmc, "dynamic_channel, closed after the last send");
     app.add("channel_rendezvous", lab::channel_rendezvous, "channel<T[]>");
     app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
+    app.add("mutex_handoff", lab::mutex_handoff, "co_await of mutex.lock(); first come, first served");
     return app.main(argc, argv);
 }
