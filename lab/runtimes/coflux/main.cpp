@@ -18,5 +18,6 @@ int main(int argc, char** argv) {
     app.add("channel_rendezvous", lab::channel_rendezvous, "channel<T[]>");
     app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
     app.add("mutex_handoff", lab::mutex_handoff, "co_await of mutex.lock(); first come, first served");
+    app.add("timer_storm", lab::timer_storm, "co_await of sleep_for in a fork a sleeper");
     return app.main(argc, argv);
 }

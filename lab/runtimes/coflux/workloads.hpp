@@ -18,5 +18,6 @@ harness::measured channel_mpmc(const harness::request& r);
 harness::measured channel_rendezvous(const harness::request& r);
 harness::measured mpsc_batches(const harness::request& r);
 harness::measured mutex_handoff(const harness::request& r);
+harness::measured timer_storm(const harness::request& r);
 
 }  // namespace lab
