@@ -110,9 +110,11 @@ public:
         worker* const w = this_thread.queues;
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
+        const bool inside_creator = this_thread.below != nullptr;
         promise_base::leaves();
         w->push_ready(h);
-        return transfer(w->next_ready());
+        // Where a coroutine that started inline leaves for the first time, its creator goes on.
+        return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
     }
     COFLUX_INLINE void await_resume() const noexcept { this_thread.current = &p_; }
 

@@ -62,9 +62,13 @@ public:
 
     /// What await_suspend returns when the operation is queued, and may be gone by now.
     [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {
+        const bool inside_creator = this_thread.below != nullptr;
         promise_base::leaves();
         worker* const w = this_thread.queues;
-        return w == nullptr ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+        // Where a coroutine that started inline leaves for the first time, its creator goes on.
+        if (w == nullptr || inside_creator) [[unlikely]]
+            return std::noop_coroutine();
+        return transfer(w->next_ready());
     }
 
     /// Queues the coroutine on its own executor; never runs it here. After it was dequeued, and without the lock. The

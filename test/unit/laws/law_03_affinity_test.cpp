@@ -10,6 +10,7 @@
 
 #include "support/executors.hpp"
 #include "support/foreign_event.hpp"
+#include "support/gate.hpp"
 #include "support/iterations.hpp"
 #include "support/witness.hpp"
 
@@ -219,6 +220,53 @@ TEST(law_03_affinity, the_locals_of_a_stopped_coroutine_die_on_its_own_executor)
         }
     }(env, &own)
                                            .get();
+}
+
+// --- a creator's call ------------------------------------------------------------------------------------------------
+
+struct inside_call {
+    bool now = false;
+    int others = 0;
+};
+
+coflux::fork<void, coflux::thread_pool_executor> looks_in(coflux::environment&, coflux::borrowed<inside_call> call) {
+    for (int i = 0; i < 50; ++i) {
+        if (call->now) ++call->others;
+        co_await coflux::yield();
+    }
+}
+
+coflux::fork<void, coflux::noop_executor> waits_inline(coflux::environment&, coflux::borrowed<coflux_test::gate> in) {
+    co_await in->wait();
+}
+coflux::fork<void, coflux::noop_executor> yields_inline(coflux::environment&) {
+    co_await coflux::yield();
+}
+
+TEST(law_03_affinity, what_starts_inline_and_suspends_lets_nobody_else_run_in_its_creators_call) {
+    using pool = coflux::thread_pool_executor;
+    pool one(1);
+    auto env = coflux::make_environment(one);
+    coflux_test::gate g;
+    inside_call call;
+    auto root = [](coflux::environment&, coflux::borrowed<coflux_test::gate> in,
+                   coflux::borrowed<inside_call> mine) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        auto other = looks_in(here, mine);
+        for (int i = 0; i < 20; ++i) {
+            co_await coflux::yield();
+            mine->now = true;
+            auto waiting = waits_inline(here, in);
+            auto yielding = yields_inline(here);
+            mine->now = false;
+            in->let_one();
+            co_await std::move(waiting);
+            co_await std::move(yielding);
+        }
+        co_await std::move(other);
+    }(env, coflux::borrowed(g), coflux::borrowed(call));
+    root.get();
+    EXPECT_EQ(call.others, 0);
 }
 
 }  // namespace
