@@ -37,7 +37,7 @@ std::coroutine_handle<> word_wait::wait_published() noexcept {
         std::uintptr_t seen = idle;
         // release pairs with the acquire of whoever changes the word: it finds a complete operation. acquire, on failure,
         // pairs with the release of who changed it: what was sent, or the stop request, is visible.
-        if (word.compare_exchange_strong(seen, waiting, memory_order_release, memory_order_acquire)) return suspended();
+        if (word.compare_exchange_strong(seen, waiting, memory_order_acq_rel, memory_order_acquire)) return suspended();
         if (seen != (idle | marked)) {
             waited_ = false;
             end();

@@ -12,8 +12,8 @@ using detail::wait_operation;
 bool latch::is_open_or_want() noexcept {
     std::uint64_t s = state_.load(memory_order_acquire);  // pairs with the last count
     while (s >= one && (s & wanted) == 0) {
-        // The mark publishes nothing: who finds it takes the room's lock. acquire on failure: it may have been opened.
-        if (state_.compare_exchange_weak(s, s | wanted, memory_order_relaxed, memory_order_acquire)) return false;
+        // The mark publishes nothing: who finds it takes the room's lock. acquire: it may have been opened.
+        if (state_.compare_exchange_weak(s, s | wanted, memory_order_acquire, memory_order_acquire)) return false;
     }
     return s < one;
 }

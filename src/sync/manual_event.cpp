@@ -32,8 +32,8 @@ void manual_event::set() noexcept {
 bool manual_event::is_set_or_want() noexcept {
     std::uint32_t s = state_.load(memory_order_acquire);  // pairs with the release in set()
     while (s == is_off) {
-        // The mark publishes nothing: who finds it takes the room's lock. acquire on failure: it may have been set.
-        if (state_.compare_exchange_weak(s, wanted, memory_order_relaxed, memory_order_acquire)) return false;
+        // The mark publishes nothing: who finds it takes the room's lock. acquire: it may have been set.
+        if (state_.compare_exchange_weak(s, wanted, memory_order_acquire, memory_order_acquire)) return false;
     }
     return s == is_on;
 }
