@@ -9,6 +9,7 @@ namespace coflux::detail {
 
 bool permits::released(std::uint64_t w) noexcept {
     if ((w & closed) != 0) return (w & ~(waited | closed)) == all_;
+    giving_.is_here();
     serve();
     return false;
 }
@@ -46,6 +47,13 @@ void permits::serve() noexcept {
         lock_.unlock();
         for (std::size_t i = 0; i != n; ++i) woken[i]->wake();
     }
+}
+
+bool permit_wait::comes_soon() noexcept {
+    return from_.giving_.comes_soon([this]() noexcept {
+        answer_ = from_.try_acquire();
+        return answer_ != permits::answer::none;
+    });
 }
 
 std::coroutine_handle<> permit_wait::wait() {

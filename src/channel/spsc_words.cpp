@@ -21,7 +21,7 @@ void spsc_words::end_now() noexcept {
     // acq_rel: as in publish()
     while (!tail_.compare_exchange_weak(seen, (seen & ~(waits | marked)) | ended, memory_order_acq_rel,
                                         memory_order_relaxed)) {}
-    if ((seen & waits) != 0) wake(receiver_);
+    if ((seen & waits) != 0) wake_receiver();
 }
 
 bool spsc_words::finished() const noexcept {
@@ -40,13 +40,33 @@ void spsc_words::close() noexcept {
     released(0);  // a sender that waits finds out
 }
 
+void spsc_words::wake_receiver() noexcept {
+    sending_.is_here();
+    receiver_->wake();
+}
+
+void spsc_words::wake_sender() noexcept {
+    receiving_.is_here();
+    sender_->wake();
+}
+
+bool spsc_send_wait::comes_soon() noexcept {
+    return words_.receiving_.comes_soon([this]() noexcept { return words_.has_room() || words_.is_sealed(); });
+}
+
+bool spsc_receive_wait::comes_soon() noexcept {
+    return words_.sending_.comes_soon([this]() noexcept { return words_.has_value() || words_.finished(); });
+}
+
 std::coroutine_handle<> spsc_send_wait::wait() {
+    words_.sending_.is_here();
     // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the wait.
     words_.sender_ = this;
     return wait_in(words_.head_, words_.head_seen_, words_.head_seen_ | spsc_words::waits);
 }
 
 std::coroutine_handle<> spsc_receive_wait::wait() {
+    words_.receiving_.is_here();
     // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes it.
     const std::uintptr_t empty = words_.first_ | words_.closed_;
     words_.receiver_ = this;

@@ -89,13 +89,20 @@ class [[nodiscard]] mpsc_wait : public word_wait {
 public:
     mpsc_wait(promise_base& p, mpsc_state<T>& s) noexcept : word_wait(p), state_(s) {}
 
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return state_.look() >= slot_list::ready; }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
+        return state_.look() >= slot_list::ready || comes_soon();
+    }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
         return wait_in(state_.next(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
     }
 
 protected:
     mpsc_state<T>& state_;
+
+private:
+    COFLUX_NOINLINE bool comes_soon() noexcept {
+        return state_.sending().comes_soon([this]() noexcept { return state_.look() >= slot_list::ready; });
+    }
 };
 
 template <typename T>

@@ -8,6 +8,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/base/spin_lock.hpp>
+#include <coflux/channel/detail/other_side.hpp>
 #include <coflux/core/wait.hpp>
 #include <coflux/core/wait_queue.hpp>
 
@@ -70,6 +71,7 @@ private:
     alignas(cache_line) atomic<std::uint64_t> word_;
     alignas(cache_line) spin_lock lock_;
     wait_queue waiters_;  ///< under lock_
+    other_side giving_;   ///< who gave permits to those that waited
 };
 
 /// Base of awaiters that wait for a permit.
@@ -79,7 +81,7 @@ protected:
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
-        return answer_ != permits::answer::none;
+        return answer_ != permits::answer::none || comes_soon();
     }
     /// What await_suspend returns.
     std::coroutine_handle<> wait();
@@ -93,6 +95,7 @@ protected:
 private:
     friend class permits;
 
+    COFLUX_NOINLINE bool comes_soon() noexcept;
     static bool claim(wait_operation& op) noexcept;
     static constexpr wait_kind kind{&claim, &stop_claimed};
 

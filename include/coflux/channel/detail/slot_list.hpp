@@ -14,6 +14,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/base/spin_lock.hpp>
+#include <coflux/channel/detail/other_side.hpp>
 
 namespace coflux::detail {
 
@@ -70,6 +71,9 @@ public:
     /// Makes sure that `blocks` blocks more exist than are in use.
     void add_spare_blocks(std::size_t blocks);
 
+    /// Where a sender was when it began the last block.
+    [[nodiscard]] const other_side& sending() const noexcept { return sending_; }
+
     /// Wakes the receiver if the word that was left says so.
     COFLUX_INLINE static void left(std::uintptr_t state) noexcept {
         if (is_operation(state)) wake(state);
@@ -124,6 +128,7 @@ private:
     alignas(cache_line) atomic<std::uint64_t> tail_;
     alignas(cache_line) spin_lock growth_;
     slot_block* spare_ = nullptr;  ///< under growth_: blocks to use next
+    other_side sending_;
 };
 
 }  // namespace coflux::detail

@@ -20,7 +20,7 @@ public:
         : spsc_send_wait(p, s),
           state_(s),
           value_(value) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return state_.has_room() || state_.is_sealed(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     COFLUX_INLINE bool await_resume() noexcept {
         resumed();
@@ -56,7 +56,7 @@ public:
     spsc_reserve_awaiter(promise_base& p, const state_handle<spsc_state<T>>& s) noexcept
         : spsc_send_wait(p, *s),
           state_(s) {}
-    [[nodiscard]] bool await_ready() noexcept { return state_->has_room() || state_->is_sealed(); }
+    [[nodiscard]] bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     std::optional<Permit> await_resume() noexcept {
         resumed();
@@ -82,7 +82,7 @@ template <typename T>
 class [[nodiscard]] spsc_awaiter : public spsc_receive_wait {
 public:
     spsc_awaiter(promise_base& p, spsc_state<T>& s) noexcept : spsc_receive_wait(p, s), state_(s) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return state_.has_value() || state_.finished(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
 
 protected:

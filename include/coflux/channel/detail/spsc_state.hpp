@@ -16,6 +16,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/channel/detail/other_side.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/word_wait.hpp>
 
@@ -62,7 +63,7 @@ public:
         }
         next_ += step;
         if ((seen & waits) != 0) [[unlikely]]
-            wake(receiver_);
+            wake_receiver();
         return true;
     }
     /// Keeps a place. False if the receiver has closed.
@@ -97,7 +98,7 @@ public:
         // release pairs with the acquire in has_room(); acquire with the release of the sender's CAS in word_wait.
         const std::uintptr_t left = head_.exchange(first_ | closed_, memory_order_acq_rel);
         if ((left & waits) != 0) [[unlikely]]
-            wake(sender_);
+            wake_sender();
     }
     void close() noexcept;
     [[nodiscard]] bool is_closed() const noexcept {
@@ -112,7 +113,8 @@ private:
     [[nodiscard]] COFLUX_INLINE std::size_t used() const noexcept {
         return static_cast<std::size_t>((next_ - head_seen_) / step) + reserved_here_;
     }
-    static void wake(wait_operation* waiting) noexcept { waiting->wake(); }
+    COFLUX_NOINLINE void wake_receiver() noexcept;
+    COFLUX_NOINLINE void wake_sender() noexcept;
     void end_now() noexcept;
 
     const std::size_t capacity_;
@@ -142,24 +144,39 @@ private:
     std::uintptr_t first_ = 0;      ///< receiver: position of the next value
     std::uintptr_t tail_seen_ = 0;  ///< receiver: position in tail_ when it looked last
     std::uintptr_t closed_ = 0;     ///< receiver: sealed once it has closed
+
+    alignas(cache_line) other_side sending_;
+    other_side receiving_;
 };
 
 /// Base of awaiters that wait for room.
 class spsc_send_wait : protected word_wait {
 protected:
     spsc_send_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
+        return words_.has_room() || words_.is_sealed() || comes_soon();
+    }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
+
+private:
+    COFLUX_NOINLINE bool comes_soon() noexcept;
 };
 
 /// Base of awaiters that wait for a value.
 class spsc_receive_wait : protected word_wait {
 protected:
     spsc_receive_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
+        return words_.has_value() || words_.finished() || comes_soon();
+    }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
+
+private:
+    COFLUX_NOINLINE bool comes_soon() noexcept;
 };
 
 template <typename T>
