@@ -137,7 +137,7 @@ public:
     [[nodiscard]] bool await_ready() { return static_cast<bool>(predicate_()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return begin(h, [this] { return wait_until(p_, of_, guard_, predicate_); });
+        return begin(h, [this] { return wait_until(p_.opened(), of_, guard_, predicate_); });
     }
     void await_resume() { resumed(); }
 

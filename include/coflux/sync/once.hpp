@@ -92,7 +92,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return of_.done(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return begin(h, [this] { return run(p_, of_, f_); });
+        return begin(h, [this] { return run(p_.opened(), of_, f_); });
     }
     void await_resume() { resumed(); }
 

@@ -300,7 +300,9 @@ TEST(fork_view, readers_end_and_stop_on_two_threads) {
             auto other = reader(here, f.view());
             stopped.request_stop();
             auto o = co_await coflux::as_outcome(std::move(stopped));
-            if (o) EXPECT_EQ(std::move(o).value(), 3);
+            if (o) {
+                EXPECT_EQ(std::move(o).value(), 3);
+            }
             EXPECT_EQ(co_await std::move(other), 3);
         }
     }(env);

@@ -69,7 +69,9 @@ TEST(wait_queue, lets_go_of_any_place_and_says_whether_it_had_it) {
             EXPECT_TRUE(q.remove(*all[taken]));
             EXPECT_FALSE(q.remove(*all[taken])) << "it is out already";
             for (int i = 0; i < 3; ++i) {
-                if (i != taken) EXPECT_EQ(q.pop_front(), all[i]);
+                if (i != taken) {
+                    EXPECT_EQ(q.pop_front(), all[i]);
+                }
             }
             EXPECT_TRUE(q.empty());
             q.push_back(*all[taken]);
