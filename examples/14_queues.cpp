@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,8 +32,10 @@ coflux::fork<int, pool> asks(auto&&, coflux::mpsc_sender<question> counter, std:
     for (int i = 0; i < times; ++i) {
         auto [answer, result] = coflux::make_oneshot<int>();
         // Waits for a place if the counter is behind.
-        if (!co_await counter.send(question{word, std::move(answer)})) break;
-        last = (co_await result).value_or(0);
+        const bool sent = co_await counter.send(question{word, std::move(answer)});
+        if (!sent) break;
+        const std::optional<int> count = co_await result.receive();
+        last = count.value_or(0);
     }
     // A parameter lives as long as the fork's result: this sender must not keep the queue open until then.
     counter.close();
@@ -52,7 +55,8 @@ coflux::task<void, pool> counts(auto&&) {
 // One sender and one receiver: less to agree on, so it is the fastest. A batch takes what is there.
 coflux::fork<void, pool> squares(auto&&, coflux::spsc_sender<int> tx) {
     for (int i = 1; i <= 1000; ++i) {
-        if (!co_await tx.send(i * i)) co_return;
+        const bool sent = co_await tx.send(i * i);
+        if (!sent) co_return;
     }
 }
 

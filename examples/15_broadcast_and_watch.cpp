@@ -22,7 +22,7 @@ coflux::fork<std::uint64_t, pool> listens(auto&&, coflux::broadcast_receiver<std
 
 /// The state that counts is the last one; those between may pass by unseen.
 coflux::fork<std::string, pool> follows(auto&&, coflux::watch_receiver<settings> rx) {
-    while (co_await rx.changed()) {
+    for (bool more = co_await rx.changed(); more; more = co_await rx.changed()) {
         const auto now = rx.borrow();  // stays as it is while a newer one is sent
         if (now->limit < 0) std::printf("never printed: limits are positive\n");
     }

@@ -152,7 +152,7 @@ public:
         if (state_) (void)state_->receiver_gone();
     }
 
-    /// `while (co_await rx.changed())`: waits for a value that this receiver has not seen, and marks it as seen. Values that
+    /// `co_await rx.changed()`: waits for a value that this receiver has not seen, and marks it as seen. Values that
     /// were replaced meanwhile are passed by.
     ///
     /// Returns: true; false once the sender is gone and its last value seen. Resumes: on the coroutine's own executor.

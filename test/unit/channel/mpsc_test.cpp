@@ -310,8 +310,9 @@ coflux::fork<std::size_t, pool> sends_until_refused(coflux::environment&, mpsc_s
             auto permit = co_await tx.reserve();
             if (!permit) co_return sent;
             permit->send(1);
-        } else if (!co_await tx.send(1)) {
-            co_return sent;
+        } else {
+            const bool taken = co_await tx.send(1);
+            if (!taken) co_return sent;
         }
         ++sent;
     }
@@ -329,7 +330,7 @@ coflux::task<void, pool> closes_in_between(coflux::environment&, std::size_t aft
         if (!value) break;
     }
     rx.close();
-    while (co_await rx.receive()) ++received;
+    while (const auto value = co_await rx.receive()) ++received;
     auto [a, b] = co_await coflux::when_all(std::move(one), std::move(two));
     EXPECT_EQ(received, a + b) << "after " << after;
 }

@@ -202,7 +202,7 @@ struct wide {
 
 coflux::fork<std::uint64_t, pool> follows(coflux::environment&, watch_receiver<wide> rx) {
     std::uint64_t last = 0;
-    while (co_await rx.changed()) {
+    for (bool more = co_await rx.changed(); more; more = co_await rx.changed()) {
         const auto value = rx.borrow();
         const std::uint64_t now = value->words[0];
         for (const std::uint64_t w : value->words) EXPECT_EQ(w, now);
