@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -32,9 +31,10 @@ coflux::fork<int, pool> asks(auto&&, coflux::mpsc_sender<question> counter, std:
     for (int i = 0; i < times; ++i) {
         auto [answer, result] = coflux::make_oneshot<int>();
         // Waits for a place if the counter is behind.
-        const bool sent = co_await counter.send(question{word, std::move(answer)});
+        question q{word, std::move(answer)};
+        const bool sent = co_await counter.send(std::move(q));
         if (!sent) break;
-        const std::optional<int> count = co_await result.receive();
+        const auto count = co_await result.receive();
         last = count.value_or(0);
     }
     // A parameter lives as long as the fork's result: this sender must not keep the queue open until then.
