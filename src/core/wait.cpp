@@ -12,6 +12,8 @@ namespace coflux {
 namespace detail {
 namespace {
 
+static_assert(sizeof(void*) != 8 || sizeof(wait_record) == 64, "the size that the documents state");
+
 wait_record* new_record(environment& e) {
     return ::new (allocate_pooled(sizeof(wait_record), alignof(wait_record))) wait_record(e);
 }
