@@ -1,6 +1,7 @@
 #include <coflux/core/task.hpp>
 
 #include <coflux/core/call.hpp>
+#include <coflux/core/thread_driver.hpp>
 
 #include "environment_access.hpp"
 
@@ -28,11 +29,12 @@ void fail_awaited_twice() noexcept {
     fail(__FILE__, __LINE__, "!done()", "a call was awaited twice");
 }
 
-void block_until_done(frame_control& c) {
+void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
                   "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
                   c.place().function_name(), name_of_current());
+    if (this_thread.driver != nullptr) return this_thread.driver->drive(c, may_throw);
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
         auto& woken = static_cast<blocking_waiter&>(self).woken;
@@ -60,7 +62,7 @@ void end_of_task_handle(frame_control& c) noexcept {
         const bool root = environment_access::is_object(*parent) && environment_access::parent(*parent) == nullptr;
         if (root) {
             const error_handler on_error = p.data().on_error;
-            block_until_done(c);
+            block_until_done(c, false);
             if (c.word.end() == ending::error && !c.error->observed()) {
                 c.error->observe();
                 report_unobserved(on_error, *c.error);

@@ -6,10 +6,14 @@
 namespace coflux::detail {
 
 timer_service& timer_service::shared() {
+    return this_thread.driver != nullptr ? this_thread.driver->timers() : of_process();
+}
+
+timer_service& timer_service::of_process() {
     // Static objects that die later may still take their timers back: the object stays, only the thread ends.
     struct owner {
         timer_service& service;
-        owner() : service(*new timer_service) {
+        owner() : service(*new timer_service(tick_now())) {
             service.thread_ = thread([this] { service.serve(); });
         }
         ~owner() { service.end(); }
@@ -47,22 +51,31 @@ bool timer_service::take(timer& t) noexcept {
     return true;
 }
 
+void timer_service::hand_out(clock_tick now, unique_lock<mutex>& held) noexcept {
+    wheel_.expire(now);
+    while (auto* const t = static_cast<timer*>(wheel_.take())) {
+        // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
+        (void)t->decide(timer::fired);
+        held.unlock();
+        {
+            const resumption_pause pause;
+            t->kind_->due(*t);
+        }
+        held.lock();
+    }
+}
+
+void timer_service::look(clock_tick now) noexcept {
+    unique_lock<mutex> held(lock_);
+    hand_out(now, held);
+}
+
 void timer_service::serve() noexcept {
     os::name_this_thread("coflux-timers");
     os::expect_precise_wake_ups();
     unique_lock<mutex> held(lock_);
     while (!ends_) {
-        wheel_.expire(tick_now());
-        while (auto* const t = static_cast<timer*>(wheel_.take())) {
-            // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
-            (void)t->decide(timer::fired);
-            held.unlock();
-            {
-                const resumption_pause pause;
-                t->kind_->due(*t);
-            }
-            held.lock();
-        }
+        hand_out(tick_now(), held);
         sleeps_until_ = wheel_.next_deadline();
         if (sleeps_until_ > wheel_.now()) {
             const clock_tick until = sleeps_until_;

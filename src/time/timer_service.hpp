@@ -1,4 +1,5 @@
-// The timers of those whose thread looks at none: one wheel under a lock, and one thread for the process.
+// The timers of those whose thread looks at none: one wheel under a lock, and one thread for the process. A thread_driver has
+// one of its own, without a thread.
 #pragma once
 
 #include <coflux/base/thread.hpp>
@@ -13,8 +14,16 @@ namespace coflux::detail {
 /// for ever.
 class timer_service {
 public:
-    /// Starts the thread in the first call. Errors: std::system_error when the system has no more threads.
+    /// That of the calling thread's driver, else the process's, whose thread starts in the first call. Errors:
+    /// std::system_error when the system has no more threads.
     static timer_service& shared();
+
+    /// One without a thread, whose owner looks at it.
+    explicit timer_service(clock_tick now) noexcept : wheel_(now) {}
+    /// Hands out what is due at `now`.
+    void look(clock_tick now) noexcept;
+    /// Nothing is due before.
+    [[nodiscard]] clock_tick next_deadline() const noexcept { return wheel_.next_deadline(); }
 
     /// Inserts `t`. Pre: nobody else knows it.
     void arm(timer& t, clock_tick deadline) noexcept;
@@ -25,14 +34,15 @@ public:
     [[nodiscard]] bool take(timer& t) noexcept;
 
 private:
-    timer_service() = default;
+    static timer_service& of_process();
 
+    void hand_out(clock_tick now, unique_lock<mutex>& held) noexcept;
     void insert(timer& t, clock_tick deadline, unique_lock<mutex>& held) noexcept;
     void serve() noexcept;
     void end() noexcept;
 
     mutex lock_;  // guards what is between here and parker_
-    timing_wheel wheel_{tick_now()};
+    timing_wheel wheel_;
     clock_tick sleeps_until_ = 0;  // the thread looks at the wheel at this time at the latest; 0: before it sleeps
     bool ends_ = false;
     os::parker parker_;

@@ -11,6 +11,7 @@ class environment;
 
 namespace detail {
 
+class thread_driver;
 class timer_queue;
 class wait_operation;
 class promise_base;
@@ -35,10 +36,11 @@ struct thread_state {
     const environment* below;
     /// The worker that this thread is, or nullptr.
     worker* queues;
-    timer_queue* timers;  ///< those that this thread looks at, or nullptr
-    void* next;           ///< frame that the loop below on this stack resumes next
-    unsigned transfers;   ///< transfers since that loop had control; only where tail calls are not guaranteed
-    bool looping;         ///< a loop below on this stack will resume `next`
+    timer_queue* timers;    ///< those that this thread looks at, or nullptr
+    thread_driver* driver;  ///< what this thread's blocking waits and clock go through, or nullptr: the system
+    void* next;             ///< frame that the loop below on this stack resumes next
+    unsigned transfers;     ///< transfers since that loop had control; only where tail calls are not guaranteed
+    bool looping;           ///< a loop below on this stack will resume `next`
     /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
     wait_operation* woken;
     wait_operation* last_woken;  ///< has a value while `woken` has

@@ -1,4 +1,4 @@
-// The seam for clocks: steady time as a number of nanoseconds. Deadlines are rounded up, the present is not rounded: nothing
+// The seam for clocks, and the clock that sleeps and deadlines follow: steady time as a number of nanoseconds. Deadlines are rounded up, the present is not rounded: nothing
 // is early.
 #pragma once
 
@@ -6,6 +6,9 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include <coflux/core/thread_driver.hpp>
+#include <coflux/core/thread_state.hpp>
 
 namespace coflux::detail {
 
@@ -20,8 +23,13 @@ using clock_tick = std::uint64_t;
     const std::int64_t count = t.time_since_epoch().count();
     return count < 0 ? 0 : static_cast<clock_tick>(count);
 }
+[[nodiscard]] inline steady_time steady_now() noexcept {
+    if (const thread_driver* const d = this_thread.driver) [[unlikely]]
+        return steady_time(std::chrono::nanoseconds(d->now()));
+    return std::chrono::steady_clock::now();
+}
 [[nodiscard]] inline clock_tick tick_now() noexcept {
-    return tick_of(std::chrono::steady_clock::now());
+    return tick_of(steady_now());
 }
 
 /// `d` in nanoseconds, rounded up; what is too long to be counted is the longest that can be.
@@ -59,8 +67,27 @@ template <typename Clock, typename Duration>
     } else {
         // The other clock first: what passes between the two looks makes the result later, never earlier.
         const auto left = t - Clock::now();
-        return later(std::chrono::steady_clock::now(), left);
+        return later(steady_now(), left);
     }
 }
 
 }  // namespace coflux::detail
+
+namespace coflux {
+
+/// The clock that sleeps, timeouts and deadlines follow: std::chrono::steady_clock, and on the thread of a simulation the
+/// simulation's. Code that is to be simulated asks it in place of the other.
+///
+/// Shapes: a Clock of std::chrono, whose moments are those of std::chrono::steady_clock. Costs: what steady_clock costs.
+/// Threads: any.
+struct clock {
+    using duration = std::chrono::steady_clock::duration;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::steady_clock::time_point;
+    static constexpr bool is_steady = true;
+
+    [[nodiscard]] static time_point now() noexcept { return detail::steady_now(); }
+};
+
+}  // namespace coflux

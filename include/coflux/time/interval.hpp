@@ -29,7 +29,7 @@ public:
 
     template <typename Rep, typename Period>
     explicit interval(std::chrono::duration<Rep, Period> period, missed_ticks missed = missed_ticks::burst) noexcept
-        : interval(detail::later(std::chrono::steady_clock::now(), period), period, missed) {}
+        : interval(detail::later(clock::now(), period), period, missed) {}
     template <typename Rep, typename Period>
     interval(std::chrono::steady_clock::time_point first, std::chrono::duration<Rep, Period> period,
              missed_ticks missed = missed_ticks::burst) noexcept
@@ -47,7 +47,7 @@ public:
     /// The moment of the next tick.
     [[nodiscard]] std::chrono::steady_clock::time_point due() const noexcept { return next_; }
     /// The next tick comes a period from now.
-    void reset() noexcept { next_ = detail::later(std::chrono::steady_clock::now(), period_); }
+    void reset() noexcept { next_ = detail::later(clock::now(), period_); }
 
 private:
     /// The tick has come, at `now`: gives its moment, and settles the next one.
@@ -65,7 +65,7 @@ public:
           of_(of) {}
     std::chrono::steady_clock::time_point await_resume() noexcept {
         sleep_awaiter::await_resume();
-        return of_.ticked(std::chrono::steady_clock::now());
+        return of_.ticked(clock::now());
     }
 
 private:

@@ -71,7 +71,7 @@ struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_req
 template <typename Rep, typename Period>
 detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
     if (!(d > d.zero())) return {0};
-    return {detail::tick_of(detail::later(std::chrono::steady_clock::now(), d))};
+    return {detail::tick_of(detail::later(clock::now(), d))};
 }
 
 /// `co_await sleep_until(t)`: the same until a moment. One that has passed is a yield().

@@ -123,8 +123,7 @@ private:
 template <typename A, typename Rep, typename Period>
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
     const bool at_once = !(d > d.zero());
-    return {std::forward<A>(awaited),
-            at_once ? detail::steady_time() : detail::later(std::chrono::steady_clock::now(), d)};
+    return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
 }
 
 /// The same until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or what was nearer
