@@ -62,7 +62,7 @@ void channel_core::finish(channel_wakes& wakes) noexcept {
     while (channel_node* const n = receivers_.take()) wakes.add(*n, channel_outcome::closed);
 }
 
-const wait_kind channel_wait::kind{&channel_wait::claim, &wait_operation::stop_claimed};
+const wait_kind channel_wait::kind{&channel_wait::claim, &wait_operation::stop_claimed, "a channel"};
 
 std::coroutine_handle<> channel_wait::stop_instead() noexcept {
     core->unlock();

@@ -46,7 +46,7 @@ private:
     std::ptrdiff_t count_ = 0;
 };
 
-const wait_kind select_core::kind{&select_core::claim, &select_core::stop};
+const wait_kind select_core::kind{&select_core::claim, &select_core::stop, "one of several channels"};
 
 void select_core::set_up() noexcept {
     channel_core* first = nullptr;

@@ -34,7 +34,7 @@ void block_until_done(frame_control& c, bool may_throw) {
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
                   "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
                   c.place().function_name(), name_of_current());
-    if (this_thread.driver != nullptr) return this_thread.driver->drive(c, may_throw);
+    if (thread_driver* const d = this_thread.driver; d != nullptr && d->drive(c, may_throw)) return;
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
         auto& woken = static_cast<blocking_waiter&>(self).woken;

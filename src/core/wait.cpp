@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include <coflux/core/thread_driver.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 #include "environment_access.hpp"
@@ -67,6 +68,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     }
     r.failures = e.failures_;
     e.failures_ = &r;
+    if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->root_waits(r);
     // release pairs with the acquire in waits(): whoever sees the record is linked up to the root by it.
     e.marks_.fetch_or(environment::has_waits, memory_order_release);
     return &r;
@@ -82,6 +84,7 @@ void environment_access::end_waits(environment& e) noexcept {
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.
     { const spin_guard stopper(r->lock); }
+    if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->root_left(*r);
     if (wait_record* const up = r->above; up != nullptr) {
         const spin_guard list(up->lock);
         if (r->next != nullptr) r->next->previous = r->previous;
@@ -147,6 +150,21 @@ std::coroutine_handle<> take_woken() noexcept {
     wait_operation& w = *this_thread.woken;
     this_thread.woken = w.next;
     return w.coroutine().handle();
+}
+
+void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context) {
+    for (const wait_record* at = &root;;) {
+        for (wait_operation* w = at->waiting; w != nullptr; w = w->published_next_) {
+            if (w->kind_->what != nullptr) f(*w, context);
+        }
+        if (at->below != nullptr) {
+            at = at->below;
+            continue;
+        }
+        while (at != &root && at->next == nullptr) at = at->above;
+        if (at == &root) return;
+        at = at->next;
+    }
 }
 
 /// One request: claims what waits in and below one record, then stops what it has claimed.

@@ -47,6 +47,6 @@ bool auto_event::wait_node::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const detail::wait_kind auto_event::wait_node::kind{&claim, &wait_operation::stop_claimed};
+constinit const detail::wait_kind auto_event::wait_node::kind{&claim, &wait_operation::stop_claimed, "an auto_event"};
 
 }  // namespace coflux

@@ -83,6 +83,6 @@ bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const wait_kind barrier_base::wait_awaiter::kind{&claim, &wait_operation::stop_claimed};
+constinit const wait_kind barrier_base::wait_awaiter::kind{&claim, &wait_operation::stop_claimed, "a barrier"};
 
 }  // namespace coflux::detail

@@ -91,6 +91,7 @@ void condition_variable::notify(bool all) noexcept {
     if (owner != nullptr) owner->wake();
 }
 
-constinit const detail::wait_kind condition_variable::wait_awaiter::kind{&claim, &wait_operation::stop_claimed};
+constinit const detail::wait_kind condition_variable::wait_awaiter::kind{&claim, &wait_operation::stop_claimed,
+                                                                         "a condition variable"};
 
 }  // namespace coflux

@@ -48,6 +48,6 @@ bool latch::wait_node::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const detail::wait_kind latch::wait_node::kind{&claim, &wait_operation::stop_claimed};
+constinit const detail::wait_kind latch::wait_node::kind{&claim, &wait_operation::stop_claimed, "a latch"};
 
 }  // namespace coflux

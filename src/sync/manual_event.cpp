@@ -50,6 +50,7 @@ bool manual_event::wait_node::claim(wait_operation& w) noexcept {
     return true;
 }
 
-constinit const detail::wait_kind manual_event::wait_node::kind{&claim, &wait_operation::stop_claimed};
+constinit const detail::wait_kind manual_event::wait_node::kind{&claim, &wait_operation::stop_claimed,
+                                                                "a manual_event"};
 
 }  // namespace coflux

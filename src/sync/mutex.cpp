@@ -57,6 +57,6 @@ bool mutex::wait_node::claim(wait_operation& w) noexcept {
     return of.withdraw(w);
 }
 
-constinit const detail::wait_kind mutex::wait_node::kind{&claim, &wait_operation::stop_claimed};
+constinit const detail::wait_kind mutex::wait_node::kind{&claim, &wait_operation::stop_claimed, "a mutex"};
 
 }  // namespace coflux

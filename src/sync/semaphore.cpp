@@ -77,6 +77,6 @@ void semaphore::wait_node::stop(wait_operation& w) noexcept {
     wait_operation::stop_claimed(w);
 }
 
-constinit const detail::wait_kind semaphore::wait_node::kind{&claim, &stop};
+constinit const detail::wait_kind semaphore::wait_node::kind{&claim, &stop, "a semaphore"};
 
 }  // namespace coflux

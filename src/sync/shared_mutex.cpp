@@ -76,6 +76,6 @@ void shared_mutex::wait_node::stop(wait_operation& w) noexcept {
     wait_operation::stop_claimed(w);
 }
 
-constinit const detail::wait_kind shared_mutex::wait_node::kind{&claim, &stop};
+constinit const detail::wait_kind shared_mutex::wait_node::kind{&claim, &stop, "a shared_mutex"};
 
 }  // namespace coflux

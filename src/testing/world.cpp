@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <exception>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
@@ -9,16 +11,25 @@
 #include <coflux/core/thread_state.hpp>
 #include <coflux/core/transfer.hpp>
 
+#include "../core/environment_access.hpp"
+
 namespace coflux::testing::detail {
 
 using coflux::detail::clock_tick;
+using coflux::detail::environment_access;
 using coflux::detail::frame_control;
+using coflux::detail::promise_base;
 using coflux::detail::this_thread;
 using coflux::detail::timing_wheel;
 
 namespace {
 
 thread_local world* youngest = nullptr;
+/// Worlds of simulations that have ended.
+thread_local std::vector<std::unique_ptr<world>> spare;
+
+/// A number that does not fit into a frame is kept beside it.
+constexpr std::uint32_t kept_beside = ~0U >> coflux::detail::frame_word::number_shift;
 
 }  // namespace
 
@@ -27,35 +38,72 @@ sim_worker::sim_worker(world& in)
       in_(in),
       timers_(this, this, [](void*) noexcept {}) {}
 
-/// Asked whenever a parent takes back its youngest fork, because there never are turns left.
-bool sim_worker::others_wait() noexcept {
+/// Asked whenever a parent takes back a fork, because there never are turns left.
+bool sim_worker::others_wait(std::coroutine_handle<> h) noexcept {
     turns_ = 0;
+    if (!forks_.pop_if(h.address())) return true;  // there is nothing to take, so nothing to decide
+    forks_.push(h.address());
     constexpr std::array<std::uint64_t, 2> here_or_elsewhere{0, 1};
     return in_.choose(choice::steal, here_or_elsewhere) == 1;
 }
 
 void sim_worker::overflow(std::coroutine_handle<> h) noexcept {
-    in_.add(*this, h);
+    in_.add(*this, h, true);
 }
 
-world::world(simulation& is, chooser& decides, simulation_options options)
-    : thread_driver(coflux::detail::tick_now(), service_),
-      is_(&is),
-      outer_(youngest),
-      decides_(&decides),
-      options_(options),
-      service_(now_),
-      start_(now_) {
+// --- beginning and end
+
+world::world() : thread_driver(start, service_), service_(start) {}
+
+std::unique_ptr<world> world::opened(simulation& is, chooser& decides, const simulation_options& options) {
+    std::unique_ptr<world> w;
+    if (spare.empty()) {
+        w = std::make_unique<world>();
+    } else {
+        w = std::move(spare.back());
+        spare.pop_back();
+    }
+    w->open(is, decides, options);
+    return w;
+}
+
+void world::closed(std::unique_ptr<world> w) noexcept {
+    w->close();
+    spare.push_back(std::move(w));
+}
+
+void world::open(simulation& is, chooser& decides, const simulation_options& options) {
     COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
                   "a simulation is made on a thread that runs coroutines");
-    youngest = this;
+    is_ = &is;
+    decides_ = &decides;
+    options_ = options;
+    now_ = start;
+    service_.restart(start);
+    steps_ = told_ = 0;
+    failure_.clear();
+    collects_failures = gathers_trees = was_livelock = false;
+    tree.clear();
+    schedule_.clear();
+    workers_used_ = 0;
+    known_.clear();
+    named_ = 0;
+    service_name_ = ++named_;
+    outer_ = std::exchange(youngest, this);
     this_thread.driver = this;
 }
 
-world::~world() {
+void world::close() noexcept {
     COFLUX_VERIFY(youngest == this,
                   "a simulation ends on another thread than its own, or before one that was made later");
-    while (step()) {}
+    on_step = nullptr;
+    const std::size_t limit = steps_ + options_.max_steps;
+    while (step()) {
+        COFLUX_VERIFY(steps_ < limit,
+                      "a simulation ends, and its coroutines go on and on: end their environments first");
+    }
+    roots_.clear();
+    abroad_.clear();
     youngest = outer_;
     this_thread.driver = outer_;
 }
@@ -64,14 +112,125 @@ simulation* world::youngest_of_thread() noexcept {
     return youngest != nullptr ? youngest->is_ : nullptr;
 }
 
-sim_worker& world::new_worker() {
-    workers_.push_back(std::make_unique<sim_worker>(*this));
-    return *workers_.back();
+bool world::is_of_this_thread() const noexcept {
+    const world* w = youngest;
+    while (w != nullptr && w != this) w = w->outer_;
+    return w != nullptr;
 }
 
-void world::add(sim_worker& to, std::coroutine_handle<> h) noexcept {
-    ready_.push_back({h, &to});
+sim_worker& world::new_worker() {
+    if (workers_used_ == workers_.size()) workers_.push_back(std::make_unique<sim_worker>(*this));
+    sim_worker& w = *workers_[workers_used_++];
+    w.turns_ = 0;
+    w.timers_.restart(now_);
+    w.clock_name_ = ++named_;
+    return w;
 }
+
+void world::root_left(coflux::detail::wait_record& r) noexcept {
+    for (world* w = this; w != nullptr; w = w->outer_) {
+        if (std::erase(w->roots_, &r) != 0) return;
+    }
+}
+
+void world::is_back(promise_base& p) noexcept {
+    COFLUX_VERIFY(this_thread.driver != nullptr,
+                  "a coroutine that suspended in a simulation is resumed by a thread other than its simulation's");
+    const auto at = std::find(abroad_.begin(), abroad_.end(), &p);
+    if (at != abroad_.end()) abroad_.erase(at);
+}
+
+// --- who is ready
+
+std::uint64_t world::name_by_address(void* frame, bool is_new) {
+    auto [at, inserted] = known_.try_emplace(frame, 0);
+    if (inserted || is_new) at->second = ++named_;
+    return at->second;
+}
+
+/// A call goes by the name of its caller. The number lies in the frame, and a new frame has none: so a coroutine at the place
+/// of a dead one does not inherit its name.
+std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
+    if (!ours) return name_by_address(h.address(), false);
+    frame_control& leaf = frame_control::of(h);
+    frame_control* c = &leaf;
+    while (c->word.number() == 0 && environment_access::is_call(promise_base::of(*c))) {
+        const std::uintptr_t s = c->state.load(coflux::detail::memory_order_relaxed);
+        if ((s & coflux::detail::frame_state::direct) == 0) break;
+        c = &reinterpret_cast<promise_base*>(s & ~coflux::detail::frame_state::tags)->control();
+    }
+    const std::uint32_t number = c->word.number();
+    if (number == kept_beside) return name_by_address(c, false);
+    const std::uint64_t name = number != 0 ? number : named_ + 1 < kept_beside ? ++named_ : name_by_address(c, true);
+    c->word.set_number(static_cast<std::uint32_t>(std::min<std::uint64_t>(name, kept_beside)));
+    // Not for a generator, which may have another consumer next time.
+    if (name < kept_beside && !environment_access::is_generator(promise_base::of(leaf)))
+        leaf.word.set_number(static_cast<std::uint32_t>(name));
+    return name;
+}
+
+void world::add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept {
+    ready_.push_back({h, &to, ours});
+    names_.push_back(name_of(h, ours));
+}
+
+world::ready world::take_ready(std::size_t at) noexcept {
+    const auto from = static_cast<std::ptrdiff_t>(first_);
+    const auto chosen = from + static_cast<std::ptrdiff_t>(at);
+    const ready r = ready_[static_cast<std::size_t>(chosen)];
+    // The one before each moves up: nothing has to move where the first is taken.
+    std::move_backward(ready_.begin() + from, ready_.begin() + chosen, ready_.begin() + chosen + 1);
+    std::move_backward(names_.begin() + from, names_.begin() + chosen, names_.begin() + chosen + 1);
+    ++first_;
+    if (first_ == ready_.size() || first_ > 4096) {
+        ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(first_));
+        names_.erase(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(first_));
+        first_ = 0;
+    }
+    return r;
+}
+
+/// What lies in the queues of the executors becomes a candidate.
+void world::collect() noexcept {
+    for (std::size_t i = 0; i < workers_used_; ++i) {
+        sim_worker& w = *workers_[i];
+        while (w.forks_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.forks_.steal()), true);
+        while (w.ready_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.ready_.take()), true);
+    }
+}
+
+// --- time
+
+clock_tick world::next_deadline() const noexcept {
+    clock_tick next = service_.next_deadline();
+    for (std::size_t i = 0; i < workers_used_; ++i) next = std::min(next, workers_[i]->timers_.next_deadline());
+    return next;
+}
+
+void world::pass_to(clock_tick now) noexcept {
+    now_ = std::max(now_, now);
+    service_.pass_to(now_);
+    for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
+}
+
+/// One timer of the wheel that is called so.
+void world::hand_out(std::uint64_t clock) noexcept {
+    if (clock == service_name_) {
+        (void)service_.hand_out_one();
+        return;
+    }
+    for (std::size_t i = 0; i < workers_used_; ++i) {
+        sim_worker& w = *workers_[i];
+        if (w.clock_name_ != clock) continue;
+        this_thread.timers = &w.timers_;
+        this_thread.queues = &w;
+        (void)w.timers_.hand_out_one();
+        this_thread.queues = nullptr;
+        this_thread.timers = nullptr;
+    }
+}
+
+// --- steps
 
 std::size_t world::choose(choice what, std::span<const std::uint64_t> candidates) noexcept {
     if (candidates.size() < 2) return 0;
@@ -79,46 +238,6 @@ std::size_t world::choose(choice what, std::span<const std::uint64_t> candidates
     COFLUX_VERIFY(chosen < candidates.size(), "a chooser chose candidate %zu of %zu", chosen, candidates.size());
     schedule_.push_back({what, static_cast<std::uint32_t>(chosen), static_cast<std::uint32_t>(candidates.size())});
     return chosen;
-}
-
-/// What lies in the queues of the executors becomes a candidate.
-void world::collect() noexcept {
-    for (const auto& w : workers_) {
-        while (void* const fork = w->forks_.steal()) add(*w, std::coroutine_handle<>::from_address(fork));
-        while (void* const next = w->ready_.take()) add(*w, std::coroutine_handle<>::from_address(next));
-    }
-}
-
-/// Hands out what others have taken out of the timers and, with `all`, what is due.
-void world::look_at_timers(bool all) noexcept {
-    for (const auto& w : workers_) {
-        coflux::detail::timer_queue& timers = w->timers_;
-        if (timers.nothing_to_look_at()) continue;
-        this_thread.timers = &timers;
-        this_thread.queues = w.get();
-        while (timers.look(all ? now_ : timers.now()) != 0) {}
-        this_thread.queues = nullptr;
-        this_thread.timers = nullptr;
-    }
-    if (all) service_.look(now_);
-    collect();
-}
-
-clock_tick world::next_deadline() const noexcept {
-    clock_tick next = service_.next_deadline();
-    for (const auto& w : workers_) next = std::min(next, w->timers_.next_deadline());
-    return next;
-}
-
-/// Lets time pass until somebody is ready. False if nobody ever will be.
-bool world::passes_time() noexcept {
-    while (ready_.empty()) {
-        const clock_tick next = next_deadline();
-        if (next == timing_wheel::never) return false;
-        now_ = std::max(now_, next);
-        look_at_timers(true);
-    }
-    return true;
 }
 
 void world::resume(ready next) noexcept {
@@ -131,61 +250,128 @@ void world::resume(ready next) noexcept {
     this_thread.queues = nullptr;
 }
 
-bool world::step() {
+bool world::step(clock_tick until) {
     COFLUX_VERIFY(
-        youngest == this && this_thread.current == nullptr,
+        youngest == this && this_thread.driver == this && this_thread.current == nullptr &&
+            this_thread.queues == nullptr,
         "a simulation is driven by another thread than its own, by one of its coroutines, or beside a younger one");
-    collect();
-    look_at_timers(false);
-    if (!passes_time()) return false;
-    constexpr std::array<std::uint64_t, 2> go_on_or_wait{0, 1};
-    if (options_.late_work && next_deadline() != timing_wheel::never && choose(choice::time, go_on_or_wait) == 1) {
-        now_ = std::max(now_, next_deadline());
-        look_at_timers(true);
+    for (;;) {
+        for (std::size_t i = 0; i < workers_used_; ++i) {
+            sim_worker& w = *workers_[i];
+            if (w.timers_.nothing_to_look_at()) continue;
+            this_thread.timers = &w.timers_;
+            this_thread.queues = &w;
+            w.timers_.look_at_mail();
+            this_thread.queues = nullptr;
+            this_thread.timers = nullptr;
+        }
+        collect();
+        const clock_tick next = next_deadline();
+        const bool due = next <= now_;
+        if (ready_count() == 0 && !due) {
+            if (next == timing_wheel::never || next > until) return false;
+            pass_to(next);
+            continue;
+        }
+        constexpr std::array<std::uint64_t, 2> go_on_or_wait{0, 1};
+        if (options_.late_work && !due && next <= until && next != timing_wheel::never &&
+            choose(choice::time, go_on_or_wait) == 1) {
+            pass_to(next);
+            continue;
+        }
+        if (on_step && ready_count() != 0 && told_ != steps_ + 1) {
+            told_ = steps_ + 1;
+            on_step(told_);
+            continue;  // it may have woken somebody
+        }
+        if (!due) {
+            resume(take_ready(choose(choice::next, std::span(names_).subspan(first_))));
+            return true;
+        }
+        with_clocks_.clear();
+        if (service_.next_deadline() <= now_) with_clocks_.push_back(service_name_);
+        for (std::size_t i = 0; i < workers_used_; ++i) {
+            if (workers_[i]->timers_.next_deadline() <= now_) with_clocks_.push_back(workers_[i]->clock_name_);
+        }
+        const std::size_t clocks = with_clocks_.size();
+        with_clocks_.insert(with_clocks_.end(), names_.begin() + static_cast<std::ptrdiff_t>(first_), names_.end());
+        const std::size_t chosen = choose(choice::next, with_clocks_);
+        if (chosen >= clocks) {
+            resume(take_ready(chosen - clocks));
+            return true;
+        }
+        hand_out(with_clocks_[chosen]);
     }
-    names_.clear();
-    for (const ready& r : ready_) {
-        auto [at, is_new] = known_.try_emplace(r.coroutine.address(), named_);
-        named_ += is_new ? 1 : 0;
-        names_.push_back(at->second);
+}
+
+void world::run() {
+    while (steps_ < options_.max_steps) {
+        if (!step()) return;
     }
-    const std::size_t chosen = choose(choice::next, names_);
-    const ready next = ready_[chosen];
-    ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    resume(next);
-    return true;
+    const std::string text = "livelock: no end after " + std::to_string(steps_) + " resumptions\n" + describe(nullptr);
+    if (failure_.empty()) {
+        failure_ = text;
+        was_livelock = true;
+    }
+    throw livelock_error(text);
 }
 
 void world::advance(clock_tick to) {
-    for (;;) {
-        collect();
-        if (ready_.empty() && next_deadline() > to) break;
-        step();
-    }
-    now_ = std::max(now_, to);
+    while (step(to)) {}
+    pass_to(to);
+}
+
+// --- blocking waits
+
+/// Asked by the environment: that of a coroutine which runs elsewhere may not be looked at more closely.
+bool world::owns(frame_control& c) const noexcept {
+    const coflux::detail::environment_data& data = promise_base::of(c).data();
+    if (data.executors.empty() && data.outer == nullptr) return true;
+    return std::any_of(workers_.begin(), workers_.begin() + static_cast<std::ptrdiff_t>(workers_used_),
+                       [&data](const std::unique_ptr<sim_worker>& w) { return data.find_object(w.get()) != nullptr; });
 }
 
 /// `c` has not ended, and never will by itself: what is below its root is stopped, so that it ends after all.
-std::exception_ptr world::hangs(frame_control& c) {
-    const bool dead = steps_ < options_.max_steps;
-    std::string text =
-        dead ? "deadlock: nobody can run, and " : "livelock: after " + std::to_string(steps_) + " resumptions ";
-    text += c.place().function_name();
-    text += " has not ended";
-    environment* root = coflux::detail::promise_base::of(c).parent();
-    root->request_stop();
+void world::hangs(frame_control& c, bool may_throw) {
+    const bool live = steps_ >= options_.max_steps;
+    std::string text = live ? "livelock: no end after " + std::to_string(steps_) + " resumptions\n"
+                            : "deadlock: nobody can run, and somebody waits\n";
+    text += describe(&c);
+    const bool first = failure_.empty();
+    if (first) {
+        failure_ = text;
+        was_livelock = live;
+    }
+    promise_base::of(c).parent()->request_stop();
     const std::size_t limit = steps_ + options_.max_steps;
     while (!c.done() && steps_ < limit && step()) {}
-    COFLUX_VERIFY(c.done(), "%s, even after it was told to stop", text.c_str());
-    return dead ? std::make_exception_ptr(deadlock_error(text)) : std::make_exception_ptr(livelock_error(text));
+    COFLUX_VERIFY(c.done(), "what hangs does not end even when it is told to stop. %s", text.c_str());
+    if (may_throw) {
+        if (live) throw livelock_error(text);
+        throw deadlock_error(text);
+    }
+    if (collects_failures || !first) return;
+    std::fprintf(stderr, "coflux: %s", text.c_str());
+    std::terminate();
 }
 
-void world::drive(frame_control& c, bool may_throw) {
+bool world::drive(frame_control& c, bool may_throw) {
+    if (c.done()) return true;
+    if (!owns(c)) {
+        for (const world* w = outer_; w != nullptr; w = w->outer_) {
+            COFLUX_VERIFY(!w->owns(c),
+                          "a blocking wait for a coroutine of a simulation that is not the youngest of its thread");
+        }
+        while (!c.done() && step()) {}
+        return c.done();
+    }
     while (!c.done()) {
         if (steps_ < options_.max_steps && step()) continue;
-        const std::exception_ptr why = hangs(c);
-        if (may_throw) std::rethrow_exception(why);
+        hangs(c, may_throw);
+        return true;
     }
+    if (gathers_trees && tree.empty() && c.word.has(coflux::detail::frame_flags::has_error)) tree = describe(nullptr);
+    return true;
 }
 
 }  // namespace coflux::testing::detail

@@ -4,7 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,59 +33,105 @@ private:
     friend class world;
 
     void call_for_help() noexcept override {}
-    bool others_wait() noexcept override;
+    bool others_wait(std::coroutine_handle<> h) noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
 
     world& in_;
     coflux::detail::timer_queue timers_;
+    std::uint64_t clock_name_ = 0;  // of its timers, as a candidate
 };
 
+/// Made once a thread and depth of nesting, and used again by simulation after simulation: its queues and lists keep their memory.
 class world final : public coflux::detail::thread_driver {
 public:
-    world(simulation& is, chooser& decides, simulation_options options);
-    ~world();
+    world();
+    ~world() = default;
 
-    void drive(coflux::detail::frame_control& c, bool may_throw) override;
-    bool step();
+    /// A simulation begins, and ends.
+    static std::unique_ptr<world> opened(simulation& is, chooser& decides, const simulation_options& options);
+    static void closed(std::unique_ptr<world> w) noexcept;
+
+    bool drive(coflux::detail::frame_control& c, bool may_throw) override;
+    void root_waits(coflux::detail::wait_record& r) noexcept override { roots_.push_back(&r); }
+    void root_left(coflux::detail::wait_record& r) noexcept override;
+    void goes_abroad(coflux::detail::promise_base& p) noexcept override { abroad_.push_back(&p); }
+    void is_back(coflux::detail::promise_base& p) noexcept override;
+
+    /// Resumes one; false if there is none up to the moment `until`, which then is the present or has not come.
+    bool step(coflux::detail::clock_tick until = coflux::detail::timing_wheel::never);
     void advance(coflux::detail::clock_tick to);
+    void run();
+    /// Who waits for what, and the tree of what is alive. `also` is alive, even if nothing leads to it; or nullptr.
+    [[nodiscard]] std::string describe(coflux::detail::frame_control* also) const;
 
-    void add(sim_worker& to, std::coroutine_handle<> h) noexcept;
+    /// `ours`: the handle is known to be one of Coflux's own coroutines.
+    void add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept;
     [[nodiscard]] std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept;
     sim_worker& new_worker();
 
     [[nodiscard]] static simulation* youngest_of_thread() noexcept;
-    [[nodiscard]] coflux::detail::clock_tick start() const noexcept { return start_; }
+    [[nodiscard]] bool is_of_this_thread() const noexcept;
     [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
     [[nodiscard]] const std::vector<decision>& schedule() const noexcept { return schedule_; }
+    [[nodiscard]] const std::string& failure() const noexcept { return failure_; }
 
+    /// Virtual time begins here, in each run: the order of events must not depend on when the program runs.
+    static constexpr coflux::detail::clock_tick start = 1'000'000'000;
+
+    std::function<void(std::size_t)> on_step;
+    bool collects_failures =
+        false;                   ///< somebody will look at failure(): what cannot be thrown need not end the program
+    bool gathers_trees = false;  ///< `tree` is wanted
+    std::string tree;            ///< describe() when the first root failed that a thread waited for
+    bool was_livelock = false;   ///< the failure is one
     const coflux::detail::atomic<std::uint32_t> nobody_sleeps{0};
 
 private:
     struct ready {
         std::coroutine_handle<> coroutine;
         sim_worker* on;
+        bool ours;
     };
 
-    void collect() noexcept;
-    void look_at_timers(bool all) noexcept;
-    [[nodiscard]] coflux::detail::clock_tick next_deadline() const noexcept;
-    [[nodiscard]] bool passes_time() noexcept;
-    void resume(ready next) noexcept;
-    [[nodiscard]] std::exception_ptr hangs(coflux::detail::frame_control& c);
+    void open(simulation& is, chooser& decides, const simulation_options& options);
+    void close() noexcept;
 
-    simulation* is_;
-    world* outer_;
-    chooser* decides_;
+    [[nodiscard]] std::size_t ready_count() const noexcept { return ready_.size() - first_; }
+    [[nodiscard]] ready take_ready(std::size_t at) noexcept;
+    [[nodiscard]] std::uint64_t name_of(std::coroutine_handle<> h, bool ours);
+    [[nodiscard]] std::uint64_t name_by_address(void* frame, bool is_new);
+
+    void collect() noexcept;
+    void hand_out(std::uint64_t clock) noexcept;
+    [[nodiscard]] coflux::detail::clock_tick next_deadline() const noexcept;
+    void pass_to(coflux::detail::clock_tick now) noexcept;
+    [[nodiscard]] std::size_t choose_next() noexcept;
+    void resume(ready next) noexcept;
+
+    [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
+    void hangs(coflux::detail::frame_control& c, bool may_throw);
+
+    simulation* is_ = nullptr;
+    world* outer_ = nullptr;
+    chooser* decides_ = nullptr;
     simulation_options options_;
     coflux::detail::timer_service service_;
-    coflux::detail::clock_tick start_;
+    std::uint64_t service_name_ = 0;
     std::size_t steps_ = 0;
+    std::size_t told_ = 0;  // the step that on_step was last told of
+    std::string failure_;
     std::vector<decision> schedule_;
     std::vector<std::unique_ptr<sim_worker>> workers_;
-    std::vector<ready> ready_;                        // longest first
-    std::vector<std::uint64_t> names_;                // of what is in ready_
-    std::unordered_map<void*, std::uint64_t> known_;  // names by frame
+    std::size_t workers_used_ = 0;
+    // Ready coroutines and their names, the longest ready first, from first_ on: what is before is gone.
+    std::vector<ready> ready_;
+    std::vector<std::uint64_t> names_;
+    std::size_t first_ = 0;
+    std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: those, then names_
+    std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
+    std::vector<coflux::detail::wait_record*> roots_;    // of root environments in which somebody waits
+    std::vector<coflux::detail::promise_base*> abroad_;  // suspended in an awaitable of others
 };
 
 }  // namespace coflux::testing::detail

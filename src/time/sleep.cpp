@@ -6,7 +6,7 @@
 
 namespace coflux::detail {
 
-constinit const wait_kind sleep_awaiter::how_it_stops{&sleep_awaiter::claim, &sleep_awaiter::stop};
+constinit const wait_kind sleep_awaiter::how_it_stops{&sleep_awaiter::claim, &sleep_awaiter::stop, "a moment in time"};
 constinit const timer_kind sleep_awaiter::what_happens{&sleep_awaiter::due, &sleep_awaiter::left};
 
 std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) {

@@ -62,18 +62,23 @@ void timer_queue::collect_mail() noexcept {
     mail_ = oldest;
 }
 
-std::size_t timer_queue::look(clock_tick now) noexcept {
+std::size_t timer_queue::hand_out_mail(std::size_t most) noexcept {
     const resumption_pause pause;
-    std::size_t handed_out = 0;
     if (mail_ == nullptr && has_mail()) collect_mail();
-    for (; mail_ != nullptr && handed_out < portion; ++handed_out) {
+    std::size_t handed_out = 0;
+    for (; mail_ != nullptr && handed_out < most; ++handed_out) {
         timer& t = *mail_;
         mail_ = t.next_mail_;
         wheel_.cancel(t);
         t.kind_->left(t);
     }
-    wheel_.expire(now);
-    while (handed_out < portion) {
+    return handed_out;
+}
+
+std::size_t timer_queue::hand_out_due(std::size_t most) noexcept {
+    const resumption_pause pause;
+    std::size_t handed_out = 0;
+    while (handed_out < most) {
         auto* const t = static_cast<timer*>(wheel_.take());
         if (t == nullptr) break;
         if (!t->decide(timer::fired)) continue;  // somebody has taken it: it comes by mail
@@ -81,6 +86,13 @@ std::size_t timer_queue::look(clock_tick now) noexcept {
         ++handed_out;
     }
     return handed_out;
+}
+
+std::size_t timer_queue::look(clock_tick now) noexcept {
+    const resumption_pause pause;
+    const std::size_t mailed = hand_out_mail(portion);
+    wheel_.expire(now);
+    return mailed + hand_out_due(portion - mailed);
 }
 
 }  // namespace coflux::detail

@@ -51,23 +51,24 @@ bool timer_service::take(timer& t) noexcept {
     return true;
 }
 
-void timer_service::hand_out(clock_tick now, unique_lock<mutex>& held) noexcept {
-    wheel_.expire(now);
-    while (auto* const t = static_cast<timer*>(wheel_.take())) {
-        // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
-        (void)t->decide(timer::fired);
-        held.unlock();
-        {
-            const resumption_pause pause;
-            t->kind_->due(*t);
-        }
-        held.lock();
+/// The first that is due.
+bool timer_service::hand_out(unique_lock<mutex>& held) noexcept {
+    auto* const t = static_cast<timer*>(wheel_.take());
+    if (t == nullptr) return false;
+    // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
+    (void)t->decide(timer::fired);
+    held.unlock();
+    {
+        const resumption_pause pause;
+        t->kind_->due(*t);
     }
+    held.lock();
+    return true;
 }
 
-void timer_service::look(clock_tick now) noexcept {
+bool timer_service::hand_out_one() noexcept {
     unique_lock<mutex> held(lock_);
-    hand_out(now, held);
+    return hand_out(held);
 }
 
 void timer_service::serve() noexcept {
@@ -75,7 +76,8 @@ void timer_service::serve() noexcept {
     os::expect_precise_wake_ups();
     unique_lock<mutex> held(lock_);
     while (!ends_) {
-        hand_out(tick_now(), held);
+        wheel_.expire(tick_now());
+        while (hand_out(held)) {}
         sleeps_until_ = wheel_.next_deadline();
         if (sleeps_until_ > wheel_.now()) {
             const clock_tick until = sleeps_until_;

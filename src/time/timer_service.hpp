@@ -20,8 +20,11 @@ public:
 
     /// One without a thread, whose owner looks at it.
     explicit timer_service(clock_tick now) noexcept : wheel_(now) {}
-    /// Hands out what is due at `now`.
-    void look(clock_tick now) noexcept;
+    /// Time passes; one that is due is handed out, or false.
+    void pass_to(clock_tick now) noexcept { wheel_.expire(now); }
+    bool hand_out_one() noexcept;
+    /// As if it were made anew. Pre: nobody sleeps.
+    void restart(clock_tick now) noexcept { wheel_.restart(now); }
     /// Nothing is due before.
     [[nodiscard]] clock_tick next_deadline() const noexcept { return wheel_.next_deadline(); }
 
@@ -36,7 +39,7 @@ public:
 private:
     static timer_service& of_process();
 
-    void hand_out(clock_tick now, unique_lock<mutex>& held) noexcept;
+    bool hand_out(unique_lock<mutex>& held) noexcept;
     void insert(timer& t, clock_tick deadline, unique_lock<mutex>& held) noexcept;
     void serve() noexcept;
     void end() noexcept;

@@ -51,7 +51,7 @@ public:
             const coflux::detail::spin_guard guard(of.lock_);
             return of.waiters_.remove(waiting);
         }
-        static constexpr coflux::detail::wait_kind kind{&claim, &stop_claimed};
+        static constexpr coflux::detail::wait_kind kind{&claim, &stop_claimed, "a gate"};
 
         gate& of_;
         bool waited_ = false;

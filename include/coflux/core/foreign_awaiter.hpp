@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/thread_driver.hpp>
 
 namespace coflux::detail {
 
@@ -51,11 +52,17 @@ public:
         p.awaits_at(where);
     }
 
+    foreign_awaiter(const foreign_awaiter&) = delete;
+    foreign_awaiter& operator=(const foreign_awaiter&) = delete;
+    ~foreign_awaiter() { is_back(); }  // the inner await_suspend threw
+
     bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
         (void)proxy_.coroutine->suspends();  // not a stop point
         proxy_.coroutine->leaves();
+        if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
+            driver_->goes_abroad(*proxy_.coroutine);
         const std::coroutine_handle<> given = std::coroutine_handle<>::from_address(&proxy_);
         using result = decltype(inner_.await_suspend(given));
         // After the inner await_suspend this object may be gone: only locals from there on.
@@ -72,10 +79,15 @@ public:
 
     decltype(auto) await_resume() {
         this_thread.current = proxy_.coroutine;
+        is_back();
         return inner_.await_resume();
     }
 
 private:
+    void is_back() noexcept {
+        if (driver_ != nullptr) [[unlikely]]
+            std::exchange(driver_, nullptr)->is_back(*proxy_.coroutine);
+    }
     static void resume_proxy(void* frame) {
         auto* const proxy = static_cast<proxy_frame*>(frame);
         promise_base& p = *proxy->coroutine;
@@ -88,6 +100,7 @@ private:
         t.last_resumed = proxy;
     }
 
+    thread_driver* driver_ = nullptr;  // who was told that the coroutine waits here
     proxy_frame proxy_;
     inner_type inner_;
 };

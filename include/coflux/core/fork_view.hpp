@@ -42,7 +42,7 @@ private:
     friend struct shared_place;
     static bool claim(wait_operation& waiting) noexcept;
     static void free_place(shared_place& place) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed};
+    static constexpr wait_kind kind{&claim, &stop_claimed, "a fork, by a view of it"};
 
     shared_place* place_ = nullptr;  // until it is claimed
 };

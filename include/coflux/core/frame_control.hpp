@@ -73,6 +73,12 @@ public:
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
+    /// A number that a simulation knows the coroutine by, in bits that nobody else uses; 0: none yet. Set once it has left an
+    /// inline start.
+    [[nodiscard]] std::uint32_t number() const noexcept { return bits_ >> number_shift; }
+    void set_number(std::uint32_t n) noexcept { bits_ = (bits_ & ~(~0U << number_shift)) | n << number_shift; }
+    static constexpr unsigned number_shift = 16;
+
     /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
         return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once)) ==

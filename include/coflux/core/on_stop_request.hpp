@@ -104,7 +104,7 @@ private:
         self.on_request_();                                              // stop_walk pauses resumptions in place
         self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in finish()
     }
-    static constexpr wait_kind kind{&claim, &call_back};
+    static constexpr wait_kind kind{&claim, &call_back, nullptr};
 
     foreign_awaiter<A> inner_;
     F on_request_;

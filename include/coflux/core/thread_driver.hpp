@@ -6,16 +6,28 @@
 namespace coflux::detail {
 
 struct frame_control;
+struct wait_record;
+class promise_base;
 class timer_service;
 
-/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it. Threads: that one.
+/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what is told of the
+/// waits that begin there. Threads: that one.
 class thread_driver {
 public:
     thread_driver(const thread_driver&) = delete;
     thread_driver& operator=(const thread_driver&) = delete;
 
-    /// Runs coroutines until `c` has ended. What goes wrong meanwhile is thrown once `c` has ended, if that is allowed.
-    virtual void drive(frame_control& c, bool may_throw) = 0;
+    /// Runs coroutines until `c` has ended. What goes wrong meanwhile is thrown once `c` has ended, if that is allowed. False if
+    /// `c` runs elsewhere: then the thread must block, and nothing is left to be done here.
+    [[nodiscard]] virtual bool drive(frame_control& c, bool may_throw) = 0;
+
+    /// The first wait in or below a root environment has begun: `r` is its record.
+    virtual void root_waits(wait_record& r) noexcept = 0;
+    /// That record goes.
+    virtual void root_left(wait_record& r) noexcept = 0;
+    /// `p` suspends in an awaitable of others, of which no record knows; it is back.
+    virtual void goes_abroad(promise_base& p) noexcept = 0;
+    virtual void is_back(promise_base& p) noexcept = 0;
 
     /// The present in nanoseconds of the steady clock.
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }

@@ -22,6 +22,8 @@ struct wait_kind {
     /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
     /// general: &wait_operation::stop_claimed.
     void (*stop)(wait_operation& claimed) noexcept;
+    /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only wants to be told of a stop.
+    const char* what = "something";
 };
 
 /// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
@@ -51,6 +53,7 @@ public:
     wait_operation& operator=(const wait_operation&) = delete;
 
     [[nodiscard]] COFLUX_INLINE promise_base& coroutine() const noexcept { return *coroutine_; }
+    [[nodiscard]] const wait_kind& kind() const noexcept { return *kind_; }
 
     /// From now on a stop request finds this wait. Before it is queued anywhere.
     /// Errors: std::bad_alloc in the first wait of a coroutine; then nothing has happened.
@@ -106,6 +109,7 @@ protected:
 
 private:
     friend struct stop_walk;
+    friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
     void wake_elsewhere() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
@@ -119,5 +123,8 @@ private:
     wait_operation* published_next_;  // in record_->waiting
     wait_operation* published_previous_;
 };
+
+/// Calls `f(w, context)` for each wait in and below `root`. Without a lock: nobody runs, starts or ends meanwhile.
+void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
 }  // namespace coflux::detail

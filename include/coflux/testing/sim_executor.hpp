@@ -23,8 +23,10 @@ public:
     sim_executor();
     explicit sim_executor(simulation& in);
 
-    void execute(std::coroutine_handle<> h) noexcept { execute_on(queue_, h); }
+    /// For handles of any coroutine. What others wrap around it resumes in the order in which it is called, too.
+    void execute(std::coroutine_handle<> h) noexcept;
     [[nodiscard]] void* identity() const noexcept { return queue_; }
+    /// What environments call, with coroutines of Coflux.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:

@@ -3,9 +3,10 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include <coflux/testing/chooser.hpp>
@@ -13,17 +14,9 @@
 namespace coflux::testing {
 
 namespace detail {
+class explorer;
 class world;
 }  // namespace detail
-
-/// One decision of a run.
-struct decision {
-    choice what;
-    std::uint32_t chosen;
-    std::uint32_t of;  ///< number of candidates
-
-    friend bool operator==(const decision&, const decision&) = default;
-};
 
 /// How a simulation is made.
 struct simulation_options {
@@ -38,10 +31,12 @@ class simulation_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
+/// Nobody can run, and somebody waits.
 class deadlock_error final : public simulation_error {
 public:
     using simulation_error::simulation_error;
 };
+/// There was no end after simulation_options::max_steps.
 class livelock_error final : public simulation_error {
 public:
     using simulation_error::simulation_error;
@@ -51,15 +46,21 @@ public:
 /// passes only when all wait for it.
 ///
 /// While it lives, blocking waits of its thread (get(), join(), the end of a task) run its coroutines, and the clock of its
-/// thread (coflux::clock, sleeps, deadlines) shows its time. sim_executor is how coroutines get into it.
+/// thread (coflux::clock, sleeps, deadlines) shows its time, which begins one second after the clock's epoch in each simulation.
+/// sim_executor is how coroutines get into it. The page docs/design/simulation.md says which orders it reaches.
 /// Errors: get() and join() throw deadlock_error when nothing can run any more, and livelock_error after max_steps, once what
-/// hangs has been stopped and has ended. What cannot even be stopped ends the program with the same text.
+/// hangs has been stopped and has ended. Where nothing can be thrown, in the destructor of a task, the first such error ends
+/// the program with its text, unless explore() collects it. What cannot even be stopped ends the program with the same text.
+/// A coroutine that another thread resumes is a checked error.
 /// Threads: the one that made it; simulations of one thread are nested. Lifetime: outlives its executors' environments.
+/// Costs: after the first simulations of a thread none allocates, but for schedules longer than those before.
 class simulation {
 public:
+    /// `decides` outlives it.
     explicit simulation(chooser& decides, simulation_options options = {});
     simulation(const simulation&) = delete;
     simulation& operator=(const simulation&) = delete;
+    /// What is ready or sleeps goes on to its end first.
     ~simulation();
 
     /// The youngest of the calling thread; nullptr if there is none.
@@ -67,10 +68,14 @@ public:
 
     /// Resumes one coroutine; if none is ready, lets time pass until one is. False if nobody is ready and nobody sleeps.
     bool step();
-    /// Until nothing happens any more by itself.
+    /// Until nothing happens any more by itself. Errors: livelock_error after max_steps.
     void run();
     /// Lets `d` pass: all that is due until then happens in its order.
     void advance(std::chrono::nanoseconds d);
+
+    /// Calls `f(n)` before the n-th resumption, and before it is decided whose that is; the first is 1. It may wake and stop
+    /// coroutines, and must not throw. One at a time; an empty one calls nothing.
+    void on_step(std::function<void(std::size_t)> f);
 
     [[nodiscard]] std::chrono::steady_clock::time_point now() const noexcept;
     /// Virtual time since the beginning.
@@ -79,9 +84,15 @@ public:
     [[nodiscard]] std::size_t steps() const noexcept;
     /// What was decided so far: given to a replay_chooser it makes the same run.
     [[nodiscard]] const std::vector<decision>& schedule() const noexcept;
+    /// Who waits for what, awaited by whom, at which file:line, and the tree of the coroutines that are alive. In it are those
+    /// that are ready, those that wait, those that await one of them, and all above; not one that nothing of these leads to.
+    [[nodiscard]] std::string describe() const;
+    /// The text of the first deadlock or livelock, also of one that could not be thrown; empty if there was none.
+    [[nodiscard]] const std::string& failure() const noexcept;
 
 private:
     friend class sim_executor;
+    friend class detail::explorer;
 
     std::unique_ptr<detail::world> world_;
 };

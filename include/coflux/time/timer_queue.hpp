@@ -113,6 +113,13 @@ public:
     /// Nothing is due before; 0 if a portion was left over.
     [[nodiscard]] clock_tick next_deadline() const noexcept { return mail_ != nullptr ? 0 : wheel_.next_deadline(); }
 
+    /// The same in parts, for an owner who decides about each timer: what was mailed; the present; one that is due, or false.
+    void look_at_mail() noexcept { (void)hand_out_mail(~std::size_t{0}); }
+    void pass_to(clock_tick now) noexcept { wheel_.expire(now); }
+    bool hand_out_one() noexcept { return hand_out_due(1) != 0; }
+    /// As if it were made anew. Pre: nothing to look at.
+    void restart(clock_tick now) noexcept { wheel_.restart(now); }
+
     /// The owner is about to sleep: from now on mail wakes it. True if it must not, for there is some already.
     [[nodiscard]] bool falls_asleep() noexcept {
         asleep_.store(true, memory_order_seq_cst);  // before the look at the mailbox; pairs with remove()
@@ -129,6 +136,8 @@ private:
     }
     void post(timer& t) noexcept;
     void collect_mail() noexcept;
+    std::size_t hand_out_mail(std::size_t most) noexcept;
+    std::size_t hand_out_due(std::size_t most) noexcept;
 
     timing_wheel wheel_;
     const void* executor_;

@@ -65,7 +65,7 @@ protected:
 
 private:
     static bool claim(wait_operation& op) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed};
+    static constexpr wait_kind kind{&claim, &stop_claimed, "a new value of a channel"};
 
     notices& of_;
     notices::word_type seen_;

@@ -97,7 +97,7 @@ private:
 
     COFLUX_NOINLINE bool comes_soon() noexcept;
     static bool claim(wait_operation& op) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed};
+    static constexpr wait_kind kind{&claim, &stop_claimed, "a place in a channel"};
 
     permits& from_;
     permits::answer answer_ = permits::answer::none;  ///< while it waits, under the lock

@@ -42,7 +42,7 @@ protected:
 
 private:
     static bool claim(wait_operation& op) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed};
+    static constexpr wait_kind kind{&claim, &stop_claimed, "the other end of a channel"};
 
     // Written before begin(), which publishes them to a stopper.
     atomic<std::uintptr_t>* word_ = nullptr;

@@ -93,7 +93,7 @@ private:
     friend class concurrency_window;
     static bool claim(wait_operation& waiting) noexcept;
     static void stop(wait_operation& claimed) noexcept;
-    static constexpr wait_kind kind{&claim, &stop};
+    static constexpr wait_kind kind{&claim, &stop, "the end of a call of for_each_concurrent"};
 
     concurrency_window& of_;
     bool published_ = false;

@@ -1,0 +1,276 @@
+#include <coflux/testing/explore.hpp>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+#include <coflux/testing/sim_executor.hpp>
+
+namespace {
+
+using coflux::borrowed;
+using coflux::testing::exploration;
+using coflux::testing::explore;
+using coflux::testing::explore_options;
+using coflux::testing::failure_kind;
+using coflux::testing::search_kind;
+using coflux::testing::sim_executor;
+using coflux::testing::simulation;
+
+/// A variable of the environment while it lives.
+class variable {
+public:
+    variable(const char* name, const std::string& value) : name_(name) { setenv(name, value.c_str(), 1); }
+    ~variable() { unsetenv(name_); }
+    variable(const variable&) = delete;
+    variable& operator=(const variable&) = delete;
+
+private:
+    const char* name_;
+};
+
+coflux::fork<void, sim_executor> adds_one(auto&&, borrowed<int> balance) {
+    const int seen = *balance;
+    co_await coflux::yield();
+    *balance = seen + 1;
+}
+
+/// Right only where no other coroutine comes between the two halves of adds_one().
+coflux::task<int, sim_executor> adds_some(auto&&, int count) {
+    auto&& here = co_await coflux::context();
+    int balance = 0;
+    for (int i = 0; i < count; ++i) {
+        auto one = adds_one(here, borrowed(balance));
+        co_await std::move(one);
+    }
+    co_return balance;
+}
+
+coflux::task<int, sim_executor> adds_two_at_once(auto&&) {
+    auto&& here = co_await coflux::context();
+    int balance = 0;
+    auto a = adds_one(here, borrowed(balance));
+    auto b = adds_one(here, borrowed(balance));
+    co_await coflux::when_all(std::move(a), std::move(b));
+    co_return balance;
+}
+
+void loses_an_update(simulation&) {
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    const int balance = adds_two_at_once(env).get();
+    if (balance != 2) throw std::runtime_error("an update was lost");
+}
+
+void is_right(simulation&) {
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    if (adds_some(env, 3).get() != 3) throw std::runtime_error("wrong");
+}
+
+coflux::fork<void, sim_executor> takes_both(auto&&, borrowed<coflux::mutex> first, borrowed<coflux::mutex> second) {
+    auto one = co_await first->lock();
+    co_await coflux::yield();
+    auto two = co_await second->lock();
+}
+
+/// Hangs if each has one lock: only where the second begins before the first has both.
+coflux::task<void, sim_executor> locks_crosswise(auto&&) {
+    auto&& here = co_await coflux::context();
+    coflux::mutex a;
+    coflux::mutex b;
+    auto one = takes_both(here, borrowed(a), borrowed(b));
+    co_await coflux::yield();
+    co_await coflux::yield();
+    auto other = takes_both(here, borrowed(b), borrowed(a));
+    co_await coflux::when_all(std::move(one), std::move(other));
+}
+
+void may_hang(simulation&) {
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    locks_crosswise(env).get();
+}
+
+TEST(Explore, RunsWhatIsRightUnderDifferentSchedules) {
+    const exploration r = explore({.runs = 100}, is_right);
+    EXPECT_TRUE(r.ok()) << r.report();
+    EXPECT_EQ(r.runs, 100U);
+    EXPECT_GT(r.distinct, 1U);
+    EXPECT_FALSE(r.exhausted);
+    EXPECT_NE(r.report().find("no failure in 100 runs"), std::string::npos) << r.report();
+}
+
+TEST(Explore, FindsAnErrorThatOnlySomeSchedulesShow) {
+    const exploration r = explore({.runs = 100}, loses_an_update);
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::exception);
+    EXPECT_EQ(r.failure->what, "an update was lost");
+    EXPECT_THROW(std::rethrow_exception(r.failure->error), std::runtime_error);
+}
+
+TEST(Explore, FindsAHangThatFifoDoesNotShow) {
+    const exploration fifo = explore({.runs = 1}, may_hang);
+    EXPECT_TRUE(fifo.ok()) << fifo.report();
+    const exploration r = explore({.runs = 1000}, may_hang);
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
+    EXPECT_NE(r.failure->what.find("waits for a mutex"), std::string::npos) << r.failure->what;
+}
+
+TEST(Explore, ReplaysASeedAndOnlyThatOne) {
+    const exploration found = explore({.runs = 1000}, may_hang);
+    ASSERT_FALSE(found.ok());
+    const variable seed("COFLUX_SEED", std::to_string(found.failure->seed));
+    const exploration again = explore({.runs = 1000}, may_hang);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.runs, 1U);
+    EXPECT_EQ(again.failure->schedule, found.failure->schedule);
+    EXPECT_EQ(again.failure->steps, found.failure->steps);
+}
+
+TEST(Explore, MakesTheScheduleSmall) {
+    const exploration r = explore({.runs = 1000, .first_seed = 4}, may_hang);
+    ASSERT_FALSE(r.ok());
+    std::size_t deviations = 0;
+    for (const auto& d : r.failure->schedule) deviations += d.chosen != 0 ? 1 : 0;
+    EXPECT_LE(deviations, r.failure->deviations_found);
+    EXPECT_LE(deviations, 2U) << r.report();
+    EXPECT_GE(deviations, 1U) << r.report();
+    EXPECT_LE(r.failure->shrink_runs, 501U);
+}
+
+TEST(Explore, ReplaysAScheduleFromItsText) {
+    const exploration found = explore({.runs = 1000}, may_hang);
+    ASSERT_FALSE(found.ok());
+    const std::string replay = found.failure->replay();
+    ASSERT_EQ(replay.find("COFLUX_SCHEDULE="), 0U);
+    const variable schedule("COFLUX_SCHEDULE", replay.substr(replay.find('=') + 1));
+    const exploration again = explore(may_hang);
+    ASSERT_FALSE(again.ok());
+    EXPECT_EQ(again.runs, 1U);
+    EXPECT_FALSE(again.failure->diverged_at);
+    EXPECT_EQ(again.failure->schedule, found.failure->schedule);
+}
+
+TEST(Explore, SaysWhereAReplayIsOfAnotherProgram) {
+    const variable schedule("COFLUX_SCHEDULE", "0n8/9");
+    const exploration r = explore([](simulation& sim) {
+        loses_an_update(sim);
+        throw std::runtime_error("always");
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->diverged_at, 0U);
+    EXPECT_NE(r.report().find("decision 0 has other candidates"), std::string::npos) << r.report();
+}
+
+TEST(Explore, TakesTheNumberOfRunsFromItsEnvironment) {
+    const variable runs("COFLUX_RUNS", "17");
+    EXPECT_EQ(explore(is_right).runs, 17U);
+    EXPECT_EQ(explore({.runs = 3}, is_right).runs, 3U);
+}
+
+TEST(Explore, AsksTheVerdictAfterEachRun) {
+    int asked = 0;
+    explore_options options{.runs = 10};
+    options.verdict = [&asked] { return ++asked == 5 ? std::string("the fifth") : std::string(); };
+    const exploration r = explore(options, is_right);
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.runs, 5U);
+    EXPECT_EQ(r.failure->kind, failure_kind::verdict);
+    EXPECT_EQ(r.failure->what, "the fifth");
+}
+
+coflux::task<void, sim_executor> goes_on_and_on(auto&&) {
+    for (;;) co_await coflux::yield();
+}
+
+TEST(Explore, CallsARunThatDoesNotEndALivelock) {
+    const exploration r = explore({.runs = 10, .simulation = {.max_steps = 1000}}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        goes_on_and_on(env).join();
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::livelock);
+    EXPECT_NE(r.failure->what.find("goes_on_and_on"), std::string::npos) << r.failure->what;
+}
+
+TEST(Explore, FindsAHangOfATaskThatDiesUnawaited) {
+    const exploration r = explore({.runs = 1}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        coflux::manual_event never;
+        auto waits = [](auto&&, borrowed<coflux::manual_event> e) -> coflux::task<void, sim_executor> {
+            co_await e->wait();
+        };
+        auto dies = waits(env, borrowed(never));
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
+    EXPECT_EQ(r.failure->error, nullptr);
+}
+
+TEST(Explore, GoesThroughAllSchedulesOfASmallBody) {
+    const exploration all = explore({.runs = 100'000, .search = search_kind::exhaustive}, is_right);
+    EXPECT_TRUE(all.ok()) << all.report();
+    EXPECT_TRUE(all.exhausted);
+    EXPECT_EQ(all.distinct, all.runs);
+    const exploration some = explore({.runs = 100'000, .search = search_kind::exhaustive, .deviations = 1}, is_right);
+    EXPECT_TRUE(some.exhausted);
+    EXPECT_LT(some.runs, all.runs);
+    const exploration found = explore({.runs = 100'000, .search = search_kind::exhaustive}, may_hang);
+    EXPECT_FALSE(found.ok());
+}
+
+TEST(Explore, SaysWhoWasAliveWhenARootFailed) {
+    const exploration r = explore({.runs = 1}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        coflux::manual_event later;
+        auto waits = [](auto&&, borrowed<coflux::manual_event> e) -> coflux::task<void, sim_executor> {
+            co_await e->wait();
+        };
+        auto fails = [](auto&&) -> coflux::task<void, sim_executor> {
+            co_await coflux::yield();
+            throw std::runtime_error("it fails");
+        };
+        auto other = waits(env, borrowed(later));
+        auto first = fails(env);
+        try {
+            first.get();
+        } catch (...) {
+            later.set();
+            throw;
+        }
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_NE(r.failure->tree.find("waits for a manual_event"), std::string::npos) << r.report();
+}
+
+TEST(ExploreDeathTest, PrintsTheSeedWhereACheckFails) {
+    EXPECT_DEATH((void)explore({.runs = 1, .first_seed = 7},
+                               [](simulation&) {
+                                   sim_executor on;
+                                   auto env = coflux::make_environment(on);
+                                   auto blocks = [](auto&& inner) -> coflux::task<void, sim_executor> {
+                                       coflux::environment& outer = inner;
+                                       auto yields = [](auto&&) -> coflux::task<void, sim_executor> {
+                                           co_await coflux::yield();
+                                       };
+                                       auto task = yields(outer);
+                                       task.join();
+                                       co_return;
+                                   };
+                                   blocks(env).get();
+                               }),
+                 "a blocking wait(.|\n)*COFLUX_SEED=7");
+}
+
+}  // namespace
