@@ -113,7 +113,7 @@ private:
                 reserve_place();
                 continue;
             }
-            // A receiver waits beside a sender only where a reserve came before that, and permits hold all places.
+            // A receiver that waits beside a send is of the same select, which the send has just decided: it is dropped.
             T& value = *static_cast<T*>(s->value);
             if (channel_node* const r = receivers().take()) {
                 deliver(*r, value, wakes);

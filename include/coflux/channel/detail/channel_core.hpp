@@ -117,7 +117,7 @@ private:
     relaxed<std::size_t> reserved_{0};  // places that permits hold
     const std::size_t capacity_;        // 0: rendezvous
     channel_queue senders_;             // sends and reserves; while one waits there is no place
-    channel_queue receivers_;           // while one waits there is no value in a place, and the first sender is no send
+    channel_queue receivers_;           // while one waits there is no value in a place, and no send waits
 };
 
 /// A plain `co_await` of one operation at a channel, while it waits.

@@ -87,10 +87,12 @@ public:
         }
         return nullptr;
     }
-    /// The same unless the first is a reserve, which has no value to give.
+    /// The first that has a value to give: a reserve has none, and waits for a place, which this does not use.
     COFLUX_INLINE channel_node* take_with_value() noexcept {
-        while (!empty() && first().value != nullptr) {
-            channel_node& n = first();
+        for (channel_link* l = head_.after; l != &head_;) {
+            channel_node& n = *static_cast<channel_node*>(l);
+            l = n.after;
+            if (n.value == nullptr) continue;
             (void)remove(n);
             if (n.select == nullptr || wins(n)) return &n;
         }

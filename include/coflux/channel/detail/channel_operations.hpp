@@ -115,7 +115,7 @@ public:
         this->begin();
         waited_ = true;
         this->core->lock();
-        // Nobody writes under the lock what the hint reads: now it is exact, but for cases of selects decided elsewhere.
+        // Nobody writes under the lock what the hint reads: now it is exact, but for reserves and decided selects.
         if (Operation::would_wait() || !attempt_again()) return this->park(Operation::queue());
         return transfer(p.handle());
     }
