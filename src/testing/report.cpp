@@ -1,222 +1,30 @@
-// What a simulation knows about those who are alive, as text.
-#include <algorithm>
-#include <cstdint>
-#include <source_location>
-#include <string>
-#include <string_view>
-#include <unordered_map>
+#include <coflux/testing/report.hpp>
+
+#include <cstdio>
+#include <cstdlib>
 #include <utility>
-#include <vector>
 
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/wait.hpp>
-
-#include "../core/environment_access.hpp"
-#include "world.hpp"
-
-namespace coflux::testing::detail {
-
-using coflux::detail::environment_access;
-using coflux::detail::frame_control;
-using coflux::detail::promise_base;
-using coflux::detail::wait_operation;
-namespace frame_flags = coflux::detail::frame_flags;
-namespace frame_state = coflux::detail::frame_state;
-
+namespace coflux::testing {
 namespace {
 
-constexpr std::size_t most_waits = 32;
-constexpr std::size_t most_lines = 200;
-
-/// `bank::transfer` of `coflux::fork<void> bank::transfer(auto &&, int) [env:auto = …]`, as either compiler writes it.
-std::string short_name(std::string_view function) {
-    std::string text;
-    for (std::size_t i = 0; i < function.size();) {
-        bool unnamed = false;
-        for (const std::string_view word : {"(anonymous namespace)::", "{anonymous}::"}) {
-            unnamed = unnamed || function.substr(i).starts_with(word);
-            if (function.substr(i).starts_with(word)) i += word.size();
-        }
-        for (const std::string_view word : {"(anonymous class)", "(lambda)"}) {
-            if (!function.substr(i).starts_with(word)) continue;
-            text += "lambda";
-            i += word.size();
-            unnamed = true;
-        }
-        if (!unnamed) text += function[i++];
-    }
-    // Up to the parameters, from the blank before the name on; neither lies between angle brackets.
-    std::size_t begin = 0;
-    int depth = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '<') ++depth;
-        if (text[i] == '>') --depth;
-        if (depth != 0) continue;
-        if (text[i] == ' ') begin = i + 1;
-        if (text[i] == '(' && !std::string_view(text).substr(0, i).ends_with("operator"))
-            return text.substr(begin, i - begin);
-    }
-    return text;
-}
-
-std::string place_of(promise_base& p) {
-    const std::source_location at = p.control().place();
-    if (at.line() == 0) return "a coroutine that failed";
-    return short_name(at.function_name()) + " at " + at.file_name() + ":" + std::to_string(at.line());
-}
-
-/// Calls `f(promise_base&)` for each coroutine that is known to await `p`.
-template <typename F>
-void for_each_awaiter(promise_base& p, F f) {
-    frame_control& c = p.control();
-    if (c.word.has(frame_flags::inline_start)) return;  // nobody has its handle yet
-    const std::uintptr_t s = c.state.load(coflux::detail::memory_order_relaxed);
-    if ((s & frame_state::done) != 0 || (s & ~frame_state::tags) == 0) return;
-    if ((s & frame_state::direct) != 0) return f(*reinterpret_cast<promise_base*>(s & ~frame_state::tags));
-    for (auto* w = reinterpret_cast<coflux::detail::waiter*>(s & ~frame_state::tags); w != nullptr;
-         w = (s & frame_state::list) != 0 ? w->next : nullptr) {
-        if (w->coroutine != nullptr) f(*w->coroutine);
-    }
-}
-
-/// What is alive, found from those at whom everything else waits in the end.
-class census {
-public:
-    void add(promise_base& p, std::string note) {
-        std::string& known = nodes_[at(p)].note;
-        if (!known.empty() && !note.empty()) known += ", ";
-        known += note;
-    }
-    void add_waits(coflux::detail::wait_record& root) {
-        coflux::detail::for_each_wait(
-            root,
-            [](wait_operation& w, void* self) { static_cast<census*>(self)->waits_for(w.coroutine(), w.kind().what); },
-            this);
-    }
-    void waits_for(promise_base& p, std::string_view what) {
-        const std::string note = "waits for " + std::string(what);
-        waits_.emplace_back(&p, note);
-        add(p, note);
-    }
-
-    [[nodiscard]] std::string text() {
-        // Whoever awaits one that is known; the list grows meanwhile.
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            environment& e = *nodes_[i].e;
-            if (environment_access::is_object(e)) {
-                if (promise_base* const joiner = environment_access::joiner(e)) add(*joiner, "joins an environment");
-                continue;
-            }
-            promise_base& p = environment_access::coroutine(e);
-            for_each_awaiter(p, [this](promise_base& by) { (void)at(by); });
-        }
-        std::string out;
-        if (!waits_.empty()) out += "waits:\n";
-        for (std::size_t i = 0; i < waits_.size() && i < most_waits; ++i)
-            write_wait(*waits_[i].first, waits_[i].second, out);
-        if (waits_.size() > most_waits) out += "  and " + std::to_string(waits_.size() - most_waits) + " more\n";
-        if (!nodes_.empty()) out += "tasks:\n";
-        lines_ = 0;
-        for (std::size_t i = 0; i < nodes_.size(); ++i) {
-            if (nodes_[i].is_root) write_tree(i, 1, out);
-        }
-        if (lines_ > most_lines) out += "  and " + std::to_string(lines_ - most_lines) + " more\n";
-        return out;
-    }
-
-private:
-    struct node {
-        environment* e;
-        std::string note;
-        bool is_root = false;
-        std::vector<std::size_t> below{};
-    };
-
-    /// The node of `e`, made with those of all above it.
-    std::size_t at(environment& e) {
-        std::size_t found = 0;
-        bool is_new = false;
-        environment* child = nullptr;
-        for (environment* up = &e; up != nullptr; up = environment_access::parent(*up)) {
-            const auto [place, made] = index_.try_emplace(up, nodes_.size());
-            if (made) nodes_.push_back({up, {}});
-            if (child == nullptr) {
-                found = place->second;
-            } else if (is_new) {
-                nodes_[place->second].below.push_back(index_[child]);
-            }
-            if (!made) return found;
-            is_new = true;
-            child = up;
-        }
-        nodes_[index_[child]].is_root = true;
-        return found;
-    }
-
-    static void write_wait(promise_base& p, const std::string& note, std::string& out) {
-        out += "  " + place_of(p) + " " + note + "\n";
-        promise_base* by = &p;
-        for (std::size_t left = most_waits; left != 0; --left) {
-            promise_base* next = nullptr;
-            for_each_awaiter(*by, [&next](promise_base& awaiting) { next = next != nullptr ? next : &awaiting; });
-            const bool awaits = next != nullptr;
-            for (environment* e = by->parent(); next == nullptr && e != nullptr; e = environment_access::parent(*e)) {
-                if (!environment_access::is_object(*e)) next = &environment_access::coroutine(*e);
-            }
-            if (next == nullptr) return;
-            out += (awaits ? "    awaited by " : "    a child of ") + place_of(*next) + "\n";
-            by = next;
-        }
-        out += "    and more above\n";
-    }
-
-    void write_tree(std::size_t from, std::size_t depth, std::string& out) {
-        // Not a recursion: trees may be as deep as memory lasts.
-        std::vector<std::pair<std::size_t, std::size_t>> left{{from, depth}};
-        while (!left.empty()) {
-            const auto [i, d] = left.back();
-            left.pop_back();
-            if (++lines_ <= most_lines) write_line(nodes_[i], d, out);
-            const std::vector<std::size_t>& below = nodes_[i].below;
-            for (auto b = below.rbegin(); b != below.rend(); ++b) left.emplace_back(*b, d + 1);
-        }
-    }
-
-    static void write_line(const node& n, std::size_t depth, std::string& out) {
-        out.append(2 * std::min<std::size_t>(depth, 40), ' ');
-        std::string note = n.note;
-        if (environment_access::is_object(*n.e)) {
-            out += n.is_root ? "environment" : "derived environment";
-        } else {
-            promise_base& p = environment_access::coroutine(*n.e);
-            out += place_of(p);
-            const bool has_scope = p.control().word.has(frame_flags::scope_open);
-            // A scope that is closed counts from 0 again.
-            if (has_scope && environment_access::remaining(*n.e).load(coflux::detail::memory_order_relaxed) <
-                                 coflux::detail::scope_open / 2)
-                note = "has ended, its children have not";
-        }
-        if (!note.empty()) out += ": " + note;
-        out += '\n';
-    }
-
-    std::vector<node> nodes_;
-    std::unordered_map<const environment*, std::size_t> index_;
-    std::vector<std::pair<promise_base*, std::string>> waits_;
-    std::size_t lines_ = 0;
-};
+test_framework in_use{nullptr, nullptr};  // written before tests run
 
 }  // namespace
 
-std::string world::describe(frame_control* also) const {
-    census alive;
-    for (coflux::detail::wait_record* const r : roots_) alive.add_waits(*r);
-    for (promise_base* const p : abroad_) alive.waits_for(*p, "an awaitable of others");
-    for (std::size_t i = first_; i < ready_.size(); ++i) {
-        if (ready_[i].ours) alive.add(promise_base::of(frame_control::of(ready_[i].coroutine)), "is ready");
-    }
-    if (also != nullptr && !also->done()) alive.add(promise_base::of(*also), "");
-    return alive.text();
+test_framework use_test_framework(test_framework framework) noexcept {
+    return std::exchange(in_use, framework);
 }
 
-}  // namespace coflux::testing::detail
+void report_failure(const std::string& message, std::source_location where) {
+    if (in_use.fail != nullptr) return in_use.fail(message.c_str(), where);
+    std::fprintf(stderr, "coflux: %s\n  at %s:%u\n", message.c_str(), where.file_name(),
+                 static_cast<unsigned>(where.line()));
+    std::fflush(stderr);
+    std::abort();
+}
+
+bool test_has_failed() noexcept {
+    return in_use.has_failed != nullptr && in_use.has_failed();
+}
+
+}  // namespace coflux::testing

@@ -2,74 +2,29 @@
 // global operator new by one that counts.
 #include <coflux/coflux.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <ranges>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "support/iterations.hpp"
+#include <coflux/testing/alloc_guard.hpp>
+#include <coflux/testing/replace_new.hpp>
+
+#include "support/failures.hpp"
 
 namespace {
 
-// A counter only; relaxed throughout, because what it counts on one thread is read on the same or after a join.
-std::atomic<std::size_t> allocations{0};
-
-// The sanitizers' runtimes replace operator new themselves.
-#if COFLUX_ASAN || COFLUX_TEST_TSAN
-constexpr bool counts = false;
-#else
-constexpr bool counts = true;
-
-void* counted(std::size_t bytes, std::size_t alignment) noexcept {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-}
-void* counted_or_throw(std::size_t bytes, std::size_t alignment) {
-    void* const block = counted(bytes, alignment);
-    if (block == nullptr) throw std::bad_alloc();
-    return block;
-}
-#endif
-
-}  // namespace
-
-#if !(COFLUX_ASAN || COFLUX_TEST_TSAN)
-// The other forms of the standard library call these.
-void* operator new(std::size_t bytes) {
-    return counted_or_throw(bytes, alignof(std::max_align_t));
-}
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-    return counted_or_throw(bytes, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* block) noexcept {
-    std::free(block);
-}
-void operator delete(void* block, std::size_t) noexcept {
-    std::free(block);
-}
-void operator delete(void* block, std::align_val_t) noexcept {
-    std::free(block);
-}
-void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-    std::free(block);
-}
-#endif
-
-namespace {
-
+using coflux::testing::alloc_guard;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
 class global_allocations : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!counts) GTEST_SKIP() << "the sanitizer has its own operator new";
+        if (!coflux::testing::counts_new()) GTEST_SKIP() << "the sanitizer has its own operator new";
     }
 };
 
@@ -84,9 +39,9 @@ coflux::task<std::size_t, E> measured(auto&&, Body body) {
     // allocates in each round does so in every phase.
     std::size_t allocated = 0;
     for (int phase = 0; phase < 5; ++phase) {
-        const std::size_t before = allocations.load(std::memory_order_relaxed);
+        const std::size_t before = coflux::testing::new_calls();
         for (int i = 0; i < rounds; ++i) co_await body(here);
-        allocated = allocations.load(std::memory_order_relaxed) - before;
+        allocated = coflux::testing::new_calls() - before;
         if (allocated == 0) break;
     }
     co_return allocated;
@@ -103,10 +58,20 @@ coflux::call<int> plain_call(coflux::environment&) {
 }
 
 TEST_F(global_allocations, are_counted) {
-    const std::size_t before = allocations.load(std::memory_order_relaxed);
+    const alloc_guard once(1);
     const std::vector<int> block(1000);
     EXPECT_EQ(block.size(), 1000U);
-    EXPECT_GT(allocations.load(std::memory_order_relaxed), before);
+}
+
+TEST_F(global_allocations, that_a_guard_does_not_expect_are_reported) {
+    const coflux_test::reported_failures reported;
+    {
+        const alloc_guard none;
+        const std::vector<int> block(1000);
+        EXPECT_EQ(block.size(), 1000U);
+    }
+    ASSERT_EQ(reported.messages().size(), 1U);
+    EXPECT_EQ(reported.messages()[0], "operator new was called 1 times here, not 0");
 }
 
 TEST_F(global_allocations, of_a_loop_of_noop_forks_are_none) {
