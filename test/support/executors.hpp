@@ -3,61 +3,16 @@
 
 #include <condition_variable>
 #include <coroutine>
-#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <thread>
 
 #include <coflux/core/executor.hpp>
+#include <coflux/testing/manual_executor.hpp>
 
 namespace coflux_test {
 
-/// Resumes only when the test says so, on the test's thread.
-class manual_executor {
-public:
-    manual_executor() = default;
-    manual_executor(const manual_executor&) = delete;
-    manual_executor& operator=(const manual_executor&) = delete;
-
-    void execute(std::coroutine_handle<> h) noexcept {
-        const std::lock_guard<std::mutex> guard(lock_);
-        queue_.push_back(h);
-        ++executed_;
-    }
-    /// Resumes the oldest; false if there is none.
-    bool run_one() {
-        std::coroutine_handle<> next;
-        {
-            const std::lock_guard<std::mutex> guard(lock_);
-            if (queue_.empty()) return false;
-            next = queue_.front();
-            queue_.pop_front();
-        }
-        next.resume();
-        return true;
-    }
-    /// Resumes until nothing is queued; returns how many it resumed.
-    std::size_t run_all() {
-        std::size_t resumed = 0;
-        while (run_one()) ++resumed;
-        return resumed;
-    }
-    [[nodiscard]] std::size_t pending() const {
-        const std::lock_guard<std::mutex> guard(lock_);
-        return queue_.size();
-    }
-    /// How often execute() was called.
-    [[nodiscard]] std::size_t executed() const {
-        const std::lock_guard<std::mutex> guard(lock_);
-        return executed_;
-    }
-
-private:
-    mutable std::mutex lock_;
-    std::deque<std::coroutine_handle<>> queue_;
-    std::size_t executed_ = 0;
-};
-static_assert(coflux::executor<manual_executor>);
+using coflux::testing::manual_executor;
 
 /// One std::thread with a queue; the destructor runs what is queued.
 class thread_executor {
