@@ -48,6 +48,7 @@ private:
 ///
 /// request(): the operation comes to the object. If it is served now it is among `done`, and with it those whom it serves; else it
 /// waits in the state. Where the object may choose, `choice` says how, below choices(); false: there is no such choice now.
+/// settle(), if it has it: an operation that waits and that choices() are for takes one of what it is offered; false: it is not.
 /// withdraw(): the operation waits no more, if it is still waiting. Those who thereby move up are in `done`.
 template <typename S>
 concept specification = std::has_unique_object_representations_v<typename S::state> &&
@@ -79,6 +80,7 @@ public:
             if (o.returned != never) needed_ |= op_set{1} << i;
             if (o.queued < o.returned) queued_ |= op_set{1} << i;
             events_.push_back({o.called, o.called, id, step::request});
+            if (settles && s.choices(o) > 1) events_.push_back({o.called, o.called, id, step::settle});
             if (o.stop == never || (o.returned != never && !o.stopped)) continue;
             const moment earliest = std::max(o.called, o.stop);
             events_.push_back({earliest, earliest, id, step::withdraw});
@@ -96,8 +98,13 @@ public:
 private:
     using state = typename S::state;
 
+    static constexpr bool settles = requires(const S& s, state& at, std::span<const operation> all, services& done) {
+        { s.settle(at, all, op_id{}, 0U, done) } -> std::same_as<bool>;
+    };
+
     enum class step : std::uint8_t {
         request,
+        settle,  ///< a close has found it
         withdraw,
         skip,  ///< it was stopped before it stood in a queue
     };
@@ -133,8 +140,10 @@ private:
         for (const event& e : events_) {
             const op_set which = op_set{1} << e.which;
             if (e.earliest >= bound || (c.ended & which) != 0) continue;
-            if (((c.begun & which) != 0) != (e.what == step::withdraw)) continue;
-            const unsigned choices = e.what == step::request ? specification_->choices(operations_[e.which]) : 1;
+            const bool goes_on = e.what == step::withdraw || e.what == step::settle;
+            if (((c.begun & which) != 0) != goes_on) continue;
+            const bool chooses = e.what == step::request || e.what == step::settle;
+            const unsigned choices = chooses ? specification_->choices(operations_[e.which]) : 1;
             for (unsigned choice = 0; choice < choices; ++choice) {
                 configuration next = c;
                 if (take(next, e, choice) && search(next)) return true;
@@ -160,6 +169,11 @@ private:
         switch (e.what) {
         case step::request:
             if (!specification_->request(c.at, operations_, e.which, choice, done)) return false;
+            break;
+        case step::settle:
+            if constexpr (settles) {
+                if (!specification_->settle(c.at, operations_, e.which, choice, done)) return false;
+            }
             break;
         case step::withdraw:
             specification_->withdraw(c.at, operations_, e.which, done);

@@ -23,12 +23,19 @@ std::string draw(const S& s, history h) {
     const auto column = [&](moment m) {
         return static_cast<std::size_t>(std::lower_bound(marks.begin(), marks.end(), m) - marks.begin());
     };
-    std::string picture;
-    for (const operation& o : h) {
-        std::string text = "  actor " + std::to_string(o.actor) + "  " + s.describe(o);
+    const auto text_of = [&](const operation& o) {
+        std::string text = "  actor ";
+        text.append(std::to_string(o.actor)).append("  ").append(s.describe(o));
         if (o.stopped) text += ": stopped";
         if (o.returned == never) text += ": waits";
-        text.resize(std::max<std::size_t>(text.size() + 1, 44), ' ');
+        return text;
+    };
+    std::size_t width = 0;
+    for (const operation& o : h) width = std::max(width, text_of(o).size());
+    std::string picture;
+    for (const operation& o : h) {
+        std::string text = text_of(o);
+        text.resize(width + 2, ' ');
         std::string line(marks.size() + 1, ' ');
         const std::size_t from = column(o.called);
         const std::size_t to = o.returned == never ? marks.size() : column(o.returned);

@@ -151,9 +151,9 @@ private:
         if (checker_.linearizable(specification, history_)) return;
         result_.failed = true;
         result_.failing_seed = seed;
-        result_.picture = "no order explains this beginning:\n" +
-                          draw(specification, shortest_failing(specification, history_)) + "of this history:\n" +
-                          draw(specification, history_);
+        result_.picture = "no order explains this beginning:\n";
+        result_.picture.append(draw(specification, shortest_failing(specification, history_)));
+        result_.picture.append("of this history:\n").append(draw(specification, history_));
     }
 
     common_ground ground_;

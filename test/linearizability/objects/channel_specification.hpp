@@ -1,6 +1,7 @@
 // What one or two channels do, one operation after the other; two, because a select looks at both.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,6 +44,10 @@ struct channel_specification {
         std::uint8_t is_closed = 0;
         line senders;
         line receivers;
+        // Selects that a close has found in a queue: their cases here can be done, with nothing. Each is settled, here or elsewhere,
+        // before the close returns; but all of them not at one moment, since other channels go on meanwhile.
+        line offered;
+        std::uint8_t closing = 0;  // the close that is about that: its id + 1
     };
     struct state {
         std::array<channel, 2> channels;
@@ -52,17 +57,30 @@ struct channel_specification {
     [[nodiscard]] state initial() const noexcept { return {}; }
     [[nodiscard]] unsigned choices(const operation& o) const noexcept { return o.kind == select ? 2 : 1; }
     bool request(state& at, std::span<const operation> all, op_id id, unsigned choice, services& done) const noexcept;
-    void withdraw(state& at, std::span<const operation>, op_id id, services&) const noexcept {
-        for (channel& c : at.channels) {
-            c.senders.remove(id);
-            c.receivers.remove(id);
-        }
+    void withdraw(state& at, std::span<const operation>, op_id id, services& done) const noexcept {
+        leave(at, id, done);
     }
+    /// A select that a close has found takes that case.
+    bool settle(state& at, std::span<const operation> all, op_id id, unsigned choice, services& done) const noexcept;
     [[nodiscard]] std::string describe(const operation& o) const;
 
 private:
     /// One operation and whom it serves.
     class step;
+
+    /// It waits at no channel any more.
+    static void leave(state& at, op_id who, services& done) noexcept {
+        for (channel& c : at.channels) {
+            c.senders.remove(who);
+            c.receivers.remove(who);
+            if (c.offered.remove(who)) end_close(c, done);
+        }
+    }
+    static void end_close(channel& c, services& done) noexcept {
+        if (c.closing == 0 || !c.offered.empty()) return;
+        done.add(static_cast<op_id>(c.closing - 1), 1);
+        c.closing = 0;
+    }
 };
 
 class channel_specification::step {
@@ -116,11 +134,16 @@ public:
             result = 1;
             break;
         case close:
+            if (c.is_closed != 0) {
+                result = 1;
+                break;
+            }
             c.is_closed = 1;
-            while (!c.senders.empty()) serve(c.senders.front(), where, 0);
+            while (!c.senders.empty()) serve_nothing(c.senders, where);
             end_if_drained(c);
-            result = 1;
-            break;
+            c.closing = static_cast<std::uint8_t>(id + 1);
+            end_close(c, done_);
+            return true;
         case closed: result = c.is_closed; break;
         default: result = is_drained(c);
         }
@@ -168,15 +191,15 @@ private:
     }
     static bool is_drained(const channel& c) noexcept { return c.is_closed != 0 && c.count == 0 && c.reserved == 0; }
 
+public:
     /// Ends the wait of one who stands in a queue of the channel `where`, and leaves the other queue, if it is a select.
     void serve(op_id who, std::size_t where, std::uint8_t result) noexcept {
-        for (channel& c : at_.channels) {
-            c.senders.remove(who);
-            c.receivers.remove(who);
-        }
+        leave(at_, who, done_);
         const bool selects = all_[who].kind == select;
         done_.add(who, static_cast<std::uint8_t>(selects ? (where << 6U) | result : result));
     }
+
+private:
     void give(std::size_t where, std::uint8_t value) noexcept {
         serve(at_.channels[where].receivers.front(), where, value);
     }
@@ -232,7 +255,17 @@ private:
     void end_if_drained(channel& c) noexcept {
         if (!is_drained(c)) return;
         const auto where = static_cast<std::size_t>(&c - at_.channels.data());
-        while (!c.receivers.empty()) serve(c.receivers.front(), where, 0);
+        while (!c.receivers.empty()) serve_nothing(c.receivers, where);
+    }
+    /// The first of a queue of a channel that is closed.
+    void serve_nothing(line& queue, std::size_t where) noexcept {
+        const op_id first = queue.front();
+        if (all_[first].kind == select) {
+            queue.remove(first);
+            at_.channels[where].offered.push_back(first);
+        } else {
+            serve(first, where, 0);
+        }
     }
 
     const channel_specification& spec_;
@@ -246,24 +279,41 @@ inline bool channel_specification::request(state& at, std::span<const operation>
     return step(*this, at, all, done).begin(id, choice);
 }
 
+inline bool channel_specification::settle(state& at, std::span<const operation> all, op_id id, unsigned choice,
+                                          services& done) const noexcept {
+    const line& offered = at.channels[choice].offered;
+    if (std::find(offered.begin(), offered.end(), id) == offered.end()) return false;
+    step(*this, at, all, done).serve(id, choice, 0);
+    return true;
+}
+
 inline std::string channel_specification::describe(const operation& o) const {
     static const char* const names[] = {"send",        "receive",     "reserve",     "try_send",
                                         "try_receive", "try_reserve", "permit.send", "permit dies",
                                         "close",       "closed",      "drained",     "select"};
     const std::string value = std::to_string(o.value);
     std::string text;
+    const auto says = [&](const char* what, bool with_value) {
+        text.append(what).append("(");
+        if (with_value) text.append(value);
+        text.append(")");
+    };
     if (o.kind == select) {
-        text = "select(";
-        text += (o.argument & sends_to_first) != 0 ? "a.send(" + value + "), " : "a.receive(), ";
-        text += (o.argument & sends_to_second) != 0 ? "b.send(" + value + ")" : "b.receive()";
-        text += (o.argument & with_otherwise) != 0 ? ", otherwise)" : ")";
+        text.append("select(");
+        const bool first = (o.argument & sends_to_first) != 0;
+        const bool second = (o.argument & sends_to_second) != 0;
+        says(first ? "a.send" : "a.receive", first);
+        text.append(", ");
+        says(second ? "b.send" : "b.receive", second);
+        text.append((o.argument & with_otherwise) != 0 ? ", otherwise)" : ")");
     } else {
-        text = std::string(o.argument == 0 ? "a." : "b.") + names[o.kind];
-        text += o.kind == send || o.kind == try_send || o.kind == permit_send ? "(" + value + ")" : "()";
+        text.append(o.argument == 0 ? "a." : "b.");
+        says(names[o.kind], o.kind == send || o.kind == try_send || o.kind == permit_send);
     }
     if (o.stopped || o.returned == never) return text;
-    if (o.kind == select) text += " -> case " + std::to_string(o.result >> 6U) + ":";
-    return text + " -> " + std::to_string(o.result & 63U);
+    text.append(" -> ");
+    if (o.kind == select) text.append("case ").append(std::to_string(o.result >> 6U)).append(": ");
+    return text.append(std::to_string(o.result & 63U));
 }
 static_assert(specification<channel_specification>);
 

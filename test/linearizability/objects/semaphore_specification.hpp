@@ -44,7 +44,8 @@ struct semaphore_specification {
     }
     [[nodiscard]] std::string describe(const operation& o) const {
         static const char* const names[] = {"acquire", "try_acquire", "release"};
-        std::string text = names[o.kind] + ("(" + std::to_string(o.argument) + ")");
+        std::string text = names[o.kind];
+        text.append("(").append(std::to_string(o.argument)).append(")");
         if (o.kind == try_acquire && o.returned != never) text += o.result != 0 ? " -> true" : " -> false";
         return text;
     }

@@ -221,6 +221,23 @@ TEST(checker, lets_exactly_one_case_of_a_select_win) {
                             op(1, channel::select, 4, 5, channel::otherwise_won, channel::with_otherwise)}));
 }
 
+TEST(checker, lets_two_closes_at_the_same_time_share_the_selects) {
+    const auto selects = [](unsigned actor, moment called, unsigned won) {
+        operation o = op(actor, channel::select, called, called + 20, won << 6U);
+        o.queued = called + 1;
+        return o;
+    };
+    const auto closes = [](unsigned actor, moment called, moment returned, unsigned where) {
+        return op(actor, channel::close, called, returned, 1, where);
+    };
+    EXPECT_TRUE(linearizable(rendezvous, {selects(0, 0, 0), selects(1, 2, 1), closes(2, 4, 6, 0), closes(3, 5, 7, 1)}));
+    EXPECT_FALSE(
+        linearizable(rendezvous, {selects(0, 0, 0), selects(1, 2, 1), closes(2, 4, 5, 0), closes(3, 6, 7, 1)}));
+    EXPECT_TRUE(linearizable(rendezvous, {selects(0, 0, 0), selects(1, 2, 0), closes(2, 4, 5, 0), closes(3, 6, 7, 1)}));
+    operation lost = stopped(selects(0, 0, 0), 8);
+    EXPECT_FALSE(linearizable(rendezvous, {lost, closes(2, 4, 5, 0)})) << "the close had to wake it";
+}
+
 TEST(checker, takes_what_has_not_returned_with_or_without_its_effect) {
     const operation pending = op(0, channel::send, 0, never, 0, 0, 1);
     EXPECT_TRUE(linearizable(one_place, {pending, receives(1, 1, 2, 1)}));
@@ -233,16 +250,16 @@ TEST(checker, finds_the_shortest_beginning_that_fails) {
     const history shortest = shortest_failing(two_places, h);
     ASSERT_EQ(shortest.size(), 3U);
     EXPECT_FALSE(linearizable(two_places, shortest));
-    EXPECT_EQ(draw(two_places, shortest), "  actor 0  a.send(1) -> 1                   []\n"
-                                          "  actor 0  a.send(2) -> 1                     []\n"
-                                          "  actor 1  a.receive() -> 2                     []\n");
+    EXPECT_EQ(draw(two_places, shortest), "  actor 0  a.send(1) -> 1    []\n"
+                                          "  actor 0  a.send(2) -> 1      []\n"
+                                          "  actor 1  a.receive() -> 2      []\n");
 }
 
 TEST(checker, draws_what_waits_and_what_was_stopped) {
     const history h{op(0, mutex::lock, 0, 1), stopped(op(1, mutex::lock, 2, 5), 4), op(2, mutex::lock, 3, never)};
-    EXPECT_EQ(draw(mutex{}, h), "  actor 0  lock()                           []\n"
-                                "  actor 1  lock(): stopped                    [-x]\n"
-                                "  actor 2  lock(): waits                       [-->\n");
+    EXPECT_EQ(draw(mutex{}, h), "  actor 0  lock()           []\n"
+                                "  actor 1  lock(): stopped    [-x]\n"
+                                "  actor 2  lock(): waits       [-->\n");
 }
 
 }  // namespace
