@@ -222,6 +222,22 @@ void environment_object::arm_deadline() {
     armed_deadline_ = hook->arm(*this, storage_.deadline);
 }
 
+namespace detail {
+namespace {
+
+/// The error of an object that dies with the locals of a coroutine that is stopped becomes that coroutine's, whose end has been
+/// decided. False if it dies otherwise.
+bool leave_to_stopped(environment* owner, failure& f) noexcept {
+    // relaxed, pairs with nothing: if it is 0, this thread was given the coroutine's end since, and its children are joined.
+    if (owner == nullptr || environment_access::remaining(*owner).load(memory_order_relaxed) != 0) return false;
+    environment_access::record(*owner, f);
+    environment_access::coroutine(*owner).scope_joined();
+    return true;
+}
+
+}  // namespace
+}  // namespace detail
+
 void environment_object::close() noexcept {
     if (armed_deadline_ != nullptr)
         detail::act_on_deadlines.load(detail::memory_order_relaxed)->disarm(armed_deadline_);
@@ -250,7 +266,8 @@ void environment_object::close() noexcept {
         detail::cpu_pause();  // pairs with release of the ticket
     detail::environment_access::end_waits(*this);
     if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
-        detail::report_unobserved(storage_.on_error, *f);
+        if (!detail::leave_to_stopped(detail::environment_access::owner(*this), *f))
+            detail::report_unobserved(storage_.on_error, *f);
         f->release();
     }
 }

@@ -202,6 +202,27 @@ TEST(task_scope, is_joined_before_the_locals_of_a_stopped_owner_die) {
     EXPECT_EQ(j.lines(), (lines{"child dies", "owner dies"}));
 }
 
+TEST(task_scope, leaves_the_error_of_a_child_to_an_owner_that_is_stopped) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> root {
+        auto&& here = co_await coflux::context();
+        auto owner = [](coflux::environment&) -> coflux::fork<void, hand> {
+            auto&& within = co_await coflux::context();
+            coflux::task_scope scope(within);
+            auto below = coflux::make_environment(scope);
+            const auto fails = [](coflux::environment&) -> coflux::fork<void, hand> {
+                co_await coflux::yield();
+                throw std::runtime_error("child");
+            };
+            scope.spawn(fails);
+            fails(below).attach();
+            co_await coflux::this_coroutine::stop();
+        }(here);
+        const auto end = co_await coflux::as_outcome(std::move(owner));
+        EXPECT_TRUE(end.has_error());
+    }(s.env));
+}
+
 TEST(task_scope, waits_in_join_for_children_that_stop_with_its_owner) {
     stage<hand> s;
     journal j;
