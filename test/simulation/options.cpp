@@ -1,0 +1,97 @@
+#include "options.hpp"
+
+#include <atomic>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include <unistd.h>
+
+namespace coflux_simulations {
+namespace {
+
+bool number(std::string_view text, std::uint64_t& into) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into);
+    return error == std::errc() && end == text.data() + text.size();
+}
+
+// Lock-free: the handler reads them.
+std::atomic<const char*> program{nullptr};
+std::atomic<std::uint64_t> program_seed{0};
+
+void say(const char* text) noexcept {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
+}
+
+void on_abort(int) {
+    const char* const name = program.load();
+    if (name == nullptr) return;
+    char digits[24];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof digits - 1, program_seed.load());
+    *end = '\0';
+    say("aborted in ");
+    say(name);
+    say(" --seeds 1 --seed ");
+    say(digits);
+    say("\n");
+}
+
+}  // namespace
+
+bool read_options(int argc, char** argv, options& into) {
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view name = argv[i];
+        if (name == "--list") {
+            into.list = true;
+            continue;
+        }
+        const std::string_view value = i + 1 < argc ? argv[++i] : "";
+        bool good = !value.empty();
+        if (name == "--seeds")
+            good = good && number(value, into.seeds);
+        else if (name == "--seed")
+            good = good && number(value, into.seed);
+        else if (name == "--only")
+            into.only = value;
+        else if (name == "--report")
+            into.report = value;
+        else if (name == "--inject")
+            into.inject = value;
+        else
+            good = false;
+        if (good) continue;
+        std::fprintf(
+            stderr,
+            "%s: not understood; there are --seeds N, --seed S, --only NAME, --inject KIND[:N], --report FILE, --list\n",
+            argv[i]);
+        return false;
+    }
+    return true;
+}
+
+bool write_report(const options& told, const report& r) {
+    if (told.report.empty()) return true;
+    std::FILE* const file = std::fopen(told.report.c_str(), "w");
+    if (file == nullptr) {
+        std::fprintf(stderr, "%s cannot be written\n", told.report.c_str());
+        return false;
+    }
+    std::fprintf(
+        file,
+        "{\"rung\": \"%s\", \"name\": \"%s\", \"what\": \"%s\", \"unit\": \"%s\", \"count\": %llu, \"seconds\": %.3f, "
+        "\"result\": \"%s\", \"seed\": %llu}\n",
+        r.rung, r.name.c_str(), r.what, r.unit, static_cast<unsigned long long>(r.count), r.seconds,
+        r.passed ? "pass" : "fail", static_cast<unsigned long long>(r.seed));
+    return std::fclose(file) == 0;
+}
+
+void announce(const char* name, std::uint64_t seed) noexcept {
+    program_seed.store(seed, std::memory_order_relaxed);
+    program.store(name, std::memory_order_relaxed);
+}
+void tell_when_aborted() noexcept {
+    (void)std::signal(SIGABRT, on_abort);
+}
+
+}  // namespace coflux_simulations

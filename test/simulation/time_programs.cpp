@@ -1,0 +1,150 @@
+// Time: exact, in order, never early; what is late is stopped and joined.
+#include "trial.hpp"
+
+#include <chrono>
+#include <vector>
+
+namespace coflux_simulations {
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::clock;
+
+std::chrono::milliseconds some(trial& t, std::size_t most) {
+    return std::chrono::milliseconds(t.random.below(most));
+}
+
+job sleeps(coflux::environment&, borrowed<trial> t) {
+    if (t->random.one_in(3)) co_await coflux::resume_on(t->second);
+    for (std::size_t rounds = 1 + t->random.below(3); rounds != 0; --rounds) {
+        const auto d = some(*t, t->random.one_in(4) ? 1'000'000 : 8);
+        const auto begin = clock::now();
+        if (t->random.one_in(2))
+            co_await coflux::sleep_for(d);
+        else
+            co_await coflux::sleep_until(begin + d);
+        // Time passes only when nobody can run: it is never late.
+        COFLUX_HOLDS(t, clock::now() == begin + d);
+    }
+}
+
+root sleeps_are_exact(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    std::vector<job> jobs;
+    for (int i = 0; i != 4; ++i) jobs.push_back(sleeps(here, t));
+    co_await joined(here, *t, jobs, jobs.size());
+}
+
+coflux::fork<int, sim_executor> needs(coflux::environment&, borrowed<trial> t, borrowed<int> running,
+                                      std::chrono::milliseconds d) {
+    const presence here(*running);
+    if (t->random.one_in(4)) co_await coflux::resume_on(t->second);
+    co_await coflux::sleep_for(d);
+    if (t->random.one_in(8)) throw planned_error();
+    co_return 3;
+}
+
+coflux::call<int> calls(coflux::environment&, borrowed<trial> t, borrowed<int> running, std::chrono::milliseconds d) {
+    auto&& here = co_await coflux::context();
+    co_return co_await needs(here, t, running, d);
+}
+
+job limits(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    for (std::size_t rounds = 1 + t->random.below(3); rounds != 0; --rounds) {
+        int running = 0;
+        const auto need = some(*t, 4);
+        const auto limit = 1ms + some(*t, 4);
+        const auto begin = clock::now();
+        try {
+            bool in_time = false;
+            switch (t->random.below(3)) {
+            case 0: {
+                const auto got = co_await coflux::timeout(needs(here, t, borrowed(running), need), limit);
+                in_time = got.has_value();
+                break;
+            }
+            case 1: {
+                const auto got = co_await coflux::timeout(calls(here, t, borrowed(running), need), limit);
+                in_time = got.has_value();
+                break;
+            }
+            default: {
+                const auto got = co_await coflux::deadline(calls(here, t, borrowed(running), need), begin + limit);
+                in_time = got.has_value();
+            }
+            }
+            const auto took = clock::now() - begin;
+            COFLUX_HOLDS(t, in_time ? took == need && need <= limit : took == limit && need >= limit);
+        } catch (const planned_error&) {}
+        COFLUX_HOLDS(t, running == 0);
+    }
+}
+
+root timeouts_join_what_is_late(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    std::vector<job> jobs;
+    for (int i = 0; i != 3; ++i) jobs.push_back(limits(here, t));
+    co_await joined(here, *t, jobs, jobs.size());
+}
+
+job ticks(coflux::environment&, borrowed<trial> t, coflux::missed_ticks missed) {
+    const auto period = 1ms + some(*t, 3);
+    auto last = clock::now();
+    coflux::interval tick(period, missed);
+    for (std::size_t rounds = 1 + t->random.below(4); rounds != 0; --rounds) {
+        const auto due = co_await tick.next();
+        const auto now = clock::now();
+        COFLUX_HOLDS(t, due <= now && due > last);
+        COFLUX_HOLDS(t, missed != coflux::missed_ticks::burst || due == last + period);
+        COFLUX_HOLDS(t, missed != coflux::missed_ticks::skip || (due - last) % period == 0ns);
+        last = due;
+        if (t->random.one_in(2)) co_await coflux::sleep_for(some(*t, 8));
+    }
+}
+
+root intervals_keep_their_pace(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    std::vector<job> jobs;
+    jobs.push_back(ticks(here, t, coflux::missed_ticks::burst));
+    jobs.push_back(ticks(here, t, coflux::missed_ticks::delay));
+    jobs.push_back(ticks(here, t, coflux::missed_ticks::skip));
+    co_await joined(here, *t, jobs, jobs.size());
+}
+
+coflux::fork<int, sim_executor> naps(coflux::environment&, std::size_t times) {
+    for (std::size_t i = 0; i != times; ++i) co_await coflux::sleep_for(1ms);
+    co_return 1;
+}
+
+job has_a_deadline(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    const auto begin = clock::now();
+    const auto limit = some(*t, 5);
+    auto below = coflux::make_environment(here, begin + limit);
+    const std::size_t times = t->random.below(6);
+    auto worker = naps(below, times);
+    const auto end = co_await coflux::as_outcome(std::move(worker));
+    co_await below.join();
+    const auto took = clock::now() - begin;
+    const auto needed = std::chrono::milliseconds(times);
+    COFLUX_HOLDS(t, took <= limit || took <= needed);
+    COFLUX_HOLDS(t, !end.has_value() || took == needed);
+}
+
+root deadlines_stop_what_is_below(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    std::vector<job> jobs;
+    for (int i = 0; i != 3; ++i) jobs.push_back(has_a_deadline(here, t));
+    co_await joined(here, *t, jobs, 2);
+}
+
+const listed time_programs{
+    {"sleep", sleeps_are_exact},
+    {"timeout and deadline", timeouts_join_what_is_late},
+    {"interval", intervals_keep_their_pace},
+    {"environment with a deadline", deadlines_stop_what_is_below},
+};
+
+}  // namespace
+}  // namespace coflux_simulations
