@@ -36,13 +36,13 @@ coflux::task<void, pool> tries(auto&&) {
     const auto slow = co_await coflux::timeout(ask(here, "the slow one", 60'000ms), 2ms);
     std::printf("%s\n", slow ? slow->c_str() : "too late");
 
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = coflux::clock::now();
     const int ticks = co_await counts(here);
-    const bool early = std::chrono::steady_clock::now() - begin < 15ms;
+    const bool early = coflux::clock::now() - begin < 15ms;
     std::printf("%d ticks, %s\n", ticks, early ? "early" : "not early");
 
     // Everything made in `sub` is stopped when its time has come.
-    auto sub = coflux::make_environment(here, std::chrono::steady_clock::now() + 3ms);
+    auto sub = coflux::make_environment(here, coflux::clock::now() + 3ms);
     auto first = works_until_it_is_stopped(sub);
     auto second = works_until_it_is_stopped(sub);
     const auto a = co_await coflux::as_outcome(std::move(first));

@@ -54,6 +54,10 @@ bool read_options(int argc, char** argv, options& into) {
             good = good && number(value, into.seed);
         else if (name == "--only")
             into.only = value;
+        else if (name == "--name")
+            into.name = value;
+        else if (name == "--expected")
+            into.expected = value;
         else if (name == "--report")
             into.report = value;
         else if (name == "--inject")
@@ -63,7 +67,7 @@ bool read_options(int argc, char** argv, options& into) {
         if (good) continue;
         std::fprintf(
             stderr,
-            "%s: not understood; there are --seeds N, --seed S, --only NAME, --inject KIND[:N], --report FILE, --list\n",
+            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND[:N], --report FILE, --list\n",
             argv[i]);
         return false;
     }

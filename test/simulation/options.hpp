@@ -11,6 +11,8 @@ struct options {
     std::uint64_t seeds = 1000;  ///< runs of each program
     std::uint64_t seed = 1;      ///< of the first of them
     std::string only;            ///< programs whose name contains it
+    std::string name;            ///< of an example
+    std::string expected;        ///< file with what it prints
     std::string report;          ///< file for the figures, or empty
     std::string inject;          ///< instead of seeds: "all", a kind, or kind:n (injection only)
     bool list = false;

@@ -1,0 +1,169 @@
+// Runs an example, as it is, in simulated worlds: linked with its object file, whose main() is called once for each seed.
+//
+// The linker gives us what the example and the library mean by main, printf and the waits of a thread (--wrap, CMakeLists.txt):
+// output is compared with what is expected, and a thread that would block lets the simulation go on.
+#include <chrono>
+#include <condition_variable>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+#include <coflux/core/thread_state.hpp>
+#include <coflux/testing/simulation.hpp>
+
+#include "options.hpp"
+#include "schedules.hpp"
+
+namespace coflux_simulations {
+namespace {
+
+using coflux::testing::simulation;
+
+std::string printed;
+
+/// The simulation that a thread outside all coroutines may drive, or nullptr.
+simulation* idle_world() noexcept {
+    return coflux::detail::this_thread.current == nullptr ? simulation::current() : nullptr;
+}
+
+/// In place of a wait of the thread.
+void steps(simulation& world) {
+    if (world.step()) return;
+    std::fputs("deadlock: main() waits, and nobody can run\n", stderr);
+    std::abort();
+}
+
+}  // namespace
+}  // namespace coflux_simulations
+
+using coflux_simulations::idle_world;
+using coflux_simulations::printed;
+
+extern "C" {
+
+// NOLINTBEGIN(bugprone-reserved-identifier): the names that the linker gives
+int __real_main();
+long __real_syscall(long number, ...);
+int __real_sched_yield();
+
+int __wrap_printf(const char* format, ...) {
+    char line[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = std::vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    printed += line;
+    return length;
+}
+int __wrap_puts(const char* line) {
+    printed += line;
+    printed += '\n';
+    return 1;
+}
+int __wrap_putchar(int c) {
+    printed += static_cast<char>(c);
+    return c;
+}
+
+/// std::atomic::wait() of the main thread ends in a futex.
+long __wrap_syscall(long number, ...) {
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (long& a : arguments) a = va_arg(list, long);
+    va_end(list);
+    auto* const world = number == SYS_futex ? idle_world() : nullptr;
+    if (world == nullptr || (arguments[1] & FUTEX_CMD_MASK) != FUTEX_WAIT)
+        return __real_syscall(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+                              arguments[5]);
+    coflux_simulations::steps(*world);
+    return 0;  // woken, perhaps for nothing: as a futex may
+}
+int __wrap_sched_yield() {
+    return idle_world() == nullptr ? __real_sched_yield() : 0;
+}
+
+void __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(std::condition_variable*,
+                                                                      std::unique_lock<std::mutex>&);
+void __wrap__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(std::condition_variable* of,
+                                                                      std::unique_lock<std::mutex>& held) {
+    auto* const world = idle_world();
+    if (world == nullptr) return __real__ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE(of, held);
+    held.unlock();
+    coflux_simulations::steps(*world);
+    held.lock();
+}
+// NOLINTEND(bugprone-reserved-identifier)
+
+}  // extern "C"
+
+namespace coflux_simulations {
+namespace {
+
+std::string expected;
+bool compares = false;
+
+/// One run of the example.
+failure run(coflux::testing::chooser& chooser, schedule* made) {
+    std::string text;
+    printed.clear();
+    simulation world(chooser);
+    try {
+        const int status = __real_main();
+        if (status != 0) text = "main() returned " + std::to_string(status);
+    } catch (const std::exception& e) {
+        text = e.what();
+    }
+    if (text.empty() && compares && printed != expected) text = "printed something else:\n" + printed;
+    if (made != nullptr) *made = world.schedule();
+    return text;
+}
+
+bool explore(const options& told) {
+    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
+        announce(told.name.c_str(), seed);
+        seeded_chooser chooser(seed);
+        const failure why = run(chooser, nullptr);
+        if (why.empty()) continue;
+        seeded_chooser again(seed);
+        schedule failing;
+        (void)run(again, &failing);
+        const auto with = [](coflux::testing::chooser& c, schedule& list) { return run(c, &list); };
+        std::fprintf(stderr, "%s fails: --seeds 1 --seed %llu\n  %s\n  %s\n", told.name.c_str(),
+                     static_cast<unsigned long long>(seed), why.c_str(), shrunk(with, failing).c_str());
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
+}  // namespace coflux_simulations
+
+extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved-identifier)
+    using namespace coflux_simulations;
+    options told;
+    if (!read_options(argc, argv, told)) return 2;
+    tell_when_aborted();
+    if (std::ifstream file(told.expected); file) {
+        expected.assign(std::istreambuf_iterator<char>(file), {});
+        compares = true;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const bool passed = explore(told);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    std::fprintf(stderr, "%-28s %llu seeds, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(told.seeds),
+                 took.count());
+    const report figures{"L4",    told.name,  "an example in a world of random schedules",
+                         "seeds", told.seeds, took.count(),
+                         passed,  told.seed};
+    return write_report(told, figures) && passed ? 0 : 1;
+}

@@ -1,0 +1,44 @@
+// thread_pool_executor in a simulated world. Takes the place of the library's definition in programs that are linked with it, so
+// that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
+#include <memory>
+#include <utility>
+
+#include <coflux/executor/thread_pool.hpp>
+#include <coflux/testing/sim_executor.hpp>
+
+namespace coflux {
+
+/// A pool of the youngest simulation of the thread: one queue, whose forks others may steal.
+class detail::thread_pool {
+public:
+    explicit thread_pool(thread_pool_options options) : options(std::move(options)) {}
+
+    thread_pool_options options;
+    testing::sim_executor executor;
+};
+
+thread_pool_executor::thread_pool_executor(std::size_t threads)
+    : thread_pool_executor(thread_pool_options{.threads = threads}) {}
+thread_pool_executor::thread_pool_executor(thread_pool_options options)
+    : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
+thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
+thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
+thread_pool_executor::~thread_pool_executor() = default;
+
+void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
+    pool_->executor.execute(h);
+}
+std::size_t thread_pool_executor::size() const noexcept {
+    return pool_->options.threads != 0 ? pool_->options.threads : 2;
+}
+std::vector<worker_counters> thread_pool_executor::counters() const {
+    return std::vector<worker_counters>(size());
+}
+void* thread_pool_executor::identity() const noexcept {
+    return pool_->executor.identity();
+}
+void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
+    testing::sim_executor::execute_on(identity, h);
+}
+
+}  // namespace coflux
