@@ -60,6 +60,8 @@ struct environment_access {
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
     static std::int32_t& children(environment& e) noexcept { return e.children_; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
+    /// While nobody runs it.
+    static void set_executor(environment& e, const executor_entry& to) noexcept { e.executor_ = &to; }
 
     /// Remembers a failed child's error for the end of the scope, and forgets those at hand that were observed since.
     static void record(environment& of, failure& f) noexcept;

@@ -290,14 +290,15 @@ std::string exploration::report() const {
                                   std::to_string(decisions) + " decisions, " + std::to_string(steps) + " resumptions";
     if (!failure) return "no failure in " + runs_made + (exhausted ? ": there are no others\n" : "\n");
     const run_failure& f = *failure;
-    constexpr const char* kinds[]{"a deadlock", "a livelock", "an error", "a wrong result"};
-    std::string text = std::string(kinds[static_cast<std::size_t>(f.kind)]) + ": " + f.what;
+    std::string text = f.what;  // a hang begins with its kind
+    if (f.kind == failure_kind::exception) text = "error: " + text;
+    if (f.kind == failure_kind::verdict) text = "wrong result: " + text;
     if (!text.ends_with('\n')) text += '\n';
     text += "found by: COFLUX_SEED=" + std::to_string(f.seed) + " (" + f.chooser + "), after " + runs_made + '\n';
     text += "replay:   " + f.replay() + '\n';
     text += "          " + std::to_string(detail::deviations_of(f.schedule)) + " decisions differ from FIFO, of " +
-            std::to_string(f.deviations_found) + " in the run that was found; " + std::to_string(f.shrink_runs) +
-            " runs to make it small\n";
+            std::to_string(f.deviations_found) +
+            " in the run that was found; runs to make it small: " + std::to_string(f.shrink_runs) + '\n';
     if (f.diverged_at)
         text += "          the program is another one: decision " + std::to_string(*f.diverged_at) +
                 " has other candidates\n";

@@ -88,10 +88,13 @@ public:
         known += note;
     }
     void add_waits(coflux::detail::wait_record& root) {
+        std::vector<wait_operation*> youngest_first;
         coflux::detail::for_each_wait(
             root,
-            [](wait_operation& w, void* self) { static_cast<census*>(self)->waits_for(w.coroutine(), w.kind().what); },
-            this);
+            [](wait_operation& w, void* found) { static_cast<std::vector<wait_operation*>*>(found)->push_back(&w); },
+            &youngest_first);
+        for (auto w = youngest_first.rbegin(); w != youngest_first.rend(); ++w)
+            waits_for((*w)->coroutine(), (*w)->kind().what);
     }
     void waits_for(promise_base& p, std::string_view what) {
         const std::string note = "waits for " + std::string(what);

@@ -47,6 +47,16 @@ bool sim_worker::others_wait(std::coroutine_handle<> h) noexcept {
     return in_.choose(choice::steal, here_or_elsewhere) == 1;
 }
 
+/// A coroutine whose end, on one worker, transfers into who awaits it: on another one others may come between. So it stands on an
+/// executor that is another one by identity and the same in all else.
+void sim_worker::is_stolen(promise_base& p) noexcept {
+    const coflux::detail::executor_entry& own = *p.runs_on();
+    if (own.identity != executor_) return;
+    elsewhere_ = own;
+    elsewhere_.identity = &elsewhere_;
+    environment_access::set_executor(p, elsewhere_);
+}
+
 void sim_worker::overflow(std::coroutine_handle<> h) noexcept {
     in_.add(*this, h, true);
 }
@@ -194,7 +204,11 @@ world::ready world::take_ready(std::size_t at) noexcept {
 void world::collect() noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) {
         sim_worker& w = *workers_[i];
-        while (w.forks_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.forks_.steal()), true);
+        while (w.forks_.size() != 0) {
+            const auto fork = std::coroutine_handle<>::from_address(w.forks_.steal());
+            w.is_stolen(promise_base::of(frame_control::of(fork)));
+            add(w, fork, true);
+        }
         while (w.ready_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.ready_.take()), true);
     }
 }
@@ -308,6 +322,7 @@ void world::run() {
     while (steps_ < options_.max_steps) {
         if (!step()) return;
     }
+    collect();
     const std::string text = "livelock: no end after " + std::to_string(steps_) + " resumptions\n" + describe(nullptr);
     if (failure_.empty()) {
         failure_ = text;
@@ -334,6 +349,7 @@ bool world::owns(frame_control& c) const noexcept {
 /// `c` has not ended, and never will by itself: what is below its root is stopped, so that it ends after all.
 void world::hangs(frame_control& c, bool may_throw) {
     const bool live = steps_ >= options_.max_steps;
+    collect();
     std::string text = live ? "livelock: no end after " + std::to_string(steps_) + " resumptions\n"
                             : "deadlock: nobody can run, and somebody waits\n";
     text += describe(&c);

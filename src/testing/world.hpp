@@ -35,8 +35,10 @@ private:
     void call_for_help() noexcept override {}
     bool others_wait(std::coroutine_handle<> h) noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
+    void is_stolen(coflux::detail::promise_base& p) noexcept;
 
     world& in_;
+    coflux::detail::executor_entry elsewhere_{};  // where stolen forks stand
     coflux::detail::timer_queue timers_;
     std::uint64_t clock_name_ = 0;  // of its timers, as a candidate
 };
