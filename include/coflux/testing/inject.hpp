@@ -25,7 +25,8 @@ public:
     /// end of the run is a leak.
     [[nodiscard]] failing_resource* memory() noexcept { return &memory_; }
 
-    /// Call it ahead of each resumption: `sim.on_step([&] { run.step(); })`, and the same of a manual_executor.
+    /// Call it ahead of each resumption: `sim.on_step([&](std::size_t) { run.step(); })`, or that of a
+    /// manual_executor.
     void step() {
         ++steps_;
         if (steps_left_ == 0 || --steps_left_ != 0) return;

@@ -11,6 +11,8 @@
 
 #include <coflux/coflux.hpp>
 #include <coflux/testing/manual_executor.hpp>
+#include <coflux/testing/sim_executor.hpp>
+#include <coflux/testing/simulation.hpp>
 
 #include "support/failures.hpp"
 
@@ -54,6 +56,54 @@ TEST(inject, throws_at_each_fault_point_in_turn) {
 }
 TEST(inject, acts_at_each_step_in_turn) {
     EXPECT_GE(inject(kit::steps, run_parent), 5U);
+}
+
+coflux::fork<void, kit::sim_executor> sends(coflux::environment&, coflux::borrowed<coflux::channel<int[1]>> to) {
+    for (int i = 0; i < 3; ++i) {
+        const bool sent = co_await to->send(i);
+        if (!sent) co_return;
+    }
+}
+coflux::task<int, kit::sim_executor> adds_what_is_sent(coflux::environment&,
+                                                       coflux::borrowed<coflux::channel<int[1]>> ch) {
+    auto&& here = co_await coflux::context();
+    auto sender = sends(here, ch);
+    int sum = 0;
+    for (int i = 0; i < 3; ++i) {
+        const auto got = co_await ch->receive();
+        if (!got) break;
+        sum += *got;
+    }
+    co_await std::move(sender);
+    co_return sum;
+}
+
+TEST(inject, closes_a_channel_at_each_step_of_a_simulation) {
+    const std::size_t points = inject(kit::steps, [](injection& run) {
+        kit::fifo_chooser fifo;
+        kit::simulation sim(fifo);
+        kit::sim_executor on(sim);
+        auto env = coflux::make_environment(run.memory(), on);
+        coflux::channel<int[1]> ch;
+        sim.on_step([&](std::size_t) { run.step(); });
+        run.at_step([&] { ch.close(); });
+        EXPECT_LE(adds_what_is_sent(env, coflux::borrowed(ch)).get(), 3);
+    });
+    EXPECT_GE(points, 3U);
+}
+
+TEST(inject, reports_a_deadlock_of_a_simulation) {
+    const auto report = check_injection(kit::steps, [](injection& run) {
+        kit::fifo_chooser fifo;
+        kit::simulation sim(fifo);
+        kit::sim_executor on(sim);
+        auto env = coflux::make_environment(run.memory(), on);
+        coflux::channel<int[1]> ch;
+        sim.on_step([&](std::size_t) { run.step(); });
+        run.at_step([&] { (void)ch.try_receive(); });  // and the receiver waits for one more
+        (void)adds_what_is_sent(env, coflux::borrowed(ch)).get();
+    });
+    EXPECT_NE(report.failure.find("the body threw: deadlock"), std::string::npos) << report.failure;
 }
 
 TEST(inject, reports_a_leak_with_its_point_and_how_to_run_it) {

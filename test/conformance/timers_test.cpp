@@ -1,0 +1,58 @@
+// The laws of sleeps: on ours they hold, and an executor that cannot keep them is found out.
+#include <coflux/testing/conformance/timers_suite.hpp>
+
+#include <chrono>
+#include <coroutine>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+#include <coflux/testing/manual_executor.hpp>
+
+#include "subjects.hpp"
+#include "support/executors.hpp"
+
+namespace {
+
+using coflux::testing::manual_executor;
+using coflux_test::fresh;
+using coflux_test::simulated;
+
+struct pool_of_two {
+    coflux::thread_pool_executor operator()() const { return coflux::thread_pool_executor(2); }
+};
+
+}  // namespace
+
+namespace coflux::testing {
+
+using our_timers =
+    ::testing::Types<pool_of_two, fresh<manual_executor>, fresh<coflux_test::thread_executor>, fresh<simulated>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(ours, timer_conformance, our_timers);
+
+}  // namespace coflux::testing
+
+namespace {
+
+/// Loses what another thread wakes, as that of the timers does.
+class deaf : public manual_executor {
+public:
+    void execute(std::coroutine_handle<> h) noexcept {
+        if (std::this_thread::get_id() == owner_) manual_executor::execute(h);
+    }
+
+private:
+    std::thread::id owner_ = std::this_thread::get_id();
+};
+
+TEST(timer_laws, find_out_an_executor_that_loses_who_wakes) {
+    coflux::testing::conformance_options options;
+    options.patience = std::chrono::milliseconds(100);
+    const auto found = coflux::testing::check_timers(fresh<deaf>{}, options);
+    ASSERT_EQ(found.size(), 3U) << coflux::testing::to_string(found);
+    EXPECT_EQ(found[0].law, "is_never_early");
+    EXPECT_EQ(found[0].seen, "a root did not end");
+}
+
+}  // namespace
