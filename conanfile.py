@@ -56,3 +56,8 @@ class Coflux(ConanFile):
         runtime.libs = ["coflux_runtime"]
         runtime.requires = ["core"]
         runtime.system_libs = ["pthread"]
+        testing = self.cpp_info.components["testing"]
+        testing.set_property("cmake_target_name", "coflux::testing")
+        testing.set_property("pkg_config_name", "coflux-testing")
+        testing.libs = ["coflux_testing"]
+        testing.requires = ["runtime"]
