@@ -10,60 +10,153 @@ namespace {
 using coflux::detail::work_stealing_deque;
 using coflux::model::plain;
 
-/// What the deque holds: each is written by its maker before the push, read by its taker, and taken once.
+/// What the deque holds: written by its maker before the push, read by its taker, and taken once.
 struct item {
     plain<int> made{0};
     int taken = 0;
 };
 
-template <typename Derived, rl::thread_id_t Threads, int Items>
-struct of_deque : coflux::model::scenario<Derived, Threads> {
+/// Thread 0 is the owner.
+template <unsigned Threads, int Items, std::size_t Capacity>
+struct of_deque : coflux::model::scenario<Threads> {
     std::unique_ptr<work_stealing_deque> deque;
     std::unique_ptr<item[]> items;
 
-    void before() {
-        deque = std::make_unique<work_stealing_deque>(Derived::capacity);
+    void before() override {
+        deque = std::make_unique<work_stealing_deque>(Capacity);
         items = std::make_unique<item[]>(Items);
     }
+    void thread(unsigned index) override {
+        if (index == 0) {
+            owner();
+        } else {
+            thief(index);
+        }
+    }
+    virtual void owner() = 0;
+    virtual void thief(unsigned) { steal(); }
+    /// What is left is taken in the end: nothing is lost, and nothing was taken twice.
+    void after() override {
+        while (pop()) {}
+        for (int i = 0; i < Items; ++i) MODEL_CHECK(items[i].taken == 1);
+        MODEL_CHECK(deque->size() == 0);
+        items.reset();
+        deque.reset();
+    }
+
     void push(int i) {
         items[i].made.set(i + 1);
         deque->push(&items[i]);
     }
-    int take(void* taken) {
-        if (taken == nullptr) return -1;
+    bool take(void* taken) {
+        if (taken == nullptr) return false;
         item& it = *static_cast<item*>(taken);
-        const int i = static_cast<int>(&it - items.get());
-        MODEL_CHECK(it.made.get() == i + 1);
+        MODEL_CHECK(it.made.get() == static_cast<int>(&it - items.get()) + 1);
         it.made.set(0);  // a second taker races with this one
         MODEL_CHECK(++it.taken == 1);
-        return i;
+        return true;
     }
-    int pop() { return take(deque->pop()); }
-    int steal() { return take(deque->steal()); }
-    void after() {
-        while (pop() >= 0) {}
-        for (int i = 0; i < Items; ++i) MODEL_CHECK(items[i].taken == 1);
-        items.reset();
-        deque.reset();
+    bool pop() { return take(deque->pop()); }
+    bool pop_if(int i) { return deque->pop_if(&items[i]) && take(&items[i]); }
+    bool steal() { return take(deque->steal()); }
+};
+
+struct lone_element : of_deque<2, 1, 2> {
+    void owner() override {
+        push(0);
+        pop();
     }
 };
 
-/// top == b: owner and thief race for the only element.
-struct lone_element : of_deque<lone_element, 2, 1> {
-    static constexpr std::size_t capacity = 2;
-    void thread(unsigned i) {
-        if (i == 0) {
-            push(0);
-            pop();
-        } else {
-            steal();
-        }
+/// The element that the owner has just made lone again, and what it makes next in the same place.
+struct lone_twice : of_deque<2, 2, 2> {
+    void owner() override {
+        push(0);
+        pop();
+        push(1);
+        pop();
+    }
+    void thief(unsigned) override {
+        steal();
+        steal();
+    }
+};
+
+/// The owner comes down to where two thieves are: top < b, then top == b after the exchange.
+struct last_of_two : of_deque<3, 2, 2> {
+    void owner() override {
+        push(0);
+        push(1);
+        pop();
+        pop();
+    }
+};
+
+/// An index is written again after a pop, while a thief that saw the old one comes up to it.
+struct index_again : of_deque<2, 4, 4> {
+    void owner() override {
+        push(0);
+        push(1);
+        pop();
+        push(2);
+        pop();
+        push(3);
+    }
+    void thief(unsigned) override {
+        steal();
+        steal();
+    }
+};
+
+struct taken_back : of_deque<3, 2, 2> {
+    void owner() override {
+        push(0);
+        push(1);
+        pop_if(0);  // not the youngest
+        pop_if(1);
+        pop_if(0);
+    }
+};
+
+/// The third push finds the buffer full, or the first cell free again.
+struct full_or_free : of_deque<2, 4, 2> {
+    void owner() override {
+        push(0);
+        push(1);
+        push(2);
+        pop();
+        push(3);
+    }
+    void thief(unsigned) override {
+        steal();
+        steal();
+        steal();
+    }
+};
+
+struct full_with_two_thieves : of_deque<3, 3, 2> {
+    void owner() override {
+        push(0);
+        push(1);
+        push(2);
+        pop();
     }
 };
 
 }  // namespace
 
 int main(int count, char** arguments) {
-    return coflux::model::run(count, arguments, "work_stealing_deque", "the work-stealing deque",
-                              {coflux::model::searched<lone_element>("lone_element", "top == b by CAS, empty")});
+    using coflux::model::sampled;
+    using coflux::model::searched;
+    return coflux::model::run(
+        count, arguments, "work_stealing_deque", "the work-stealing deque",
+        {
+            searched<lone_element>("lone_element", "top == b by CAS against a thief; empty"),
+            searched<lone_twice>("lone_twice", "top == b, then a new element against the same thief", 4),
+            searched<last_of_two>("last_of_two", "top < b, and top == b after the exchange, against two thieves", 2),
+            searched<index_again>("index_again", "an index written again after a pop", 3),
+            searched<taken_back>("taken_back", "pop_if of another, of the youngest, of a lone one", 2),
+            searched<full_or_free>("full_or_free", "grow, or reuse of a cell that a thief left", 3),
+            searched<full_with_two_thieves>("full_with_two_thieves", "grow against two thieves", 2),
+        });
 }

@@ -33,31 +33,6 @@ void let_others_run() noexcept {
     rl::yield(1, at(std::source_location::current()));
 }
 
-void forget_atomics() noexcept {
-    while (all_nodes.next != &all_nodes) {
-        node* const n = all_nodes.next;
-        all_nodes.next = n->next;
-        n->next->previous = &all_nodes;
-        n->destroy(n);
-    }
-}
-
-void drop_atomics() noexcept {
-    for (node* n = all_nodes.next; n != &all_nodes;) {
-        node* const next = n->next;
-        (std::free)(n);
-        n = next;
-    }
-    all_nodes.next = all_nodes.previous = &all_nodes;
-}
-
-node* find_node(const void* address) noexcept {
-    for (node* n = all_nodes.next; n != &all_nodes; n = n->next) {
-        if (n->of == address) return n;
-    }
-    return nullptr;
-}
-
 namespace {
 
 struct options {
@@ -122,10 +97,47 @@ void print_failure(const entry& e, std::uint64_t number, bool history, const std
     if (history) std::cout << told;
     std::istringstream lines(told);
     std::string line;
-    std::getline(lines, line);  // the scenario's type
     std::getline(lines, line);
     std::cout << e.name << ": " << line << " in interleaving " << number
               << (history ? "\n" : "; --history prints it\n");
+}
+
+const entry* now_run = nullptr;
+
+/// Relacy's view of a scenario.
+template <rl::thread_id_t Threads>
+struct suite : rl::test_suite<suite<Threads>, Threads> {
+    any_scenario* const running = now_run->make();
+
+    ~suite() {
+        delete running;
+        forget_atomics();
+    }
+    void before() {
+        ++interleaving;
+        running->before();
+    }
+    void thread(unsigned index) { running->thread(index); }
+    void after() { running->after(); }
+};
+
+/// True if all held; else the failing interleaving ran again, and told its history.
+template <rl::thread_id_t Threads>
+bool simulate_with(rl::test_params& params) {
+    rl::ostringstream state;
+    const auto run = [&](bool again) {
+        if (params.search_type == rl::random_scheduler_type)
+            return rl::run_test<suite<Threads>, rl::random_scheduler<Threads>>(params, state, again);
+        return rl::run_test<suite<Threads>, rl::context_bound_scheduler<Threads>>(params, state, again);
+    };
+    const bool passed = run(false) == rl::test_result_success;
+    drop_atomics();
+    if (passed) return true;
+    params.initial_state = state.str();
+    params.collect_history = true;
+    run(true);
+    drop_atomics();
+    return false;
 }
 
 /// Runs interleavings first … last of the random order, or all; returns how many, or 0 for a failure.
@@ -138,16 +150,17 @@ std::uint64_t simulate(const entry& e, std::uint64_t first, std::uint64_t count,
     params.progress_stream = &nowhere;
     params.execution_depth_limit = 20000;
     if (o.exhaustive) {
-        params.search_type =
-            e.context_bound == 0 ? rl::fair_full_search_scheduler_type : rl::fair_context_bound_scheduler_type;
-        params.context_bound = e.context_bound;
+        params.search_type = rl::fair_context_bound_scheduler_type;
+        params.context_bound = e.context_bound == 0 ? ~0U : e.context_bound;
     } else {
         params.search_type = rl::random_scheduler_type;
         params.initial_state = std::to_string(first) + " ";
         params.iteration_count = first + count - 1;
     }
-    const bool passed = e.simulate(params);
-    drop_atomics();
+    now_run = &e;
+    const bool passed = e.threads == 2   ? simulate_with<2>(params)
+                        : e.threads == 3 ? simulate_with<3>(params)
+                                         : simulate_with<4>(params);
     if (!passed) {
         print_failure(e, params.stop_iteration - (o.exhaustive ? 0 : first - 1), o.history, buffer.text());
         return 0;

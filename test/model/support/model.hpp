@@ -1,6 +1,6 @@
 // What a model is written with: scenarios of a few threads and operations, and the main that runs them under Relacy.
 //
-// A scenario derives from scenario<itself, threads>. Relacy makes one for each interleaving, calls before(), thread(0) …
+// A scenario derives from scenario<threads>. Relacy makes one for each interleaving, calls before(), thread(0) …
 // thread(n - 1) interleaved, after(), and destroys it. Payloads are model::plain, so that an access that nothing orders is
 // found; what must hold is said by MODEL_CHECK.
 #pragma once
@@ -39,31 +39,47 @@ private:
         if (!(condition)) ::coflux::model::fail_here("check failed: " #condition); \
     } while (false)
 
-/// Ends what the atomics left behind after the scenario's own destructor.
-struct ends_atomics {
-    ends_atomics() noexcept { ++interleaving; }
-    ~ends_atomics() { forget_atomics(); }
+/// What a scenario is to the runner, which is compiled once for all.
+class any_scenario {
+public:
+    any_scenario() = default;
+    any_scenario(const any_scenario&) = delete;
+    any_scenario& operator=(const any_scenario&) = delete;
+    virtual ~any_scenario() = default;
+    virtual void before() {}
+    virtual void thread(unsigned index) = 0;
+    virtual void after() {}
 };
 
-template <typename Derived, rl::thread_id_t Threads>
-struct scenario : ends_atomics, rl::test_suite<Derived, Threads> {};
+/// Base of a scenario of 2, 3 or 4 threads.
+template <unsigned Threads>
+struct scenario : any_scenario {
+    static constexpr unsigned threads = Threads;
+};
 
 struct entry {
     const char* name;
     const char* what;  // the edges of the state table that it reaches
-    bool (*simulate)(rl::test_params&);
+    any_scenario* (*make)();
+    unsigned threads;
     bool ends;               // whether the search of all interleavings does
     unsigned context_bound;  // 0: no bound; else switches that nothing forced, in the search
 };
 
-/// A scenario whose interleavings are sampled at random, and searched with the bound where `bounded` gives one.
+template <typename Scenario>
+any_scenario* make_scenario() {
+    return new Scenario;
+}
+
+/// A scenario whose interleavings are sampled at random.
 template <typename Scenario>
 entry sampled(const char* name, const char* what) {
-    return {name, what, &rl::simulate<Scenario>, false, 0};
+    return {name, what, &make_scenario<Scenario>, Scenario::threads, false, 0};
 }
+/// The same, and all of them are searched on demand, within the bound if there is one.
 template <typename Scenario>
 entry searched(const char* name, const char* what, unsigned context_bound = 0) {
-    return {name, what, &rl::simulate<Scenario>, true, context_bound};
+    return {name, what, &make_scenario<Scenario>, Scenario::threads, true, context_bound};
 }
 
 /// The main of a model; its options are in --help.

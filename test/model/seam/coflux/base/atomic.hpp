@@ -64,9 +64,32 @@ inline node all_nodes{&all_nodes, &all_nodes, nullptr, nullptr};
 inline std::uint64_t interleaving = 1;
 
 /// Destroys what the interleaving's atomics left behind, before Relacy looks for leaks.
-void forget_atomics() noexcept;
+inline void forget_atomics() noexcept {
+    while (all_nodes.next != &all_nodes) {
+        node* const n = all_nodes.next;
+        all_nodes.next = n->next;
+        n->next->previous = &all_nodes;
+        n->destroy(n);
+    }
+}
+
 /// The same where the interleaving was broken off, and its objects are gone already.
-void drop_atomics() noexcept;
+inline void drop_atomics() noexcept {
+    for (node* n = all_nodes.next; n != &all_nodes;) {
+        node* const next = n->next;
+        (std::free)(n);
+        n = next;
+    }
+    all_nodes.next = all_nodes.previous = &all_nodes;
+}
+
+/// The node of the plain object at `address` in this interleaving, or nullptr.
+inline node* find_node(const void* address) noexcept {
+    for (node* n = all_nodes.next; n != &all_nodes; n = n->next) {
+        if (n->of == address) return n;
+    }
+    return nullptr;
+}
 
 inline void link(node* n) noexcept {
     n->next = all_nodes.next;
@@ -208,9 +231,6 @@ private:
         return done;
     }
 };
-
-/// The node of the plain object at `address` in this interleaving, or nullptr.
-node* find_node(const void* address) noexcept;
 
 }  // namespace coflux::model
 
