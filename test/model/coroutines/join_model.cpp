@@ -1,0 +1,205 @@
+// How a child's end meets its awaiter, its handle's end, views and callbacks, and the end of its scope: docs/design/fork_join.md.
+#include <coroutine>
+#include <utility>
+
+#include <coflux/core/callbacks.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/core/fork_view.hpp>
+#include <coflux/core/make_environment.hpp>
+#include <coflux/core/task.hpp>
+#include <coflux/core/this_coroutine.hpp>
+
+#include "support/coroutines.hpp"
+#include "support/traced.hpp"
+
+namespace {
+
+using coflux::environment;
+using coflux::fork_view;
+using coflux::model::bag_executor;
+using coflux::model::coroutine_scenario;
+using coflux::model::plain;
+using coflux::model::root_on_pool;
+using coflux::model::traced;
+template <typename T>
+using fork = coflux::fork<T, bag_executor>;
+template <typename T>
+using task = coflux::task<T, bag_executor>;
+
+/// Coroutines on one pool, and what each leaves behind for those who come after it.
+template <typename Derived, unsigned Threads>
+struct of_join : coroutine_scenario<Derived, Threads>, coflux::model::places, root_on_pool {
+    plain<int> by_parent{0};
+    plain<int> by_child{0};
+    plain<int> by_other{0};
+
+    void run(unsigned thread) {
+        if (thread != 0) return help();
+        run_root([this](environment& env) { return Derived::root(env, static_cast<Derived*>(this)); });
+        static_cast<Derived&>(*this).ended();
+    }
+    void ended() { MODEL_CHECK(by_parent.get() == 2); }
+
+    static fork<traced> child(environment&, Derived* s) {
+        s->by_child.set(7);
+        co_return traced(1);
+    }
+    static fork<traced> other(environment&, Derived* s) {
+        s->by_other.set(8);
+        co_return traced(2);
+    }
+};
+
+/// 0 → pointer, by the awaiter's CAS, or 0 → done, by the end.
+struct await : of_join<await, 2> {
+    static task<void> root(environment&, await* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        s->by_parent.set(1);  // the end of the child may go on with us, elsewhere
+        const traced got = co_await std::move(f);
+        MODEL_CHECK(got.value() == 1);
+        MODEL_CHECK(s->by_child.get() == 7);
+        MODEL_CHECK(s->by_parent.get() == 1);
+        s->by_parent.set(2);
+    }
+};
+
+/// 0 → detached, by the handle, or 0 → done; the ticket against the end of the scope.
+struct drop : of_join<drop, 2> {
+    static task<void> root(environment&, drop* s) {
+        auto&& here = co_await coflux::context();
+        child(here, s).attach();
+        s->by_parent.set(2);
+    }
+    void ended() {
+        MODEL_CHECK(by_child.get() == 7);
+        MODEL_CHECK(by_parent.get() == 2);
+    }
+};
+
+/// Two tickets against each other and the end of the scope.
+struct drop_two : of_join<drop_two, 3> {
+    static task<void> root(environment&, drop_two* s) {
+        auto&& here = co_await coflux::context();
+        child(here, s).attach();
+        other(here, s).attach();
+        s->by_parent.set(2);
+    }
+    void ended() {
+        MODEL_CHECK(by_child.get() == 7);
+        MODEL_CHECK(by_other.get() == 8);
+        MODEL_CHECK(by_parent.get() == 2);
+    }
+};
+
+/// One is awaited, one is left to the scope: the plain and the atomic count of one scope.
+struct await_and_drop : of_join<await_and_drop, 3> {
+    static task<void> root(environment&, await_and_drop* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        other(here, s).attach();
+        const traced got = co_await std::move(f);
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+        s->by_parent.set(2);
+    }
+    void ended() {
+        MODEL_CHECK(by_other.get() == 8);
+        MODEL_CHECK(by_parent.get() == 2);
+    }
+};
+
+/// 0 → list → done, or done → list: a view is made, the handle dies, the view is awaited.
+struct view : of_join<view, 2> {
+    static task<void> root(environment&, view* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        s->by_parent.set(1);
+        auto v = f.view();
+        std::move(f).attach();
+        const traced& got = co_await v;
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+        MODEL_CHECK(s->by_parent.get() == 1);
+        s->by_parent.set(2);
+    }
+};
+
+/// Two waiters in one list, and the last reference.
+struct two_views : of_join<two_views, 3> {
+    static fork<void> reader(environment&, two_views* s, fork_view<traced> v) {
+        const traced& got = co_await v;
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+    }
+    static task<void> root(environment&, two_views* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        auto v = f.view();
+        reader(here, s, v).attach();
+        const traced& got = co_await v;
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+        s->by_parent.set(2);
+    }
+};
+
+/// A callback and an await in one list: the callback is called once, before the awaiter goes on.
+struct callback : of_join<callback, 2> {
+    static task<void> root(environment&, callback* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        f.on_value([s](const traced& got) {
+            MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+            s->by_other.set(s->by_other.get() + 1);
+        });
+        const traced got = co_await std::move(f);
+        MODEL_CHECK(got.value() == 1 && s->by_other.get() == 1);
+        s->by_parent.set(2);
+    }
+};
+
+/// A child that another coroutine makes in the root's environment: the shared ticket.
+struct shared_ticket : of_join<shared_ticket, 3> {
+    static fork<void> maker(environment&, shared_ticket* s, environment* of_root) {
+        child(*of_root, s).attach();
+        co_return;
+    }
+    static task<void> root(environment&, shared_ticket* s) {
+        auto&& here = co_await coflux::context();
+        maker(here, s, &here).attach();
+        s->by_parent.set(2);
+    }
+    void ended() {
+        MODEL_CHECK(by_child.get() == 7);
+        MODEL_CHECK(by_parent.get() == 2);
+    }
+};
+
+/// The join of an environment object, its joiner, and its list of children.
+struct derived_environment : of_join<derived_environment, 3> {
+    static task<void> root(environment&, derived_environment* s) {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        child(sub, s).attach();
+        other(sub, s).attach();
+        s->by_parent.set(1);
+        co_await sub.join();
+        MODEL_CHECK(s->by_child.get() == 7 && s->by_other.get() == 8);
+        MODEL_CHECK(s->by_parent.get() == 1);
+        s->by_parent.set(2);
+    }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using coflux::model::sampled;
+    return coflux::model::run(
+        count, arguments, "join", "a child's end against its awaiter, its handle, its views and its scope",
+        {sampled<await>("await", "0 to pointer or done"),
+         sampled<drop>("drop", "0 to detached or done; the last ticket"),
+         sampled<drop_two>("drop_two", "two tickets and the end of the scope"),
+         sampled<await_and_drop>("await_and_drop", "the plain and the atomic count of one scope"),
+         sampled<view>("view", "0 to list, list to done, done to list"),
+         sampled<two_views>("two_views", "a list of two, the last reference"),
+         sampled<callback>("callback", "a callback before an awaiter"),
+         sampled<shared_ticket>("shared_ticket", "a ticket that another coroutine takes"),
+         sampled<derived_environment>("derived_environment", "the join of an environment object")});
+}

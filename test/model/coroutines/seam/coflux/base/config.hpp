@@ -1,0 +1,12 @@
+// What base/config.hpp says, but for the pause of a loop that waits: there Relacy runs another thread.
+#pragma once
+
+#define cpu_pause cpu_pause_of_the_processor
+#include_next <coflux/base/config.hpp>
+#undef cpu_pause
+
+namespace coflux::detail {
+
+void cpu_pause() noexcept;  // test/model/coroutines/support/model_memory.cpp
+
+}  // namespace coflux::detail

@@ -1,0 +1,218 @@
+// A stop request against those who wait: the marks, the count, the records, and who gets the wait (docs/design/stop.md).
+#include <coroutine>
+#include <utility>
+
+#include <coflux/core/as_outcome.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/core/fork_view.hpp>
+#include <coflux/core/make_environment.hpp>
+#include <coflux/core/task.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/mutex.hpp>
+
+#include "support/coroutines.hpp"
+
+namespace {
+
+using coflux::environment;
+using coflux::fork_view;
+using coflux::manual_event;
+using coflux::model::bag_executor;
+using coflux::model::coroutine_scenario;
+using coflux::model::plain;
+using coflux::model::root_on_pool;
+template <typename T>
+using fork = coflux::fork<T, bag_executor>;
+template <typename T>
+using task = coflux::task<T, bag_executor>;
+
+/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root; further threads do what Derived::other() says.
+template <typename Derived, unsigned Threads>
+struct of_stop : coroutine_scenario<Derived, Threads>, root_on_pool {
+    manual_event event;
+    plain<int> by_other{0};
+    int went_on = 0;  // written by one coroutine at a time; the model's own
+    int unwound = 0;
+    coflux::detail::atomic<int> others_done{0};
+
+    /// A local of a coroutine, which is touched on whatever thread it is unwound.
+    struct counts_unwinding {
+        of_stop& of;
+        plain<int> lives{1};
+        ~counts_unwinding() {
+            MODEL_CHECK(lives.get() == 1);
+            lives.set(0);
+            ++of.unwound;
+        }
+    };
+
+    void run(unsigned thread) {
+        if (thread > 1) {
+            static_cast<Derived&>(*this).other(thread);
+            others_done.fetch_add(1, coflux::detail::memory_order_release);
+            return;
+        }
+        if (thread == 1) return help();
+        run_root([this](environment& env) { return Derived::root(env, static_cast<Derived*>(this)); },
+                 [this](auto& root, environment& env) { static_cast<Derived&>(*this).stop(root, env); });
+        while (others_done.load(coflux::detail::memory_order_acquire) != Threads - 2) coflux::detail::cpu_pause();
+    }
+    void stop(task<void>& root, environment&) {
+        // At any time of its life, and not before it begins in most cases.
+        coflux::model::wait_a_while(48);
+        root.request_stop();
+    }
+    void other(unsigned) {
+        by_other.set(1);
+        event.set();
+    }
+    void holds() { MODEL_CHECK(unwound == 1); }
+};
+
+/// Nobody else ends the wait: it is found queued, or it sees the request.
+struct stop_alone : of_stop<stop_alone, 2> {
+    static task<void> root(environment&, stop_alone* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        ++s->went_on;
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// A wake-up and a stop for one wait: one of them has it.
+struct stop_or_wake : of_stop<stop_or_wake, 3> {
+    static task<void> root(environment&, stop_or_wake* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        MODEL_CHECK(s->by_other.get() == 1);
+        ++s->went_on;
+    }
+};
+
+/// The record of a child that ends while the request walks down to it.
+struct record_ends : of_stop<record_ends, 3> {
+    manual_event never;
+    static fork<void> waits_for(environment&, manual_event* e) { co_await e->wait(); }
+    static task<void> root(environment&, record_ends* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        waits_for(here, &s->event).attach();
+        co_await s->never.wait();
+        ++s->went_on;
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// Two children make their records, and their parent's, at the same time.
+struct records_begin : of_stop<records_begin, 2> {
+    static fork<void> waits(environment&, records_begin* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        ++s->went_on;
+    }
+    static task<void> root(environment&, records_begin* s) {
+        auto&& here = co_await coflux::context();
+        waits(here, s).attach();
+        waits(here, s).attach();
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 2);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// What waits in a call is in the record of the coroutine above.
+struct stop_in_call : of_stop<stop_in_call, 3> {
+    static coflux::call<void> waits(environment&, manual_event& e) { co_await e.wait(); }
+    static task<void> root(environment&, stop_in_call* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        co_await waits(here, s->event);
+        MODEL_CHECK(s->by_other.get() == 1);
+        ++s->went_on;
+    }
+};
+
+/// A child alone is stopped, by its parent, and the parent takes that as an outcome; another request comes from above.
+struct stop_of_child : of_stop<stop_of_child, 2> {
+    static fork<void> waits(environment&, stop_of_child* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        ++s->went_on;
+    }
+    static task<void> root(environment&, stop_of_child* s) {
+        auto&& here = co_await coflux::context();
+        auto f = waits(here, s);
+        f.request_stop();
+        auto ended = co_await coflux::as_outcome(std::move(f));
+        MODEL_CHECK(ended.is_stopped());
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// A reader of a view is stopped while the coroutine that it looks at ends.
+struct stop_of_view : of_stop<stop_of_view, 2> {
+    static fork<int> looked_at(environment&, stop_of_view* s) {
+        s->by_other.set(1);
+        co_return 1;
+    }
+    static fork<void> reads(environment&, stop_of_view* s, fork_view<int> v) {
+        const counts_unwinding counts{*s};
+        const int& got = co_await v;
+        MODEL_CHECK(got == 1 && s->by_other.get() == 1);
+        ++s->went_on;
+    }
+    static task<void> root(environment&, stop_of_view* s) {
+        auto&& here = co_await coflux::context();
+        auto f = looked_at(here, s);
+        reads(here, s, f.view()).attach();
+    }
+};
+
+/// A lock that is waited for, given and stopped at the same time; nobody is left without it.
+struct stop_at_mutex : of_stop<stop_at_mutex, 2> {
+    coflux::mutex lock;
+    plain<int> guarded{0};
+    static fork<void> locks(environment&, stop_at_mutex* s) {
+        const counts_unwinding counts{*s};
+        auto guard = co_await s->lock.lock();
+        s->guarded.set(s->guarded.get() + 1);
+        ++s->went_on;
+    }
+    static task<void> root(environment&, stop_at_mutex* s) {
+        auto&& here = co_await coflux::context();
+        locks(here, s).attach();
+        locks(here, s).attach();
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 2);
+        MODEL_CHECK(guarded.get() == went_on);
+        MODEL_CHECK(lock.try_lock().owns_lock());
+    }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using coflux::model::sampled;
+    return coflux::model::run(count, arguments, "stop", "a stop request against those who wait, and their records",
+                              {sampled<stop_alone>("stop_alone", "begin, must_stop, queue, claim"),
+                               sampled<stop_or_wake>("stop_or_wake", "claimed or woken, end"),
+                               sampled<record_ends>("record_ends", "a record ends below a walk"),
+                               sampled<records_begin>("records_begin", "two publish the record above"),
+                               sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
+                               sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
+                               sampled<stop_of_view>("stop_of_view", "a place: queued to claimed or ended"),
+                               sampled<stop_at_mutex>("stop_at_mutex", "a primitive's lock below the record's")});
+}

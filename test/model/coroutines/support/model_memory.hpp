@@ -1,0 +1,13 @@
+// The frames' memory in a model program.
+#pragma once
+
+#include <cstddef>
+
+namespace coflux::model {
+
+/// An interleaving begins: nothing is alive, whatever the last one left behind.
+void begin_memory() noexcept;
+/// Blocks taken and not given back.
+[[nodiscard]] std::size_t living_blocks() noexcept;
+
+}  // namespace coflux::model
