@@ -18,6 +18,8 @@ import check_format
 import check_layers
 import check_limits
 import check_text
+import coverage
+import reliability
 import tree
 
 DATA = tomllib.loads((tree.ROOT / "tools/layers.toml").read_text(encoding="utf-8"))
@@ -208,6 +210,101 @@ class Text(PlantedTree):
         self.assertEqual(check_text.readme_problems(self.root), [])
         self.plant("README.md", "# x", "```cpp", "int main()  {}", "```")
         self.assertIn("README.md:2: the first ```cpp block is not", check_text.readme_problems(self.root)[0])
+
+
+class Reliability(PlantedTree):
+    def setUp(self) -> None:
+        super().setUp()
+        self.plant("docs/promises.md", "## The laws", "| law | promise |", "| --- | --- |", "| 1 Structure | A scope waits. |",
+                   "## How things end", "* An error wins over a stop, even", "  if it comes later.")
+        self.held = ['["The laws"]', '"1 Structure" = ["unit.laws.law_01.*"]',
+                     '["How things end"]', '"An error wins" = "nobody has tried"']
+        self.plant("test/reliability/promises.toml", *self.held)
+        self.plant("test/reliability/planted_faults.toml")
+        self.plant("test/reliability/results.json", '{"presets": {}, "coverage": {}, "programs": [], "steps": []}')
+        self.plant("test/unit/laws/law_01_test.cpp", "TEST(law_01, a_scope_waits) {")
+        self.plant("docs/reliability.md", "# By hand", reliability.BEGIN, reliability.END, "the end")
+        self.plant("README.md", reliability.BEGIN, reliability.END)
+        self.write()
+
+    def write(self) -> None:
+        reliability.main(["--root", str(self.root), "write"])
+
+    def assert_only(self, what: str) -> None:
+        problems = reliability.problems(self.root)
+        self.assertEqual(len(problems), 1, problems)
+        self.assertIn(what, problems[0])
+
+    def test_a_promise_with_its_test(self) -> None:
+        self.assertEqual(reliability.problems(self.root), [])
+        page = (self.root / "docs/reliability.md").read_text(encoding="utf-8")
+        self.assertIn("| 1 Structure | `unit.laws.law_01.*` |", page)
+        self.assertIn("* An error wins over a stop, even if it comes later: nobody has tried.", page)
+        self.assertTrue(page.startswith("# By hand\n") and page.endswith("the end\n"))
+
+    def test_a_promise_without_a_test(self) -> None:
+        with (self.root / "docs/promises.md").open("a", encoding="utf-8") as page:
+            page.write("* A new promise.\n")
+        self.assert_only("no test is named for: A new promise.")
+
+    def test_a_test_that_is_gone(self) -> None:
+        self.plant("test/unit/laws/law_01_test.cpp", "TEST(law_02, something_else) {")
+        self.assert_only("no test is called unit.laws.law_01.*")
+
+    def test_a_promise_that_is_gone(self) -> None:
+        self.plant("test/reliability/promises.toml", *self.held, '"What was promised once" = "no reason"')
+        self.assert_only("0 promises under")
+
+    def test_an_exception_without_a_reason(self) -> None:
+        self.plant("test/reliability/promises.toml", *self.held[:-1], '"An error wins" = ""')
+        self.assert_only("no reason for: An error wins")
+
+    def test_a_page_that_is_not_what_its_data_say(self) -> None:
+        text = (self.root / "docs/promises.md").read_text(encoding="utf-8")
+        self.plant("docs/promises.md", text.replace("A scope waits.", "Nobody waits.").replace("An error wins", "An error wins always"))
+        self.assert_only("is not what its data say")
+        self.write()
+        self.assertEqual(reliability.problems(self.root), [])
+
+    def test_a_planted_fault_that_one_rung_finds(self) -> None:
+        self.plant("test/reliability/planted_faults.toml", "[[fault]]", 'what = "a double steal"',
+                   'found_by = [{rung = "L3", by = "a model", after = "1 s"}, {rung = "L3", by = "another", after = "1 s"}]')
+        self.assert_only("fewer than two rungs find: a double steal")
+
+    def test_what_a_run_counted(self) -> None:
+        self.plant("figures/ctest-dev.unit.xml", "<testsuite>", '<testcase name="unit.a.b" time="0.5" status="run"/>',
+                   '<testcase name="example.01" time="0.25" status="fail"/>', "</testsuite>")
+        self.plant("figures/ctest-dev.model.xml", "<testsuite>", '<testcase name="model.x" time="1" status="run"/>', "</testsuite>")
+        self.plant("figures/L3_x.json", '{"rung": "L3", "name": "x", "what": "y", "count": 5, "seconds": 1, "result": "pass"}')
+        self.plant("figures/steps.txt", "test 12")
+        reliability.main(["--root", str(self.root), "collect", "--from", str(self.root / "figures"), "--record"])
+        page = (self.root / "docs/reliability.md").read_text(encoding="utf-8")
+        self.assertIn("| `dev` | 1 | 1 | 1 | 1 | 1.8 |", page)
+        self.assertIn("| L3 | x | y | 5 runs | 1.0 |  | pass |", page)
+        readme = (self.root / "README.md").read_text(encoding="utf-8")
+        self.assertIn(": 1 unit tests in 1 builds; 5 runs.", readme)
+        self.assertEqual(reliability.problems(self.root), [])
+        self.plant("figures/L3_y.json", '{"rung": "L3"}')
+        with self.assertRaises(SystemExit):
+            reliability.collect(self.root / "figures", self.root)
+
+
+class Coverage(unittest.TestCase):
+    summary = {"line_covered": 95, "line_total": 100, "branch_covered": 84, "branch_total": 100}
+
+    def test_too_little_of_each(self) -> None:
+        self.assertEqual(coverage.problems(self.summary, 95, 84), [])
+        self.assertEqual(coverage.problems(self.summary, 95, 85), ["branch coverage is 84.0 %, less than 85 %"])
+        self.assertEqual(coverage.problems(self.summary, 96, 80), ["line coverage is 95.0 %, less than 96 %"])
+
+    def test_nothing(self) -> None:
+        self.assertEqual(coverage.problems(self.summary | {"line_total": 0}, 0, 0), ["nothing was measured"])
+
+    def test_the_worst_file_comes_first(self) -> None:
+        files = [{"filename": name, "line_covered": 1, "line_total": 1 + missing, "branch_covered": 0, "branch_total": 0}
+                 for name, missing in (("good", 0), ("bad", 1), ("worse", 2))]
+        rows = coverage.table(files)
+        self.assertEqual([row.split()[-1] for row in rows], ["file", "worse", "bad"])
 
 
 class Format(PlantedTree):
