@@ -192,4 +192,20 @@ TEST(environment_object_death, with_a_live_child_is_refused_and_the_child_named)
     EXPECT_DEATH(leaves_a_child(), "an environment ends while coroutines made in it are alive");
 }
 
+TEST(environment_object_death, says_of_a_live_child_that_it_failed_and_waits_for_its_own) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto leaves_a_failed_parent = [] {
+        manual_executor by_hand;
+        auto env = coflux::make_environment(by_hand);
+        [](auto&&) -> coflux::fork<void, manual_executor> {
+            auto&& here = co_await coflux::context();
+            never_driven(here).attach();
+            throw std::runtime_error("before its child has ended");
+        }(env)
+                          .attach();
+        by_hand.run_one();
+    };
+    EXPECT_DEATH(leaves_a_failed_parent(), "still alive: a coroutine that failed and waits for its children");
+}
+
 }  // namespace

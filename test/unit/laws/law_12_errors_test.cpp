@@ -248,4 +248,22 @@ TEST(law_12_errors_death, without_a_handler_the_error_is_printed_and_the_program
         "an error that nobody observed.*nobody looked");
 }
 
+TEST(law_12_errors_death, without_a_handler_every_error_is_printed_whatever_its_type) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto leaves_two = [] {
+        auto env = coflux::make_environment();
+        auto t = [](coflux::environment&) -> coflux::task<void, noop> {
+            auto&& here = co_await coflux::context();
+            fails<noop>(here, "the first").attach();
+            [](coflux::environment&) -> coflux::fork<void, noop> {
+                co_await coflux::this_coroutine::executor();
+                throw 7;
+            }(here)
+                                            .attach();
+        }(env);
+    };
+    EXPECT_DEATH(leaves_two(), "error: the first");
+    EXPECT_DEATH(leaves_two(), "also: not derived from std::exception");
+}
+
 }  // namespace
