@@ -1,6 +1,7 @@
 // What docs/promises.md says that operations take from the environment's resource, counted there.
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -93,6 +94,36 @@ TEST(taken_memory, of_an_await_is_a_node_where_the_fork_has_views_and_nothing_wh
         EXPECT_EQ(co_await std::move(first), 1);
         EXPECT_EQ(co_await std::move(second), 1);
         EXPECT_EQ(co_await view, 1);
+    }(s.env, &s.frames(), borrowed(opened));
+    s.run(std::move(t));
+}
+
+TEST(taken_memory, that_an_await_cannot_have_is_thrown_and_the_fork_goes_on) {
+    stage<hand> s;
+    gate opened;
+    auto t = [](coflux::environment&, frames* counted, borrowed<gate> g) -> root {
+        auto&& here = co_await coflux::context();
+        auto viewed = gives_when_open(here, g);
+        auto asked = gives_when_open(here, g);
+        const auto view = viewed.view();
+        const auto other_view = asked.view();
+        int caught = 0;
+        counted->fail_at(1);
+        try {
+            (void)co_await std::move(viewed);
+        } catch (const std::bad_alloc&) {
+            ++caught;
+        }
+        counted->fail_at(1);
+        try {
+            (void)co_await coflux::as_outcome(std::move(asked));
+        } catch (const std::bad_alloc&) {
+            ++caught;
+        }
+        EXPECT_EQ(caught, 2);
+        g->open();
+        EXPECT_EQ(co_await view, 1);
+        EXPECT_EQ(co_await other_view, 1);
     }(s.env, &s.frames(), borrowed(opened));
     s.run(std::move(t));
 }

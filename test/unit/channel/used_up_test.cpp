@@ -81,6 +81,40 @@ TEST(used_up_ends, keep_what_they_have_when_they_are_assigned_to_themselves) {
     EXPECT_EQ(*look, 7);
 }
 
+TEST(used_up_ends, let_go_of_their_channel_when_another_end_is_assigned_to_them) {
+    auto [spsc_tx, spsc_rx] = coflux::make_spsc<int>(1);
+    auto [mpsc_tx, mpsc_rx] = coflux::make_mpsc<int>(1);
+    auto [one_tx, one_rx] = coflux::make_oneshot<int>();
+    auto [all_tx, all_rx] = coflux::make_broadcast<int>(1);
+    auto [new_tx, new_rx] = coflux::make_watch<int>(0);
+    spsc_tx = coflux::make_spsc<int>(1).first;
+    mpsc_tx = coflux::make_mpsc<int>(1).first;
+    one_tx = coflux::make_oneshot<int>().first;
+    all_tx = coflux::make_broadcast<int>(1).first;
+    new_tx = coflux::make_watch<int>(0).first;
+    EXPECT_TRUE(spsc_rx.closed());
+    EXPECT_TRUE(mpsc_rx.closed());
+    EXPECT_TRUE(one_rx.closed());
+    EXPECT_TRUE(all_rx.closed());
+    EXPECT_TRUE(new_rx.closed());
+
+    auto [spsc_in, spsc_out] = coflux::make_spsc<int>(1);
+    auto [mpsc_in, mpsc_out] = coflux::make_mpsc<int>(1);
+    auto [one_in, one_out] = coflux::make_oneshot<int>();
+    auto [all_in, all_out] = coflux::make_broadcast<int>(1);
+    auto [new_in, new_out] = coflux::make_watch<int>(0);
+    spsc_out = coflux::make_spsc<int>(1).second;
+    mpsc_out = coflux::make_mpsc<int>(1).second;
+    one_out = coflux::make_oneshot<int>().second;
+    all_out = coflux::make_broadcast<int>(1).second;
+    new_out = coflux::make_watch<int>(0).second;
+    EXPECT_TRUE(spsc_in.closed());
+    EXPECT_TRUE(mpsc_in.closed());
+    EXPECT_TRUE(one_in.closed());
+    EXPECT_TRUE(all_in.closed());
+    EXPECT_TRUE(new_in.closed());
+}
+
 TEST(used_up_ends_death, refuse_to_send_and_to_receive) {
     auto [spsc_tx, spsc_rx] = coflux::make_spsc<int>(1);
     auto [mpsc_tx, mpsc_rx] = coflux::make_mpsc<int>(1);

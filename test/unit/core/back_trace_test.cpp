@@ -135,4 +135,23 @@ TEST_F(back_trace_death, is_left_out_where_no_coroutine_runs) {
     EXPECT_DEATH(fails_outside_of_coroutines(), used_twice + std::string("  check failed: [^\n]*\n  at [^\n]*\n$"));
 }
 
+coflux::call<int> nested(coflux::environment&, int depth) {
+    auto&& here = co_await coflux::context();
+    COFLUX_VERIFY(depth != 0, "at the bottom");
+    co_return co_await nested(here, depth - 1);
+}
+
+TEST_F(back_trace_death, says_that_there_are_more_where_it_ends_before_the_root) {
+    const auto fails_deep_down = [] {
+        manual_executor by_hand;
+        auto env = coflux::make_environment(by_hand);
+        auto t = [](coflux::environment&) -> coflux::task<int, manual_executor> {
+            auto&& here = co_await coflux::context();
+            co_return co_await nested(here, 100);
+        }(env);
+        by_hand.run_all();
+    };
+    EXPECT_DEATH(fails_deep_down(), "at the bottom.*\n  in [^\n]*nested.*\n  in more coroutines above\n");
+}
+
 }  // namespace

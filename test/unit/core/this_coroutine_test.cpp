@@ -59,6 +59,29 @@ TEST(this_coroutine, executor_is_the_one_that_it_runs_on) {
     EXPECT_TRUE(in_pool(s.env, coflux::borrowed(s.child)).get());
 }
 
+TEST(this_coroutine, executors_are_equal_where_they_are_one_in_whatever_environment) {
+    manual_executor one;
+    manual_executor other;
+    auto with_one = coflux::make_environment(one);
+    auto with_one_too = coflux::make_environment(one);
+    auto with_other = coflux::make_environment(other);
+    const auto asks = [](coflux::environment&) -> coflux::task<coflux::executor_ref, manual_executor> {
+        co_return co_await self::executor();
+    };
+    auto a = asks(with_one);
+    auto b = asks(with_one_too);
+    auto c = asks(with_other);
+    one.run_all();
+    other.run_all();
+    const coflux::executor_ref of_a = a.get();
+    EXPECT_TRUE(of_a == b.get());
+    EXPECT_FALSE(of_a == c.get());
+    const coflux::executor_ref none(nullptr);
+    EXPECT_FALSE(of_a == none);
+    EXPECT_FALSE(none == of_a);
+    EXPECT_FALSE(none);
+}
+
 TEST(this_coroutine, executor_is_none_below_noop_executors_only) {
     stage<noop> s;
     const auto root = [](coflux::environment&) -> coflux::task<bool, noop> {
