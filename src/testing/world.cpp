@@ -227,9 +227,10 @@ void world::pass_to(clock_tick now) noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
 }
 
-/// One timer of the wheel that is called so.
+/// One timer of the wheel that is called so. Its present is told again: what was armed for a time that had passed is due only then.
 void world::hand_out(std::uint64_t clock) noexcept {
     if (clock == service_name_) {
+        service_.pass_to(now_);
         (void)service_.hand_out_one();
         return;
     }
@@ -238,6 +239,7 @@ void world::hand_out(std::uint64_t clock) noexcept {
         if (w.clock_name_ != clock) continue;
         this_thread.timers = &w.timers_;
         this_thread.queues = &w;
+        w.timers_.pass_to(now_);
         (void)w.timers_.hand_out_one();
         this_thread.queues = nullptr;
         this_thread.timers = nullptr;

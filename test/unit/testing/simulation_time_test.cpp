@@ -168,9 +168,9 @@ TEST(SimulationTime, CoroutinesThatNoExecutorRunsSleepInItToo) {
     EXPECT_EQ(sim.elapsed(), 1h);
 }
 
-coflux::task<bool, sim_executor> derives_a_deadline(auto&&) {
+coflux::task<bool, sim_executor> derives_a_deadline(auto&&, std::chrono::nanoseconds from_now) {
     auto&& here = co_await coflux::context();
-    auto sub = coflux::make_environment(here, coflux::clock::now() + 3s);
+    auto sub = coflux::make_environment(here, coflux::clock::now() + from_now);
     auto late = [](auto&&) -> coflux::fork<void, sim_executor> { co_await coflux::sleep_for(1h); };
     auto f = late(sub);
     const auto end = co_await coflux::as_outcome(std::move(f));
@@ -184,7 +184,10 @@ TEST(SimulationTime, TheDeadlineOfAnEnvironmentActsInIt) {
         simulation sim(random);
         sim_executor on;
         auto env = coflux::make_environment(on);
-        EXPECT_TRUE(derives_a_deadline(env).get());
+        EXPECT_TRUE(derives_a_deadline(env, 3s).get());
+        EXPECT_EQ(sim.elapsed(), 3s);
+        EXPECT_TRUE(derives_a_deadline(env, 0s).get());   // is due at once
+        EXPECT_TRUE(derives_a_deadline(env, -1s).get());  // has been for long
         EXPECT_EQ(sim.elapsed(), 3s);
     }
 }
