@@ -31,7 +31,9 @@ TEST(ExhaustiveChooser, MakesEachScheduleOnceAndFifoFirst) {
     std::size_t runs = 0;
     while (all.next_run()) {
         const auto made = run(all);
-        if (runs++ == 0) EXPECT_EQ(made, (std::vector<std::size_t>{0, 0}));
+        if (runs++ == 0) {
+            EXPECT_EQ(made, (std::vector<std::size_t>{0, 0}));
+        }
         EXPECT_TRUE(seen.insert(made).second);
     }
     EXPECT_EQ(runs, 3U + 2 * 3 * 2);
