@@ -95,14 +95,30 @@ bool went_on = false;
 template <int Check>
 coflux::task<void, sim_executor> asserts(coflux::environment&) {
     co_await coflux::yield();
-    if constexpr (Check == 0) CO_ASSERT_TRUE(runs == -1) << "said so";
-    if constexpr (Check == 1) CO_ASSERT_FALSE(runs != -1) << "said so";
-    if constexpr (Check == 2) CO_ASSERT_EQ(1, 2) << "said so";
-    if constexpr (Check == 3) CO_ASSERT_NE(1, 1) << "said so";
-    if constexpr (Check == 4) CO_ASSERT_LT(2, 1) << "said so";
-    if constexpr (Check == 5) CO_ASSERT_LE(2, 1) << "said so";
-    if constexpr (Check == 6) CO_ASSERT_GT(1, 2) << "said so";
-    if constexpr (Check == 7) CO_ASSERT_GE(1, 2) << "said so";
+    if constexpr (Check == 0) {
+        CO_ASSERT_TRUE(runs == -1) << "said so";
+    }
+    if constexpr (Check == 1) {
+        CO_ASSERT_FALSE(runs != -1) << "said so";
+    }
+    if constexpr (Check == 2) {
+        CO_ASSERT_EQ(1, 2) << "said so";
+    }
+    if constexpr (Check == 3) {
+        CO_ASSERT_NE(1, 1) << "said so";
+    }
+    if constexpr (Check == 4) {
+        CO_ASSERT_LT(2, 1) << "said so";
+    }
+    if constexpr (Check == 5) {
+        CO_ASSERT_LE(2, 1) << "said so";
+    }
+    if constexpr (Check == 6) {
+        CO_ASSERT_GT(1, 2) << "said so";
+    }
+    if constexpr (Check == 7) {
+        CO_ASSERT_GE(1, 2) << "said so";
+    }
     went_on = true;
 }
 
