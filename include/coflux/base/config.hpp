@@ -25,7 +25,7 @@
 #endif
 
 // Not by force where clang 19 runs AddressSanitizer at -O0: it then reports the locals of functions that it inlined into a
-// coroutine's clean-up as used after their scope (test/compiler_bugs/clang_o0_asan_inline.cpp).
+// coroutine's clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
 #if COFLUX_ASAN && COFLUX_CLANG && !defined(__OPTIMIZE__)
 #    define COFLUX_INLINE inline
 #else
