@@ -34,6 +34,10 @@ endfunction()
 
 # A sanitizer must see every translation unit that shares the library's inline code, so users of the target inherit it.
 function(coflux_sanitize target)
+    if(COFLUX_FUZZ)
+        # libFuzzer sees which edges an input takes; its main comes with -fsanitize=fuzzer where a fuzz program is linked.
+        target_compile_options(${target} PUBLIC "$<BUILD_INTERFACE:-fsanitize=fuzzer-no-link>")
+    endif()
     if(COFLUX_SANITIZE STREQUAL "")
         return()
     endif()
