@@ -15,7 +15,8 @@
 
 #include "subjects.hpp"
 
-namespace {
+// Not anonymous: g++ warns of coroutines of a header whose frames have members of such types.
+namespace conformance_of_channel {
 
 using coflux_test::fresh;
 
@@ -29,17 +30,18 @@ struct mpsc_ends {
     void close() noexcept { ends.second.close(); }
 };
 
-}  // namespace
+}  // namespace conformance_of_channel
 
 namespace coflux::testing {
 
+using namespace conformance_of_channel;
 using our_channels =
     ::testing::Types<fresh<channel<int[1]>>, fresh<channel<int[16]>>, fresh<channel<int[]>>, fresh<mpsc_ends>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ours, channel_conformance, our_channels);
 
 }  // namespace coflux::testing
 
-namespace {
+namespace conformance_of_channel {
 
 /// One that keeps all laws, for others to break.
 struct sound {
@@ -136,4 +138,4 @@ TEST(channel_laws, find_out_who_repeats_itself_among_threads) {
     EXPECT_EQ(broken_by<repeats_itself>(), "loses_nothing_between_threads ");
 }
 
-}  // namespace
+}  // namespace conformance_of_channel

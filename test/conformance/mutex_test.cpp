@@ -15,7 +15,8 @@
 
 #include "subjects.hpp"
 
-namespace {
+// Not anonymous: g++ warns of coroutines of a header whose frames have members of such types.
+namespace conformance_of_mutex {
 
 using coflux_test::fresh;
 
@@ -126,16 +127,17 @@ public:
     bool try_lock() noexcept { return one_permit::try_lock() || true; }
 };
 
-}  // namespace
+}  // namespace conformance_of_mutex
 
 namespace coflux::testing {
 
+using namespace conformance_of_mutex;
 using our_mutexes = ::testing::Types<fresh<mutex>, fresh<one_permit>, fresh<foreign_mutex<fault::none>>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ours, mutex_conformance, our_mutexes);
 
 }  // namespace coflux::testing
 
-namespace {
+namespace conformance_of_mutex {
 
 template <typename M>
 std::string broken_by() {
@@ -163,4 +165,4 @@ TEST(mutex_laws, find_out_who_says_that_a_taken_lock_is_free) {
     EXPECT_EQ(broken_by<too_kind>(), "tries_truly tries_truly ");
 }
 
-}  // namespace
+}  // namespace conformance_of_mutex

@@ -13,7 +13,8 @@
 #include "subjects.hpp"
 #include "support/executors.hpp"
 
-namespace {
+// Not anonymous: g++ warns of coroutines of a header whose frames have members of such types.
+namespace conformance_of_timers {
 
 using coflux::testing::manual_executor;
 using coflux_test::fresh;
@@ -23,17 +24,18 @@ struct pool_of_two {
     coflux::thread_pool_executor operator()() const { return coflux::thread_pool_executor(2); }
 };
 
-}  // namespace
+}  // namespace conformance_of_timers
 
 namespace coflux::testing {
 
+using namespace conformance_of_timers;
 using our_timers =
     ::testing::Types<pool_of_two, fresh<manual_executor>, fresh<coflux_test::thread_executor>, fresh<simulated>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ours, timer_conformance, our_timers);
 
 }  // namespace coflux::testing
 
-namespace {
+namespace conformance_of_timers {
 
 /// Loses what another thread wakes, as that of the timers does.
 class deaf : public manual_executor {
@@ -55,4 +57,4 @@ TEST(timer_laws, find_out_an_executor_that_loses_who_wakes) {
     EXPECT_EQ(found[0].seen, "a root did not end");
 }
 
-}  // namespace
+}  // namespace conformance_of_timers
