@@ -59,22 +59,25 @@ struct node {
     std::vector<std::unique_ptr<node>> children;
     std::size_t spawned = 0;
 
-    bool told = false;  // a stop was requested of it
+    bool told = false;         // a stop was requested of it
+    bool may_be_told = false;  // a stop may be requested of it: it may lose
     bool began = false;
     bool passed_on = false;  // it awaits a child that was stopped, or stops itself
-    bool observed = false;   // its end was looked at
     ending body = ending::none;
-    ending end = ending::none;
-    int failed = 0;         // whose error it ends with
-    std::size_t alive = 0;  // children that have not ended
+    bool observed = false;  // somebody awaits it, and so gets its error
 
+    [[nodiscard]] bool may_stop() const {
+        for (const node* n = this; n != nullptr; n = n->parent) {
+            if (n->told || n->may_be_told) return true;
+        }
+        return false;
+    }
     [[nodiscard]] bool must_stop() const {
         for (const node* n = this; n != nullptr; n = n->parent) {
             if (n->told) return true;
         }
         return false;
     }
-    [[nodiscard]] bool can_end() const { return body != ending::none && alive == 0 && end == ending::none; }
 };
 
 struct tree {
@@ -113,7 +116,7 @@ public:
     ~witness() {
         if (n_.body != ending::none) return;
         n_.body = ending::stopped;
-        COFLUX_VERIFY(n_.passed_on || n_.must_stop(), "node %d was stopped for no reason", n_.number);
+        COFLUX_VERIFY(n_.passed_on || n_.may_stop(), "node %d was stopped for no reason", n_.number);
     }
 
 private:
@@ -124,31 +127,29 @@ void check_went_on([[maybe_unused]] const node& n, bool had_to_stop) {
     COFLUX_VERIFY(!had_to_stop, "node %d went on at a stop point", n.number);
 }
 
+/// True if `who` is `n` or below it, and threw.
+bool failed_below(const node& n, int who) {
+    if (n.number == who && n.body == ending::error) return true;
+    return std::any_of(n.children.begin(), n.children.end(), [who](const auto& c) { return failed_below(*c, who); });
+}
+/// Law 12: who ends with a value has no child that failed and that nobody awaited.
+void check_no_error_is_lost(const node& n) {
+    for (const auto& c : n.children)
+        COFLUX_VERIFY(c->body != ending::error || c->observed, "the error of node %d is lost", c->number);
+}
+
 /// The child has ended as its own record says, and what came of it is that.
 void check(node& child, ending how, int what) {
-    child.observed = true;
     if (how == ending::value) {
         COFLUX_VERIFY(child.body == ending::value && what == child.number, "node %d gives %d", child.number, what);
+        check_no_error_is_lost(child);
     } else if (how == ending::error) {
-        // Its own error, or that of one below it that nobody observed.
-        bool below = false;
-        for (const node* n = &child; n != nullptr && !below; n = nullptr) {
-            std::vector<const node*> all{n};
-            while (!all.empty()) {
-                const node* const one = all.back();
-                all.pop_back();
-                below = below || (one->number == what && one->body == ending::error);
-                for (const auto& c : one->children) all.push_back(c.get());
-            }
-        }
-        COFLUX_VERIFY(below, "node %d ends with the error of %d", child.number, what);
+        COFLUX_VERIFY(failed_below(child, what), "node %d ends with the error of %d", child.number, what);
         COFLUX_VERIFY(child.body != ending::error || what == child.number, "an error of its own comes first");
     } else {
-        COFLUX_VERIFY(child.body == ending::stopped || (!child.began && child.must_stop()),
+        COFLUX_VERIFY(child.body == ending::stopped || (!child.began && child.may_stop()),
                       "node %d is said to be stopped", child.number);
     }
-    child.end = how;
-    child.failed = how == ending::error ? what : 0;
 }
 
 struct kept {
@@ -162,7 +163,6 @@ coflux::call<int> body(coflux::environment& here, node* n);
 /// A call of a child: it observes its end.
 coflux::call<void> awaits_call(coflux::environment&, node* child) {
     auto&& here = co_await coflux::context();
-    child->passed_on = child->passed_on || child->must_stop();
     try {
         const int got = co_await body(here, child);
         check(*child, ending::value, got);
@@ -196,6 +196,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::call: {
             if (n->spawned == n->children.size()) break;
             node* const child = n->children[n->spawned++].get();
+            child->observed = true;
             n->passed_on = true;  // the child may stop itself, or be stopped
             co_await awaits_call(here, child);
             n->passed_on = false;
@@ -204,6 +205,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::children: {
             if (n->spawned == n->children.size()) break;
             node* const child = n->children[n->spawned++].get();
+            child->observed = true;
             n->passed_on = true;
             try {
                 coflux::task_scope scope(here);
@@ -222,6 +224,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::await: {
             if (k == nullptr) break;
             node* const child = k->who;
+            child->observed = true;
             fork f = std::move(*k->handle);
             k->handle.reset();
             const bool stops = n->must_stop() && !f.done();
@@ -239,6 +242,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::outcome: {
             if (k == nullptr) break;
             node* const child = k->who;
+            child->observed = true;
             fork f = std::move(*k->handle);
             k->handle.reset();
             const bool stops = n->must_stop() && !f.done();
@@ -261,6 +265,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::view: {
             if (k == nullptr) break;
             node* const child = k->who;
+            child->observed = true;
             auto view = k->handle->view();
             const bool stops = n->must_stop() && !k->handle->done();
             n->passed_on = true;
@@ -279,6 +284,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (k == nullptr || second == k) break;
             node* const one = k->who;
             node* const two = second->who;
+            one->observed = two->observed = true;
             fork f = std::move(*k->handle);
             fork g = std::move(*second->handle);
             k->handle.reset();
@@ -299,13 +305,14 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (k == nullptr || second == k) break;
             node* const one = k->who;
             node* const two = second->who;
+            one->observed = two->observed = true;
             fork f = std::move(*k->handle);
             fork g = std::move(*second->handle);
             k->handle.reset();
             second->handle.reset();
             const bool done = f.done() || g.done();
             const bool stops = n->must_stop() && !done;
-            one->told = two->told = true;  // whichever loses
+            one->may_be_told = two->may_be_told = true;  // whichever loses
             n->passed_on = true;
             try {
                 auto got = co_await coflux::when_any(std::move(f), std::move(g));
@@ -373,17 +380,6 @@ void check_ended(const node& n) {
     COFLUX_VERIFY(!n.began || n.body != ending::none, "node %d began and has not ended", n.number);
     for (const auto& c : n.children) check_ended(*c);
 }
-[[maybe_unused]] bool failed_below(const node& n, int who) {
-    if (n.number == who && n.body == ending::error) return true;
-    return std::any_of(n.children.begin(), n.children.end(), [who](const auto& c) { return failed_below(*c, who); });
-}
-/// A child that failed, and whose error nobody has seen.
-bool lost_an_error(const node& n, bool seen) {
-    seen = seen || n.observed;
-    if (n.body == ending::error && !seen) return true;
-    return std::any_of(n.children.begin(), n.children.end(), [seen](const auto& c) { return lost_an_error(*c, seen); });
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
@@ -429,7 +425,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         check_ended(t.top);
         COFLUX_VERIFY(how != ending::none, "no callback of the root was called");
         if (how == ending::error) COFLUX_VERIFY(failed_below(t.top, who), "the root ends with an error of nobody");
-        if (how == ending::value) COFLUX_VERIFY(t.top.body == ending::value, "the root");
+        if (how == ending::value) {
+            COFLUX_VERIFY(t.top.body == ending::value, "the root");
+            check_no_error_is_lost(t.top);
+        }
         if (how != ending::error) COFLUX_VERIFY(t.top.body != ending::error, "the root's own error was lost");
     }
     return 0;
