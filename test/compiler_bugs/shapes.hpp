@@ -147,7 +147,8 @@ int run_shapes(const shape (&all)[N]) {
         const pid_t child = fork();
         if (child == 0) {
             (void)std::freopen("/dev/null", "w", stderr);  // what a sanitizer says of a shape that is known to be wrong
-            alarm(20);
+            const rlimit seconds{20, 20};                  // of the processor's time: a machine may be busy
+            setrlimit(RLIMIT_CPU, &seconds);
             bool right = false;
             try {
                 right = s.works() && probe::balanced();
