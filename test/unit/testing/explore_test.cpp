@@ -133,6 +133,7 @@ TEST(Explore, ReplaysASeedAndOnlyThatOne) {
     EXPECT_EQ(again.runs, 1U);
     EXPECT_EQ(again.failure->schedule, found.failure->schedule);
     EXPECT_EQ(again.failure->steps, found.failure->steps);
+    EXPECT_EQ(explore({.runs = 1000}, is_right).runs, 1U);
 }
 
 TEST(Explore, MakesTheScheduleSmall) {

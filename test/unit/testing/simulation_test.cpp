@@ -142,6 +142,46 @@ TEST(Simulation, GivesNoCoroutineTheNameOfADeadOne) {
     EXPECT_EQ(pairs.size(), 10U);
 }
 
+/// Runs one name as long as it can, then the next.
+class stubborn_chooser final : public coflux::testing::chooser {
+public:
+    std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept override {
+        if (what != choice::next) return 0;
+        const auto same = std::find(candidates.begin(), candidates.end(), last_);
+        const auto chosen = same != candidates.end() ? same : candidates.begin() + (candidates.size() / 2);
+        last_ = *chosen;
+        return static_cast<std::size_t>(chosen - candidates.begin());
+    }
+
+private:
+    std::uint64_t last_ = 0;
+};
+
+coflux::task<void, sim_executor> says_often(auto&&, borrowed<std::string> to, char letter) {
+    for (int i = 0; i < 3; ++i) {
+        *to += letter;
+        co_await coflux::yield();
+    }
+}
+
+TEST(Simulation, RunsTheCoroutineWhoseNameIsChosen) {
+    stubborn_chooser stubborn;
+    simulation sim(stubborn);
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    std::string text;
+    auto a = says_often(env, borrowed(text), 'a');
+    auto b = says_often(env, borrowed(text), 'b');
+    auto c = says_often(env, borrowed(text), 'c');
+    auto d = says_often(env, borrowed(text), 'd');
+    sim.run();
+    EXPECT_EQ(text, "cccbbbdddaaa");
+    a.join();
+    b.join();
+    c.join();
+    d.join();
+}
+
 coflux::call<void> yields_in_a_call(coflux::environment& here, int depth) {
     co_await coflux::yield();
     if (depth > 0) co_await yields_in_a_call(here, depth - 1);

@@ -96,6 +96,30 @@ TEST(SimulationTime, TheOrderOfWhatIsDueAtOnceIsAChoice) {
     EXPECT_EQ(seen.size(), 6U);
 }
 
+coflux::task<void, sim_executor> sleeps_and_goes_on(auto&&, borrowed<std::string> text, char letter) {
+    co_await coflux::sleep_for(1s);
+    *text += letter;
+    co_await coflux::yield();
+    *text += letter;
+}
+
+TEST(SimulationTime, WhatTheFirstOfThoseWakesMayRunBeforeTheSecondIsWoken) {
+    std::set<std::string> seen;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        random_chooser random(seed);
+        simulation sim(random);
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        std::string text;
+        auto a = sleeps_and_goes_on(env, borrowed(text), 'a');
+        auto b = sleeps_and_goes_on(env, borrowed(text), 'b');
+        a.join();
+        b.join();
+        seen.insert(text);
+    }
+    EXPECT_EQ(seen, (std::set<std::string>{"aabb", "abab", "abba", "baab", "baba", "bbaa"}));
+}
+
 coflux::fork<void, sim_executor> wakes_then_yields(auto&&, borrowed<bool> ran) {
     co_await coflux::sleep_for(1s);
     *ran = true;
