@@ -33,8 +33,8 @@ coflux::task<std::uint64_t, pool> sum(auto&&, coflux::borrowed<const numbers> al
 int main() {
     pool threads;  // one for each processor
     auto env = coflux::make_environment(threads);
-    numbers all(1'000'001);
+    numbers all(100'001);
     std::iota(all.begin(), all.end(), std::uint64_t{0});
     const std::uint64_t total = sum(env, coflux::borrowed(std::as_const(all)), 1000).get();
-    std::printf("sum of 0 to 1000000: %llu\n", static_cast<unsigned long long>(total));
+    std::printf("sum of 0 to 100000: %llu\n", static_cast<unsigned long long>(total));
 }
