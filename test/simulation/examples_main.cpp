@@ -12,14 +12,15 @@
 #include <iterator>
 #include <mutex>
 #include <string>
-#include <string_view>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include <coflux/core/task.hpp>
 #include <coflux/core/thread_state.hpp>
 #include <coflux/testing/simulation.hpp>
 
+#include "injection.hpp"
 #include "options.hpp"
 #include "schedules.hpp"
 
@@ -145,6 +146,43 @@ bool explore(const options& told) {
     return true;
 }
 
+/// One run that is told to stop at its n-th point. It may print less, and get() may find no value; nothing else.
+failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
+    printed.clear();
+    std::string text;
+    seeded_chooser chooser(seed);
+    simulation world(chooser);
+    const stop_injection point(world, n);
+    try {
+        (void)__real_main();
+    } catch (const coflux::task_stopped&) {
+        if (!point.fired()) text = "stopped, and nobody asked for it";
+    } catch (const std::exception& e) {
+        text = e.what();
+    }
+    fired = point.fired();
+    if (text.empty() && !fired && compares && printed != expected) text = "printed something else:\n" + printed;
+    return text;
+}
+
+/// A stop at the 1st, 2nd, ... point of some schedules, until a run gets to its end without.
+bool inject(const options& told, std::uint64_t& points) {
+    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
+        announce(told.name.c_str(), seed);
+        bool fired = true;
+        for (std::size_t n = 1; fired; ++n) {
+            announce_point("stop", n);
+            const failure why = run_stopped(n, seed, fired);
+            points += fired ? 1 : 0;
+            if (why.empty()) continue;
+            std::fprintf(stderr, "%s fails: a stop at point %zu, --inject stop --seeds 1 --seed %llu\n  %s\n",
+                         told.name.c_str(), n, static_cast<unsigned long long>(seed), why.c_str());
+            return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 }  // namespace coflux_simulations
 
@@ -158,12 +196,26 @@ extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved
         compares = true;
     }
     const auto begin = std::chrono::steady_clock::now();
-    const bool passed = explore(told);
+    std::uint64_t count = told.seeds;
+    bool passed = false;
+    if (told.inject.empty()) {
+        passed = explore(told);
+    } else {
+        count = 0;
+        passed = inject(told, count);
+    }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    std::fprintf(stderr, "%-28s %llu seeds, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(told.seeds),
+    const char* const unit = told.inject.empty() ? "seeds" : "points";
+    std::fprintf(stderr, "%-28s %llu %s, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(count), unit,
                  took.count());
-    const report figures{"L4",    told.name,  "an example in a world of random schedules",
-                         "seeds", told.seeds, took.count(),
-                         passed,  told.seed};
+    const report figures{told.inject.empty() ? "L4" : "L5",
+                         told.name,
+                         told.inject.empty() ? "an example in a world of random schedules"
+                                             : "a stop at each resumption of an example",
+                         unit,
+                         count,
+                         took.count(),
+                         passed,
+                         told.seed};
     return write_report(told, figures) && passed ? 0 : 1;
 }

@@ -19,21 +19,33 @@ bool number(std::string_view text, std::uint64_t& into) {
 // Lock-free: the handler reads them.
 std::atomic<const char*> program{nullptr};
 std::atomic<std::uint64_t> program_seed{0};
+std::atomic<const char*> program_fault{nullptr};
+std::atomic<std::uint64_t> program_point{0};
 
 void say(const char* text) noexcept {
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text, std::strlen(text));
 }
 
+void say_number(std::uint64_t n) noexcept {
+    char digits[24];
+    const auto [end, error] = std::to_chars(digits, digits + sizeof digits - 1, n);
+    *end = '\0';
+    say(digits);
+}
+
 void on_abort(int) {
     const char* const name = program.load();
     if (name == nullptr) return;
-    char digits[24];
-    const auto [end, error] = std::to_chars(digits, digits + sizeof digits - 1, program_seed.load());
-    *end = '\0';
     say("aborted in ");
     say(name);
     say(" --seeds 1 --seed ");
-    say(digits);
+    say_number(program_seed.load());
+    if (const char* const fault = program_fault.load(); fault != nullptr) {
+        say(" --inject ");
+        say(fault);
+        say(" at point ");
+        say_number(program_point.load());
+    }
     say("\n");
 }
 
@@ -67,7 +79,7 @@ bool read_options(int argc, char** argv, options& into) {
         if (good) continue;
         std::fprintf(
             stderr,
-            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND[:N], --report FILE, --list\n",
+            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND, --report FILE, --list\n",
             argv[i]);
         return false;
     }
@@ -93,6 +105,10 @@ bool write_report(const options& told, const report& r) {
 void announce(const char* name, std::uint64_t seed) noexcept {
     program_seed.store(seed, std::memory_order_relaxed);
     program.store(name, std::memory_order_relaxed);
+}
+void announce_point(const char* fault, std::uint64_t n) noexcept {
+    program_point.store(n, std::memory_order_relaxed);
+    program_fault.store(fault, std::memory_order_relaxed);
 }
 void tell_when_aborted() noexcept {
     (void)std::signal(SIGABRT, on_abort);

@@ -14,7 +14,7 @@ struct options {
     std::string name;            ///< of an example
     std::string expected;        ///< file with what it prints
     std::string report;          ///< file for the figures, or empty
-    std::string inject;          ///< instead of seeds: "all", a kind, or kind:n (injection only)
+    std::string inject;          ///< "stop": instead of plain runs, one for each point of an example
     bool list = false;
 };
 
@@ -37,6 +37,7 @@ bool write_report(const options& told, const report& r);
 
 /// Says on stderr what was running if the program is aborted: a failed check ends it without coming back.
 void announce(const char* program, std::uint64_t seed) noexcept;
+void announce_point(const char* fault, std::uint64_t n) noexcept;
 void tell_when_aborted() noexcept;
 
 }  // namespace coflux_simulations

@@ -6,6 +6,8 @@
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/testing/sim_executor.hpp>
 
+#include "injection.hpp"
+
 namespace coflux {
 
 /// A pool of the youngest simulation of the thread: one queue, whose forks others may steal.
@@ -26,7 +28,7 @@ thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) no
 thread_pool_executor::~thread_pool_executor() = default;
 
 void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
-    pool_->executor.execute(h);
+    execute_on(identity(), h);
 }
 std::size_t thread_pool_executor::size() const noexcept {
     return pool_->options.threads != 0 ? pool_->options.threads : 2;
@@ -38,6 +40,7 @@ void* thread_pool_executor::identity() const noexcept {
     return pool_->executor.identity();
 }
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
+    coflux_simulations::stop_injection::scheduled(h);
     testing::sim_executor::execute_on(identity, h);
 }
 

@@ -1,0 +1,38 @@
+#include "injection.hpp"
+
+#include <coflux/core/promise_base.hpp>
+
+#include "core/environment_access.hpp"
+
+namespace coflux_simulations {
+namespace {
+
+// A simulation is of one thread.
+const stop_injection* armed = nullptr;
+coflux::environment* root_environment = nullptr;
+
+}  // namespace
+
+stop_injection::stop_injection(coflux::testing::simulation& world, std::size_t at) : world_(world), left_(at) {
+    armed = this;
+    root_environment = nullptr;
+    world.on_step([this](std::size_t) {
+        if (left_ == 0 || root_environment == nullptr || --left_ != 0) return;
+        fired_ = true;
+        root_environment->request_stop();
+    });
+}
+stop_injection::~stop_injection() {
+    world_.on_step({});
+    armed = nullptr;
+}
+
+void stop_injection::scheduled(std::coroutine_handle<> h) noexcept {
+    using coflux::detail::environment_access;
+    if (armed == nullptr) return;
+    coflux::environment* e = &coflux::detail::promise_base::of(coflux::detail::frame_control::of(h));
+    while (environment_access::parent(*e) != nullptr) e = environment_access::parent(*e);
+    root_environment = e;
+}
+
+}  // namespace coflux_simulations
