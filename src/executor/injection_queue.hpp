@@ -16,6 +16,9 @@ namespace coflux::detail {
 /// A ring under a lock: whoever comes from outside pays for a wake-up anyway, which is a hundred times as much.
 class injection_queue {
 public:
+    /// With room for `capacity`, a power of two, before it first grows.
+    explicit injection_queue(std::size_t capacity = 256) : ring_(capacity) {}
+
     void push(std::coroutine_handle<> h) noexcept {
         const lock_guard<mutex> guard(lock_);
         if (count_ == ring_.size()) grow();
@@ -53,7 +56,7 @@ private:
     }
 
     mutex lock_;
-    std::vector<std::coroutine_handle<>> ring_ = std::vector<std::coroutine_handle<>>(256);  // power of two
+    std::vector<std::coroutine_handle<>> ring_;  // its size is a power of two
     std::size_t head_ = 0;
     std::size_t count_ = 0;
     atomic<std::size_t> size_{0};  // copy of count_ for empty()

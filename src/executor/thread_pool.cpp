@@ -15,7 +15,9 @@
 #include <coflux/time/deadline.hpp>  // deadlines act wherever there is a pool
 #include <coflux/time/timer_queue.hpp>
 
+#include "../os/parker.hpp"
 #include "../os/thread.hpp"
+#include "idle_workers.hpp"
 #include "injection_queue.hpp"
 
 namespace coflux::detail {
@@ -31,16 +33,6 @@ constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took n
 constexpr std::chrono::nanoseconds first_restraint{
     2000};  // how long a thief then leaves the others alone; doubled each time
 constexpr std::chrono::nanoseconds longest_restraint{32000};
-
-// The pool's idle word: low half workers asleep, high half workers looking for work.
-constexpr std::uint32_t one_sleeper = 1;
-constexpr std::uint32_t one_searcher = 0x10000;
-constexpr std::uint32_t sleepers_of(std::uint32_t idle) {
-    return idle & 0xffffU;
-}
-constexpr std::uint32_t searchers_of(std::uint32_t idle) {
-    return idle >> 16;
-}
 
 }  // namespace
 
@@ -59,19 +51,9 @@ public:
 private:
     friend class pool_worker;
 
-    void wake_one() noexcept;
-
     thread_pool_options options_;
-    // Sleepers and searchers. seq_cst on the way to sleep and after an injection (Dekker: either the sleeper sees
-    // the work or the
-    // injector sees the sleeper); relaxed where a worker pushes to its own queue, which it will serve itself.
-    alignas(cache_line) atomic<std::uint32_t> idle_{0};
-    atomic<std::uint32_t> entered_{0};  // threads of others inside execute()
-    atomic<bool> ends_{false};          // set once, by the destructor
+    idle_workers idle_;
     alignas(cache_line) injection_queue injected_;
-    mutex sleepers_lock_;
-    std::vector<pool_worker*>
-        sleepers_;  // under sleepers_lock_; the last to sleep is the first to be woken: its caches are warm
     std::vector<std::unique_ptr<pool_worker>> workers_;
     std::vector<thread> threads_;
 };
@@ -79,7 +61,7 @@ private:
 class pool_worker final : public worker {
 public:
     pool_worker(thread_pool& pool, std::size_t position)
-        : worker(&pool, pool.idle_),
+        : worker(&pool, pool.idle_.word()),
           pool_(pool),
           position_(position),
           random_(position * 2654435761U + 1),
@@ -218,7 +200,7 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
 std::coroutine_handle<> pool_worker::search() noexcept {
     using clock = std::chrono::steady_clock;
     for (;;) {
-        pool_.idle_.fetch_add(one_searcher, memory_order_seq_cst);
+        pool_.idle_.begin_search();
         std::coroutine_handle<> found = nullptr;
         const auto begin = clock::now();
         // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
@@ -241,21 +223,15 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                 }
             }
             if (!found) found = take_injected();
-            if (found || pool_.ends_.load(memory_order_acquire)) break;  // pairs with the store in the destructor
+            if (found || pool_.idle_.ended()) break;
             if (now - begin >= restraint_ + pool_.options_.spin && sleeps_until() > tick_of(now)) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
-        const std::uint32_t before = pool_.idle_.fetch_sub(one_searcher, memory_order_seq_cst);
-        if (found) {
-            // The last searcher leaves: while it looked, pushers woke nobody. If there may be more, somebody else
-            // must look.
-            if (searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) pool_.wake_one();
-            return found;
-        }
+        pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
+        if (found) return found;
         restraint_ = std::chrono::nanoseconds(0);
         sleep();
-        if (pool_.ends_.load(memory_order_acquire) && !work_in_sight())
-            return nullptr;  // pairs with the store in the destructor
+        if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
 }
 
@@ -267,52 +243,26 @@ bool pool_worker::work_in_sight() const noexcept {
 
 /// Sleeps unless there is work after all. The caller looks again.
 void pool_worker::sleep() noexcept {
-    {
-        const lock_guard<mutex> guard(pool_.sleepers_lock_);
-        if (pool_.ends_.load(memory_order_relaxed)) return;
-        pool_.sleepers_.push_back(this);
-        pool_.idle_.fetch_add(one_sleeper,
-                              memory_order_seq_cst);  // before the re-check below; pairs with the load in execute()
-    }
+    if (!pool_.idle_.falls_asleep(parker_)) return;
     count(sleeps_);
-    for (bool woken = false; !woken && !timers_.falls_asleep() && !work_in_sight();) {
+    const auto stays_awake = [this] { return timers_.falls_asleep() || work_in_sight(); };
+    const auto park = [this](bool all_sleep) {
         // While others work, look again now and then: a worker that pushes to its own queue uses no fence and may
         // have missed us, and may
         // have been told not to wake us for a lone fork. When all sleep, nobody can push but from outside, which
         // never misses us.
-        const bool all_sleep = sleepers_of(pool_.idle_.load(memory_order_seq_cst)) == pool_.workers_.size();
         const clock_tick watch = all_sleep ? os::parker::never : tick_now() + watch_period;
         const clock_tick due = sleeps_until();
-        woken = parker_.park_until(std::min(watch, due)) || due <= watch;
-    }
+        return parker_.park_until(std::min(watch, due)) || due <= watch;
+    };
+    pool_.idle_.sleep(stays_awake, park);
     timers_.wakes_up();
-    {
-        // Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
-        // that is on its way ends the next park() at once, which is harmless.
-        const lock_guard<mutex> guard(pool_.sleepers_lock_);
-        const auto at = std::find(pool_.sleepers_.begin(), pool_.sleepers_.end(), this);
-        if (at != pool_.sleepers_.end()) {
-            pool_.sleepers_.erase(at);
-            pool_.idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
-        }
-    }
+    pool_.idle_.wakes_up(parker_);
     lone_mask_ = 0;
 }
 
 // --- waking
 // -----------------------------------------------------------------------------------------------------------------
-
-void thread_pool::wake_one() noexcept {
-    pool_worker* sleeper = nullptr;
-    {
-        const lock_guard<mutex> guard(sleepers_lock_);
-        if (sleepers_.empty()) return;
-        sleeper = sleepers_.back();
-        sleepers_.pop_back();
-        idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
-    }
-    sleeper->unpark();
-}
 
 /// Somebody sleeps, nobody looks for work, and this worker has just queued some.
 void pool_worker::call_for_help() noexcept {
@@ -326,7 +276,7 @@ void pool_worker::call_for_help() noexcept {
         robbed_seen_ = robbed;
     }
     count(wakes_);
-    pool_.wake_one();
+    pool_.idle_.wake_one();
 }
 
 void pool_worker::overflow(std::coroutine_handle<> h) noexcept {
@@ -335,30 +285,26 @@ void pool_worker::overflow(std::coroutine_handle<> h) noexcept {
 
 void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     if (worker* const w = this_thread.queues; w != nullptr && w->executor() == this) return w->push_ready(h);
-    // What is pushed may run, end, and let its owner destroy the pool before this thread is done with it: the destructor
-    // waits for those who have entered.
-    entered_.fetch_add(1, memory_order_relaxed);
+    idle_.enter();
     injected_.push(h);
-    // The push released a lock, the sleeper takes none: order it before the look at the idle word.
-    const std::uint32_t idle = idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in sleep()
-    if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
-    entered_.fetch_sub(1, memory_order_release);  // pairs with the acquire in the destructor: our last access
+    idle_.work_came();
+    idle_.leave();
 }
 
 // --- life
 // -------------------------------------------------------------------------------------------------------------------
 
-thread_pool::thread_pool(thread_pool_options options) : options_(std::move(options)) {
-    const std::size_t n = options_.threads != 0 ? options_.threads : os::usable_processors();
-    COFLUX_VERIFY(n < 0xffff, "a thread pool of %zu threads: at most 65534 are counted", n);
-    sleepers_.reserve(n);
+thread_pool::thread_pool(thread_pool_options options)
+    : options_(std::move(options)),
+      idle_(options_.threads != 0 ? options_.threads : os::usable_processors()) {
+    const std::size_t n = idle_.size();
     workers_.reserve(n);
     threads_.reserve(n);
     for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i));
     try {
         for (std::size_t i = 0; i < n; ++i) threads_.emplace_back([w = workers_[i].get()] { w->serve(); });
     } catch (...) {
-        ends_.store(true, memory_order_release);  // pairs with the loads in search()
+        idle_.end();
         for (std::size_t i = 0; i < threads_.size(); ++i) workers_[i]->unpark();
         for (thread& t : threads_) t.join();
         throw;
@@ -368,13 +314,10 @@ thread_pool::thread_pool(thread_pool_options options) : options_(std::move(optio
 thread_pool::~thread_pool() {
     COFLUX_VERIFY(this_thread.queues == nullptr || this_thread.queues->executor() != this,
                   "a thread pool is destroyed on one of its own threads");
-    {
-        const lock_guard<mutex> guard(sleepers_lock_);
-        ends_.store(true, memory_order_release);  // pairs with the loads in search() and sleep()
-    }
+    idle_.end();
     for (const auto& w : workers_) w->unpark();
     for (thread& t : threads_) t.join();
-    while (entered_.load(memory_order_acquire) != 0) cpu_pause();  // pairs with the release at the end of execute()
+    idle_.wait_for_leavers();
 }
 
 std::vector<worker_counters> thread_pool::counters() const {

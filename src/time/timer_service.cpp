@@ -3,6 +3,8 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/core/transfer.hpp>
 
+#include "../os/thread.hpp"
+
 namespace coflux::detail {
 
 timer_service& timer_service::shared() {

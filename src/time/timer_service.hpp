@@ -6,7 +6,7 @@
 #include <coflux/core/wait.hpp>
 #include <coflux/time/timer_queue.hpp>
 
-#include "../os/thread.hpp"
+#include "../os/parker.hpp"
 
 namespace coflux::detail {
 

@@ -1,0 +1,126 @@
+// The workers of a pool that sleep, or look for work: who is woken when there is some.
+// The page docs/design/thread_pool.md has the protocol, and test/model/idle_workers_model.cpp holds it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/base/thread.hpp>
+
+#include "../os/parker.hpp"
+
+namespace coflux::detail {
+
+class idle_workers {
+public:
+    static constexpr std::size_t most = 0xfffe;  // so many are counted
+
+    explicit idle_workers(std::size_t workers) : workers_(workers) {
+        COFLUX_VERIFY(workers <= most, "a thread pool of %zu threads: at most %zu are counted", workers, most);
+        sleepers_.reserve(workers);
+    }
+
+    /// How many workers the pool has.
+    [[nodiscard]] std::size_t size() const noexcept { return workers_; }
+
+    /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
+    [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
+
+    /// The pool ends: nobody goes to sleep any more. The caller wakes all.
+    void end() noexcept {
+        const lock_guard<mutex> guard(lock_);
+        ends_.store(true, memory_order_release);  // pairs with the acquire in ended()
+    }
+    [[nodiscard]] bool ended() const noexcept {
+        return ends_.load(memory_order_acquire);  // pairs with the store in end(): what came before it is in sight
+    }
+
+    void begin_search() noexcept { idle_.fetch_add(one_searcher, memory_order_seq_cst); }
+
+    /// The last searcher leaves with something found: while it looked, pushers woke nobody. If there may be more,
+    /// somebody else must look.
+    template <typename Work>
+    void end_search(bool found, Work work_in_sight) noexcept {
+        const std::uint32_t before = idle_.fetch_sub(one_searcher, memory_order_seq_cst);
+        if (found && searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) wake_one();
+    }
+
+    /// A thread of others is about to push, and after that uses the pool until leave(): what it pushes may run, end, and let
+    /// the pool's owner destroy it, and the destructor waits for those who have entered.
+    void enter() noexcept { entered_.fetch_add(1, memory_order_relaxed); }  // pairs with nothing: the pool is alive
+    void leave() noexcept {
+        entered_.fetch_sub(1, memory_order_release);  // pairs with wait_for_leavers(): our last access
+    }
+    void wait_for_leavers() const noexcept {
+        while (entered_.load(memory_order_acquire) != 0) cpu_pause();  // pairs with leave()
+    }
+
+    /// After a push from outside.
+    void work_came() noexcept {
+        // The push released a lock, the sleeper takes none: order it before the look at the idle word.
+        const std::uint32_t idle =
+            idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in falls_asleep()
+        if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
+    }
+
+    void wake_one() noexcept {
+        os::parker* sleeper = nullptr;
+        {
+            const lock_guard<mutex> guard(lock_);
+            if (sleepers_.empty()) return;
+            sleeper = sleepers_.back();
+            sleepers_.pop_back();
+            idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
+        }
+        sleeper->unpark();
+    }
+
+    /// The worker that sleeps at `place` is about to. False if the pool ends: then it must not.
+    bool falls_asleep(os::parker& place) noexcept {
+        const lock_guard<mutex> guard(lock_);
+        if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
+        sleepers_.push_back(&place);
+        idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with work_came()
+        return true;
+    }
+
+    /// After falls_asleep(): parks until that is the end of it, `park(all_sleep)`, or `stays_awake()`, which looks for work.
+    template <typename StaysAwake, typename Park>
+    void sleep(StaysAwake stays_awake, Park park) const noexcept {
+        for (bool woken = false; !woken && !stays_awake();)
+            woken = park(sleepers_of(idle_.load(memory_order_seq_cst)) == workers_);
+    }
+
+    /// Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
+    /// that is on its way ends the next park() at once, which is harmless.
+    void wakes_up(os::parker& place) noexcept {
+        const lock_guard<mutex> guard(lock_);
+        const auto at = std::find(sleepers_.begin(), sleepers_.end(), &place);
+        if (at == sleepers_.end()) return;
+        sleepers_.erase(at);
+        idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
+    }
+
+private:
+    static constexpr std::uint32_t one_sleeper = 1;
+    static constexpr std::uint32_t one_searcher = 0x10000;
+    static constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
+    static constexpr std::uint32_t searchers_of(std::uint32_t idle) { return idle >> 16; }
+
+    // Low half: workers asleep; high half: workers looking for work. seq_cst on the way to sleep and after an injection (Dekker:
+    // either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker pushes to its own queue, which
+    // it will serve itself.
+    alignas(cache_line) atomic<std::uint32_t> idle_{0};
+    atomic<std::uint32_t> entered_{0};  // threads of others between enter() and leave()
+    const std::size_t workers_;
+    atomic<bool> ends_{false};  // set once, under lock_
+    alignas(cache_line) mutex lock_;
+    std::vector<os::parker*> sleepers_;  // under lock_; the last to sleep is the first to be woken: its caches are warm
+};
+
+}  // namespace coflux::detail
