@@ -8,6 +8,13 @@
 #include <cstdlib>
 #include <source_location>
 
+// Relacy also takes the names of pthread.h: these headers use them.
+#include <condition_variable>
+#include <memory_resource>
+#include <mutex>
+#include <shared_mutex>
+#include <thread>
+
 #pragma GCC system_header  // its warnings are not ours
 
 #pragma push_macro("assert")

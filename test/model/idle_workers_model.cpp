@@ -1,0 +1,206 @@
+// Sleeping and waking of a pool's workers: src/executor/idle_workers.hpp and the parker as they are, and the injection queue as
+// what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms, so that a
+// wake-up from outside that is lost is a deadlock, and not a delay.
+#include "../../src/executor/idle_workers.hpp"
+
+#include <memory>
+
+#include "../../src/executor/injection_queue.hpp"
+#include "../../src/os/parker.cpp"
+#include "support/model.hpp"
+
+namespace coflux::detail::os {
+
+bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
+    return word.park_if(0, deadline != parker::never);
+}
+void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
+    word.notify_one();
+}
+
+}  // namespace coflux::detail::os
+
+namespace {
+
+using coflux::detail::idle_workers;
+using coflux::detail::injection_queue;
+using coflux::detail::os::parker;
+using coflux::model::plain;
+
+/// A job, and whom its end wakes; `waits` if it only ends when another has run.
+struct job {
+    plain<int> made{0};
+    int ran = 0;
+    parker ended;
+};
+
+struct pool {
+    explicit pool(std::size_t workers) : idle(workers), places(std::make_unique<parker[]>(workers)), size(workers) {}
+
+    idle_workers idle;
+    injection_queue queue{2};
+    std::unique_ptr<parker[]> places;
+    std::size_t size;
+    plain<int> alive{1};
+
+    void execute(job& j) {
+        idle.enter();
+        queue.push(std::coroutine_handle<>::from_address(&j));
+        idle.work_came();
+        MODEL_CHECK(alive.get() == 1);
+        idle.leave();
+    }
+    void end() {
+        idle.end();
+        for (std::size_t i = 0; i < size; ++i) places[i].unpark();
+    }
+    template <typename Run>
+    void serve(std::size_t i, Run run) {
+        const auto work_in_sight = [this] { return !queue.empty(); };
+        for (;;) {
+            idle.begin_search();
+            const std::coroutine_handle<> found = queue.take();
+            idle.end_search(static_cast<bool>(found), work_in_sight);
+            if (found) {
+                run(*static_cast<job*>(found.address()));
+                continue;
+            }
+            if (idle.falls_asleep(places[i])) {
+                idle.sleep(work_in_sight, [&](bool) { return places[i].park_until(parker::never); });
+                idle.wakes_up(places[i]);
+            }
+            if (idle.ended() && !work_in_sight()) return;
+        }
+    }
+};
+
+template <unsigned Workers, unsigned Others, int Jobs>
+struct of_pool : coflux::model::scenario<Workers + Others> {
+    pool executor{Workers};
+    job jobs[Jobs];
+
+    void give(int i) {
+        jobs[i].made.set(1);
+        executor.execute(jobs[i]);
+    }
+    void await(int i) { MODEL_CHECK(jobs[i].ended.park_until(parker::never)); }
+    virtual void run(job& j) {
+        MODEL_CHECK(j.made.get() == 1);
+        MODEL_CHECK(++j.ran == 1);
+        j.ended.unpark();
+    }
+    virtual void other(unsigned index) = 0;
+    void thread(unsigned index) override {
+        if (index < Workers) {
+            executor.serve(index, [this](job& j) { run(j); });
+        } else {
+            other(index - Workers);
+        }
+    }
+    void after() override {
+        for (const job& j : jobs) MODEL_CHECK(j.ran == 1);
+        MODEL_CHECK(executor.idle.word().load(coflux::detail::memory_order_relaxed) == 0);
+    }
+};
+
+/// The worker is awake, looks, is about to sleep, or sleeps: the job is run in any case, without another wake-up.
+struct one_sleeper : of_pool<1, 1, 2> {
+    void other(unsigned) override {
+        give(0);
+        await(0);
+        give(1);
+        await(1);
+        executor.end();
+    }
+};
+
+struct two_outsiders : of_pool<1, 2, 2> {
+    coflux::detail::atomic<int> ended{0};
+    void other(unsigned index) override {
+        give(static_cast<int>(index));
+        await(static_cast<int>(index));
+        if (ended.fetch_add(1) == 1) executor.end();
+    }
+};
+
+/// The first job ends only after the second has run: the worker that took it, last to search, must have woken the other.
+struct needs_both : of_pool<2, 1, 2> {
+    parker second_ran;
+    void run(job& j) override {
+        if (&j == &jobs[0]) {
+            MODEL_CHECK(second_ran.park_until(parker::never));
+        } else {
+            second_ran.unpark();
+        }
+        of_pool::run(j);
+    }
+    void other(unsigned) override {
+        give(0);
+        give(1);
+        await(0);
+        await(1);
+        executor.end();
+    }
+};
+
+/// Ended while all look, sleep, or are about to: what was pushed before is run.
+struct end_at_once : of_pool<2, 1, 1> {
+    void other(unsigned) override {
+        give(0);
+        executor.end();
+    }
+};
+
+/// The same to a worker that an old token keeps from sleeping: it is not listed, so nobody wakes it.
+struct end_after_token : of_pool<1, 1, 1> {
+    void before() override { executor.places[0].unpark(); }
+    void other(unsigned) override {
+        give(0);
+        executor.end();
+    }
+};
+
+/// Whoever pushes last uses the pool until it has left; the owner knows of the job's end and destroys it.
+struct destroyed : coflux::model::scenario<3> {
+    std::unique_ptr<pool> executor = std::make_unique<pool>(1);
+    job only;
+    parker joined;
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            executor->serve(0, [](job& j) {
+                ++j.ran;
+                j.ended.unpark();
+            });
+            joined.unpark();
+        } else if (index == 1) {
+            executor->execute(only);
+        } else {
+            MODEL_CHECK(only.ended.park_until(parker::never));
+            executor->end();
+            MODEL_CHECK(joined.park_until(parker::never));
+            executor->idle.wait_for_leavers();
+            executor->alive.set(0);
+            executor.reset();
+        }
+    }
+    void after() override { MODEL_CHECK(only.ran == 1); }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using coflux::model::sampled;
+    using coflux::model::searched;
+    return coflux::model::run(
+        count, arguments, "idle_workers", "the pool's sleeping and waking",
+        {
+            searched<one_sleeper>("one_sleeper", "a push while the worker works, looks, is listed, sleeps", 1),
+            sampled<two_outsiders>("two_outsiders", "two push at once to one worker"),
+            sampled<needs_both>("needs_both", "two workers, one at a time: the last to look wakes the next"),
+            sampled<end_at_once>("end_at_once", "the end while workers look, are listed, sleep"),
+            sampled<end_after_token>("end_after_token",
+                                     "a push and the end, to a worker that an old token keeps awake"),
+            sampled<destroyed>("destroyed", "who has entered is waited for"),
+        });
+}

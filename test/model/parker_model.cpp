@@ -1,0 +1,108 @@
+// The parker of src/os/parker.hpp over a futex as a model sees it: the word is compared and the thread put to sleep in one
+// step, it may wake for no reason, and time may pass at any moment.
+#include "../../src/os/parker.cpp"
+
+#include "support/model.hpp"
+
+namespace coflux::detail::os {
+
+bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
+    return word.park_if(0, deadline != parker::never);
+}
+void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
+    word.notify_one();
+}
+
+}  // namespace coflux::detail::os
+
+namespace {
+
+using coflux::detail::memory_order_relaxed;
+using coflux::detail::os::parker;
+using coflux::model::plain;
+
+constexpr std::uint64_t soon = 1;
+
+/// A wake comes before, while or after the sleeper looks; it sees what was written before the wake.
+struct one_wake : coflux::model::scenario<2> {
+    parker place;
+    plain<int> told{0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            MODEL_CHECK(place.park_until(parker::never));
+            MODEL_CHECK(told.get() == 1);
+        } else {
+            told.set(1);
+            place.unpark();
+        }
+    }
+};
+
+/// Two wakes make one or two tokens: whoever finds a token there already counts on the sleeper to see it, too.
+struct two_wakers : coflux::model::scenario<3> {
+    parker place;
+    coflux::detail::atomic<int> told[2]{0, 0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            do {
+                MODEL_CHECK(place.park_until(parker::never));
+            } while (told[0].load(memory_order_relaxed) + told[1].load(memory_order_relaxed) != 2);
+        } else {
+            told[index - 1].store(1, memory_order_relaxed);
+            place.unpark();
+        }
+    }
+};
+
+/// A sleep that ends by time takes no token, or takes the one that came with it; a token that comes later ends the next.
+struct deadline : coflux::model::scenario<2> {
+    parker place;
+    plain<int> told{0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            if (!place.park_until(soon)) MODEL_CHECK(place.park_until(parker::never));
+            MODEL_CHECK(told.get() == 1);
+        } else {
+            told.set(1);
+            place.unpark();
+        }
+    }
+};
+
+/// The second wake must not be lost behind the first: each is waited for before the next.
+struct in_turns : coflux::model::scenario<2> {
+    parker places[2];
+    plain<int> turn{0};
+
+    void thread(unsigned index) override {
+        for (int i = 0; i < 2; ++i) {
+            if (index == 0) {
+                turn.set(2 * i + 1);
+                places[1].unpark();
+                MODEL_CHECK(places[0].park_until(parker::never));
+                MODEL_CHECK(turn.get() == 2 * i + 2);
+            } else {
+                MODEL_CHECK(places[1].park_until(parker::never));
+                MODEL_CHECK(turn.get() == 2 * i + 1);
+                turn.set(2 * i + 2);
+                places[0].unpark();
+            }
+        }
+    }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using coflux::model::searched;
+    return coflux::model::run(count, arguments, "parker", "the parker's token over a futex",
+                              {
+                                  searched<one_wake>("one_wake", "0 -> 1 before, while and after the sleeper looks", 6),
+                                  searched<two_wakers>("two_wakers", "1 -> 1: one token for two wakes", 3),
+                                  searched<deadline>("deadline", "a deadline passes: token taken with it, or kept", 6),
+                                  searched<in_turns>("in_turns", "tokens back and forth", 4),
+                              });
+}
