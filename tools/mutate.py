@@ -1,0 +1,248 @@
+#!/usr/bin/python3
+"""Weakens the lock-free cores one place at a time, and sees that a model finds each weakness.
+
+The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and the model
+that must fail. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
+`beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the reason is
+wrong. Each is applied to a copy of the tree; only its model is built and run. docs/design/models.md says more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import tree
+
+DATA = "test/model"
+FLAGS = ["-std=c++20", "-O1", "-g0", "-w"]
+INCLUDES = ["-Itest/model/seam", "-Iinclude", "-Isrc"]
+FINDING = re.compile(r"^(\w+): (.*) in interleaving (\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str
+    find: str
+    replace: str
+    model: str
+    equivalent: str = ""
+    beyond: str = ""
+    scenario: str = ""  # the only one to run, for what is rare in all others
+    fault: str = ""  # its name in the list of planted faults
+    seam: str = ""  # another seam than test/model/seam
+    sources: str = ""  # further sources of its model's program
+
+    @property
+    def survives(self) -> bool:
+        return bool(self.equivalent or self.beyond)
+
+
+@dataclass(frozen=True)
+class Result:
+    mutant: Mutant
+    verdict: str  # caught, survived, broken
+    detail: str
+    seconds: float
+
+    @property
+    def as_expected(self) -> bool:
+        return self.verdict == ("survived" if self.mutant.survives else "caught")
+
+
+def load(root: Path) -> list[Mutant]:
+    mutants: list[Mutant] = []
+    for path in sorted((root / DATA).glob("mutants*.toml")):
+        mutants += [Mutant(**entry) for entry in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]]
+    return mutants
+
+
+def data_problems(root: Path, mutants: list[Mutant]) -> list[str]:
+    """What is wrong with the data: without building anything."""
+    problems = []
+    names = [mutant.name for mutant in mutants]
+    problems += [f"{name}: two mutants of this name" for name in sorted(set(names)) if names.count(name) > 1]
+    for mutant in mutants:
+        path = root / mutant.file
+        found = path.read_text(encoding="utf-8").count(mutant.find) if path.is_file() else -1
+        if found != 1:
+            problems.append(f"{mutant.name}: its text occurs {found} times in {mutant.file}" if found >= 0
+                            else f"{mutant.name}: no file {mutant.file}")
+        if mutant.find == mutant.replace:
+            problems.append(f"{mutant.name}: changes nothing")
+        if not (root / DATA / f"{mutant.model}_model.cpp").is_file():
+            problems.append(f"{mutant.name}: no model {mutant.model}")
+        if mutant.equivalent and mutant.beyond:
+            problems.append(f"{mutant.name}: either equivalent or beyond")
+    return problems
+
+
+class Copy:
+    """A copy of the tree in which one mutant at a time is built and run."""
+
+    def __init__(self, root: Path, place: Path, compiler: str, iterations: int, seed: int) -> None:
+        self.place, self.compiler, self.iterations, self.seed = place, compiler, iterations, seed
+        for folder in ("include", "src", DATA):
+            shutil.copytree(root / folder, place / folder)
+
+    def run(self, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command, cwd=self.place, check=False, capture_output=True, text=True, timeout=limit)
+
+    def includes(self, seam: str) -> list[str]:
+        return ([f"-I{seam}"] if seam else []) + INCLUDES
+
+    def precompiled(self) -> list[str]:
+        """Relacy and the standard headers, parsed once: the larger part of a model's compilation."""
+        header, made = f"{DATA}/support/relacy.hpp", f"{DATA}/support/relacy.hpp.gch"
+        if not (self.place / made).exists():
+            built = self.run([self.compiler, *FLAGS, *INCLUDES, "-x", "c++-header", header, "-o", made], 300)
+            if built.returncode != 0:
+                sys.exit(f"mutate: {header} does not compile:\n{built.stderr}")
+        return ["-include", header]
+
+    def support(self, seam: str) -> str:
+        """The models' main, compiled once."""
+        made = f"main{len(seam)}.o"
+        if not (self.place / made).exists():
+            built = self.run([self.compiler, *FLAGS, *self.includes(seam), "-c", f"{DATA}/support/model.cpp", "-o", made], 300)
+            if built.returncode != 0:
+                sys.exit(f"mutate: the models' main does not compile:\n{built.stderr}")
+        return made
+
+    def verdict(self, mutant: Mutant) -> tuple[str, str]:
+        model, seam, sources = mutant.model, mutant.seam, mutant.sources
+        built = self.run([self.compiler, *FLAGS, *self.includes(seam), *self.precompiled(), f"{DATA}/{model}_model.cpp",
+                          *sources.split(), self.support(seam), "-o", "program"], 300)
+        if built.returncode != 0:
+            return "broken", "does not compile: " + built.stderr.strip().splitlines()[0]
+        try:
+            only = ["--only", mutant.scenario] if mutant.scenario else []
+            ran = self.run(["./program", "--iterations", str(self.iterations), "--seed", str(self.seed), *only], 120)
+        except subprocess.TimeoutExpired:
+            return "broken", "ran for two minutes"
+        if ran.returncode == 0:
+            return "survived", f"{self.iterations} interleavings"
+        found = FINDING.search(ran.stdout)
+        if found is not None:
+            return "caught", f"{found[1]}, interleaving {found[3]}: {found[2]}"
+        if ran.returncode in (-6, -11):
+            return "caught", f"the program dies with signal {-ran.returncode}"
+        return "broken", f"status {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-200:]}"
+
+    def judge(self, mutant: Mutant) -> Result:
+        begun = time.monotonic()
+        path = self.place / mutant.file
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
+        try:
+            verdict, detail = self.verdict(mutant)
+        finally:
+            path.write_text(text, encoding="utf-8")
+        return Result(mutant, verdict, detail, time.monotonic() - begun)
+
+
+def judge_all(root: Path, mutants: list[Mutant], options: argparse.Namespace) -> list[Result]:
+    """Each job has its copy; a line for each mutant as it is done."""
+    with tempfile.TemporaryDirectory(prefix="coflux_mutants_") as scratch:
+        copies = [Copy(root, Path(scratch) / str(job), options.compiler, options.iterations, options.seed)
+                  for job in range(options.jobs)]
+
+        def work(job: int) -> list[Result]:
+            results = []
+            for mutant in mutants[job::options.jobs]:
+                results.append(copies[job].judge(mutant))
+                print_result(results[-1])
+            return results
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as threads:
+            return [result for part in threads.map(work, range(options.jobs)) for result in part]
+
+
+def print_result(result: Result) -> None:
+    mark = "ok  " if result.as_expected else "FAIL"
+    kind = "equivalent" if result.mutant.equivalent else "beyond" if result.mutant.beyond else "must be caught"
+    print(f"{mark} {result.mutant.name:44} {kind:14} {result.verdict}: {result.detail} ({result.seconds:.1f} s)", flush=True)
+
+
+def record(options: argparse.Namespace, results: list[Result], whole: bool, seconds: float) -> None:
+    passed = all(result.as_expected for result in results)
+    caught = sum(result.verdict == "caught" for result in results)
+    if options.report:
+        what = "mutants of the lock-free cores" + ("" if whole else ", a sample")
+        options.report.write_text(json.dumps({
+            "rung": "L3", "name": "mutants", "what": what, "count": len(results), "seconds": round(seconds, 1),
+            "result": "pass" if passed else "fail", "seed": options.seed}) + "\n", encoding="utf-8")
+    if options.results:
+        user = resource.getrusage(resource.RUSAGE_CHILDREN)
+        options.results.write_text(json.dumps({
+            "compiler": options.compiler, "iterations": options.iterations, "seed": options.seed, "count": len(results),
+            "caught": caught, "equivalent": sum(bool(r.mutant.equivalent) for r in results),
+            "beyond": sum(bool(r.mutant.beyond) for r in results), "seconds": round(seconds, 1),
+            "cpu_seconds": round(user.ru_utime + user.ru_stime, 1), "result": "pass" if passed else "fail",
+            "mutants": [{"name": r.mutant.name, "model": r.mutant.model, "verdict": r.verdict, "detail": r.detail}
+                        for r in sorted(results, key=lambda r: r.mutant.name)]}, indent=1) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=tree.ROOT)
+    parser.add_argument("--list", action="store_true", help="the mutants, and what is expected of each")
+    parser.add_argument("--check", action="store_true", help="only that each mutant still fits its file")
+    parser.add_argument("--only", metavar="NAME", help="mutants whose name contains NAME")
+    parser.add_argument("--model", metavar="NAME", help="mutants of one model")
+    parser.add_argument("--sample", type=int, metavar="N", help="N of them, chosen by the seed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--iterations", type=int, default=300_000, help="random interleavings of each (default 300000)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--compiler", default=os.environ.get("COFLUX_CXX") or shutil.which("clang++-19") or "g++")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="one JSON object for the ladder")
+    parser.add_argument("--results", type=Path, metavar="FILE", help="each mutant's verdict, as JSON")
+    options = parser.parse_args(arguments)
+
+    mutants = load(options.root)
+    problems = data_problems(options.root, mutants)
+    for problem in problems:
+        print(problem)
+    if problems or options.check:
+        print(f"mutants: {len(mutants)}, {len(problems)} problems")
+        return 1 if problems else 0
+    chosen = [m for m in mutants if (options.only or "") in m.name and options.model in (None, m.model)]
+    if options.sample is not None and options.sample < len(chosen):
+        chosen = random.Random(options.seed).sample(chosen, options.sample)
+    if options.list:
+        for m in chosen:
+            print(f"{m.name:44} {m.model:20} " + (f"equivalent: {m.equivalent}" if m.equivalent else
+                                                  f"beyond Relacy: {m.beyond}" if m.beyond else "must be caught"))
+        return 0
+    if not chosen:
+        print("no such mutant")
+        return 2
+    begun = time.monotonic()
+    results = judge_all(options.root, chosen, options)
+    seconds = time.monotonic() - begun
+    wrong = [result for result in results if not result.as_expected]
+    for result in wrong:
+        print(f"not as expected: {result.mutant.name}: {result.verdict}: {result.detail}")
+    caught = sum(result.verdict == "caught" for result in results)
+    print(f"mutants: {len(results)}, {caught} caught, {sum(r.mutant.survives for r in results)} listed as equivalent or beyond, "
+          f"{len(wrong)} not as expected, {seconds:.0f} s")
+    record(options, results, len(results) == len(mutants), seconds)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
