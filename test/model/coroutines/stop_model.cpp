@@ -94,6 +94,21 @@ struct stop_or_wake : of_stop<stop_or_wake, 3> {
     }
 };
 
+/// A request that comes while a wait is woken shows at the next one.
+struct stop_at_next_wait : of_stop<stop_at_next_wait, 3> {
+    manual_event never;
+    static task<void> root(environment&, stop_at_next_wait* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        co_await s->never.wait();
+        ++s->went_on;
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
 /// The record of a child that ends while the request walks down to it.
 struct record_ends : of_stop<record_ends, 3> {
     manual_event never;
@@ -209,6 +224,7 @@ int main(int count, char** arguments) {
     return coflux::model::run(count, arguments, "stop", "a stop request against those who wait, and their records",
                               {sampled<stop_alone>("stop_alone", "begin, must_stop, queue, claim"),
                                sampled<stop_or_wake>("stop_or_wake", "claimed or woken, end"),
+                               sampled<stop_at_next_wait>("stop_at_next_wait", "a request that finds nobody waiting"),
                                sampled<record_ends>("record_ends", "a record ends below a walk"),
                                sampled<records_begin>("records_begin", "two publish the record above"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),

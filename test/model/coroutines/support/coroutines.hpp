@@ -13,6 +13,11 @@
 
 namespace coflux::model {
 
+/// Lets others run for a while, which Relacy chooses: less than `most` turns.
+inline void wait_a_while(unsigned most) noexcept {
+    for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
+}
+
 /// An executor that model threads serve. What is posted is run by one of those that call run_one(), in any order. A post
 /// orders what came before it before what is posted, and nothing else: the bookkeeping is plain and belongs to the model.
 class bag_executor {
@@ -34,6 +39,8 @@ public:
             place& p = places_[i];
             if (!p.ready) continue;
             p.ready = false;
+            // Else what was posted one after the other would run one after the other, and rarely meet.
+            wait_a_while(24);
             (void)p.sync.exchange(2, detail::memory_order_acquire);
             detail::run(p.handle);
             return true;
@@ -79,11 +86,6 @@ struct coroutine_scenario : scenario<Threads>, begins_memory {
     void holds() {}
 };
 
-/// Lets others run for a while, which Relacy chooses: less than `most` turns.
-inline void wait_a_while(unsigned most) noexcept {
-    for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
-}
-
 /// What most scenarios are: a root on a pool that all threads serve. Thread 0 makes it, and holds its handle to the end.
 struct root_on_pool {
     bag_executor pool;
@@ -92,12 +94,17 @@ struct root_on_pool {
     /// `make(env)` gives the task; `meanwhile(task, env)` is what thread 0 does besides.
     template <typename Make, typename Meanwhile>
     void run_root(Make make, Meanwhile meanwhile) {
+        const void* made = nullptr;
+        std::size_t bytes = 0;
         {
             auto env = make_environment(pool);
+            made = &env;
+            bytes = sizeof env;
             auto root = make(env);
             meanwhile(root, env);
             serve([&] { return root.done(); }, pool);
         }
+        forget(made, bytes);  // it is gone, and whoever touched it last must have come before
         over = true;
     }
     template <typename Make>
