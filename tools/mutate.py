@@ -189,7 +189,7 @@ def record(options: argparse.Namespace, results: list[Result], whole: bool, seco
     if options.results:
         user = resource.getrusage(resource.RUSAGE_CHILDREN)
         options.results.write_text(json.dumps({
-            "compiler": options.compiler, "iterations": options.iterations, "seed": options.seed, "count": len(results),
+            "compiler": Path(options.compiler).name, "iterations": options.iterations, "seed": options.seed, "count": len(results),
             "caught": caught, "equivalent": sum(bool(r.mutant.equivalent) for r in results),
             "beyond": sum(bool(r.mutant.beyond) for r in results), "seconds": round(seconds, 1),
             "cpu_seconds": round(user.ru_utime + user.ru_stime, 1), "result": "pass" if passed else "fail",
