@@ -46,12 +46,14 @@ std::optional<only_run> only_run_of_process() {
     const std::string_view text(given);
     const std::size_t colon = text.find(':');
     only_run only;
+    bool readable = false;
     if (colon != text.npos) {
         only.name = text.substr(0, colon);
         const auto parsed = std::from_chars(text.data() + colon + 1, text.data() + text.size(), only.n);
-        if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) return only;
+        readable = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
     }
-    COFLUX_VERIFY(false, "COFLUX_INJECT is \"%s\", and should be like \"alloc:17\"", given);
+    COFLUX_VERIFY(readable, "COFLUX_INJECT is \"%s\", and should be like \"alloc:17\"", given);
+    return only;
 }
 
 /// One run: what went wrong in it that should not, and whether the injection happened.
