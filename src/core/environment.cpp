@@ -8,7 +8,6 @@
 #include <exception>
 #include <typeinfo>
 #include <utility>
-#include <vector>
 
 #include "environment_access.hpp"
 
@@ -97,11 +96,17 @@ failure* environment_access::collect(environment& e, failure* first) noexcept {
         f->next = ordered;
         ordered = f;
     }
-    std::vector<failure*> unobserved;
+    failure* unobserved = nullptr;
+    failure** end = &unobserved;
     while (ordered != nullptr) {
         failure* const f = ordered;
-        ordered = f->next;
-        f->observed() ? f->release() : unobserved.push_back(f);
+        ordered = std::exchange(f->next, nullptr);
+        if (f->observed()) {
+            f->release();
+        } else {
+            *end = f;
+            end = &f->next;
+        }
     }
     return join_failures(first, unobserved);
 }

@@ -32,6 +32,14 @@ std::span<const std::exception_ptr> other_errors() noexcept {
 
 namespace detail {
 
+void failure::add(const std::exception_ptr& other) noexcept {
+    try {
+        others_.push_back(other);
+    } catch (const std::bad_alloc&) {
+        COFLUX_VERIFY(false, "out of memory while keeping several errors");
+    }
+}
+
 void failure::rethrow() {
     observe();
     const std::exception_ptr error = error_;
@@ -57,6 +65,28 @@ failure* current_failure() noexcept {
     return made;
 }
 
+namespace {
+
+/// A failure with the error of `first`, whose reference it takes over, and what came with it.
+failure* begin_joined(failure* first) noexcept {
+    auto* const joined = new (std::nothrow) failure(first->error());
+    COFLUX_VERIFY(joined != nullptr, "out of memory while keeping several errors");
+    for (const std::exception_ptr& other : first->others()) joined->add(other);
+    first->observe();
+    first->release();
+    return joined;
+}
+
+/// The same with one of the others.
+void add_joined(failure& joined, failure* other) noexcept {
+    joined.add(other->error());
+    for (const std::exception_ptr& with_it : other->others()) joined.add(with_it);
+    other->observe();
+    other->release();
+}
+
+}  // namespace
+
 failure* join_failures(failure* first, std::span<failure* const> others) noexcept {
     if (first == nullptr) {
         if (others.empty()) return nullptr;
@@ -64,17 +94,24 @@ failure* join_failures(failure* first, std::span<failure* const> others) noexcep
         others = others.subspan(1);
     }
     if (others.empty()) return first;
-    auto* const joined = new (std::nothrow) failure(first->error());
-    COFLUX_VERIFY(joined != nullptr, "out of memory while keeping several errors");
-    for (const std::exception_ptr& other : first->others()) joined->add(other);
-    for (failure* const f : others) {
-        joined->add(f->error());
-        for (const std::exception_ptr& other : f->others()) joined->add(other);
-        f->observe();
-        f->release();
+    failure* const joined = begin_joined(first);
+    for (failure* const f : others) add_joined(*joined, f);
+    return joined;
+}
+
+failure* join_failures(failure* first, failure* others) noexcept {
+    if (first == nullptr) {
+        if (others == nullptr) return nullptr;
+        first = others;
+        others = std::exchange(first->next, nullptr);
     }
-    first->observe();
-    first->release();
+    if (others == nullptr) return first;
+    failure* const joined = begin_joined(first);
+    while (others != nullptr) {
+        failure* const f = others;
+        others = std::exchange(f->next, nullptr);
+        add_joined(*joined, f);
+    }
     return joined;
 }
 

@@ -31,7 +31,8 @@ public:
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
     [[nodiscard]] const std::vector<std::exception_ptr>& others() const noexcept { return others_; }
     /// Adds an error that came along. Pre: nobody else knows this failure yet.
-    void add(const std::exception_ptr& other) { others_.push_back(other); }
+    /// Out of memory is fatal, as in current_failure().
+    void add(const std::exception_ptr& other) noexcept;
 
     /// Throws the error and gives up the caller's reference; other_errors() then returns the others.
     [[noreturn]] void rethrow();
@@ -64,6 +65,8 @@ private:
 /// Makes one failure of several: `first`, if there is one, then the others; takes over a reference to each. What several know
 /// is not changed: more than one become a new failure. nullptr for none.
 [[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
+/// The same with a chain of others, linked by `next`.
+[[nodiscard]] failure* join_failures(failure* first, failure* others) noexcept;
 
 /// Hands an error to the handler, or prints it and terminates if there is none.
 void report_unobserved(error_handler handler, const failure& f) noexcept;
