@@ -24,7 +24,14 @@ std::coroutine_handle<> limited_wait::wait() {
         late_ = true;
         target.request_stop();
     } else {
-        limit_ = time_limit::arm(target, deadline_, p.runs_on());
+        try {
+            limit_ = time_limit::arm(target, deadline_, p.runs_on());
+        } catch (...) {
+            // The child may be running: its frame, and what it borrowed, cannot be left now.
+            no_timer_ = std::current_exception();
+            late_ = true;
+            target.request_stop();
+        }
     }
     const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
     std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
@@ -72,8 +79,10 @@ std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     return promise_base::resume_from(p, here);
 }
 
-frame_control* limited_wait::resumed() noexcept {
+frame_control* limited_wait::resumed() {
     this_thread.current = coroutine;
+    if (no_timer_ != nullptr) [[unlikely]]
+        std::rethrow_exception(no_timer_);
     if (child_->word.ended_stopped()) return nullptr;
     return std::exchange(child_, nullptr);
 }

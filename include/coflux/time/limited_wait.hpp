@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <exception>
 
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/waiter.hpp>
@@ -27,7 +28,7 @@ protected:
     [[nodiscard]] bool is_ready() const noexcept { return child_->done() && !child_->word.ended_stopped(); }
     [[nodiscard]] std::coroutine_handle<> wait();
     /// After the wait: the frame, whose result is the caller's to take; nullptr if time was up and it stopped.
-    [[nodiscard]] frame_control* resumed() noexcept;
+    [[nodiscard]] frame_control* resumed();
 
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& child, const void* here) noexcept;
@@ -36,7 +37,9 @@ private:
     clock_tick deadline_;
     frame_control* child_ = nullptr;
     time_limit* limit_ = nullptr;  // armed, or late and to be freed
-    bool late_ = false;            // the child was told to stop because time was up
+    std::exception_ptr
+        no_timer_;       // why there is none: the child was told to stop, and this comes out when it has ended
+    bool late_ = false;  // the child was told to stop because time was up, or there is no timer
 };
 
 }  // namespace coflux::detail
