@@ -20,7 +20,9 @@
 #include <coflux/core/thread_state.hpp>
 #include <coflux/testing/simulation.hpp>
 
+#include "allocation_faults.hpp"
 #include "injection.hpp"
+#include "isolated.hpp"
 #include "options.hpp"
 #include "schedules.hpp"
 
@@ -38,6 +40,7 @@ simulation* idle_world() noexcept {
 
 /// In place of a wait of the thread.
 void steps(simulation& world) {
+    const main_waits here;
     if (world.step()) return;
     std::fputs("deadlock: main() waits, and nobody can run\n", stderr);
     std::abort();
@@ -48,6 +51,7 @@ void steps(simulation& world) {
 
 using coflux_simulations::idle_world;
 using coflux_simulations::printed;
+using coflux_simulations::simulation_at_work;
 
 extern "C" {
 
@@ -62,15 +66,18 @@ int __wrap_printf(const char* format, ...) {
     va_start(arguments, format);
     const int length = std::vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
+    const simulation_at_work here;
     printed += line;
     return length;
 }
 int __wrap_puts(const char* line) {
+    const simulation_at_work here;
     printed += line;
     printed += '\n';
     return 1;
 }
 int __wrap_putchar(int c) {
+    const simulation_at_work here;
     printed += static_cast<char>(c);
     return c;
 }
@@ -166,7 +173,7 @@ failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
 }
 
 /// A stop at the 1st, 2nd, ... point of some schedules, until a run gets to its end without.
-bool inject(const options& told, std::uint64_t& points) {
+bool inject_stops(const options& told, std::uint64_t& points) {
     for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
         announce(told.name.c_str(), seed);
         bool fired = true;
@@ -183,6 +190,79 @@ bool inject(const options& told, std::uint64_t& points) {
     return true;
 }
 
+/// What a run with a failed allocation ends with.
+enum ended { unhurt = 10, hurt = 11, stuck = 12, wrong = 13 };
+
+/// One run whose n-th allocation fails; in a process of its own. It may end with any exception.
+int run_short_of_memory(std::size_t n, std::uint64_t seed) {
+    seeded_chooser chooser(seed);
+    simulation world(chooser);
+    // A deadlock that was found says more than the error that nobody observes after it.
+    std::set_terminate([] {
+        if (const simulation* const in = simulation::current(); in != nullptr)
+            std::fputs(in->failure().c_str(), stderr);
+        std::abort();
+    });
+    std::string text;
+    {
+        const allocation_faults point(n);
+        try {
+            (void)__real_main();
+        } catch (const coflux::testing::simulation_error& e) {
+            const simulation_at_work here;
+            std::fputs(e.what(), stderr);
+            return stuck;
+        } catch (const std::exception& e) {
+            const simulation_at_work here;
+            if (!allocation_faults::fired()) text = e.what();
+        }
+    }
+    if (const std::size_t left = allocation_faults::frames; left != 0)
+        text += std::to_string(left) + " frames are left";
+    const bool fired = allocation_faults::fired();
+    if (text.empty() && !fired && compares && printed != expected) text = "printed something else:\n" + printed;
+    if (text.empty()) return fired ? hurt : unhurt;
+    std::fprintf(stderr, "%s\n", text.c_str());
+    return wrong;
+}
+
+/// What a program comes to that does not reckon with an error: memory that must be there, in the words of the check; a scope that its
+/// owner leaves before it is joined; a coroutine that waits for ever because the one that should wake it has failed.
+bool ends_by_design(const std::string& written) {
+    const auto says = [&](const char* text) { return written.find(text) != std::string::npos; };
+    if (says("does not end even when it is told to stop")) return false;
+    return says("out of memory") || says("while coroutines made in it are alive") || says("deadlock: ") ||
+           says("livelock: ");
+}
+
+/// The 1st, 2nd, ... allocation fails, until a run gets to its end without.
+bool inject_allocations(const options& told, std::uint64_t& points, std::uint64_t& by_design) {
+    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
+        {
+            // Here the simulation allocates what it keeps from run to run, and more than one run needs.
+            seeded_chooser chooser(seed);
+            simulation world(chooser);
+            for (int i = 0; i < 8; ++i) (void)__real_main();
+        }
+        for (std::size_t n = 1;; ++n) {
+            printed.clear();
+            const ending how = isolated([n, seed] { return run_short_of_memory(n, seed); });
+            if (how.status == unhurt) break;
+            ++points;
+            if (how.status == hurt) continue;
+            if (how.status != wrong && ends_by_design(how.written)) {
+                ++by_design;
+                continue;
+            }
+            std::fprintf(stderr,
+                         "%s fails: no memory at allocation %zu, --inject allocation --seeds 1 --seed %llu\n%s\n",
+                         told.name.c_str(), n, static_cast<unsigned long long>(seed), how.written.c_str());
+            return false;
+        }
+    }
+    return points != 0;
+}
+
 }  // namespace
 }  // namespace coflux_simulations
 
@@ -196,22 +276,23 @@ extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved
         compares = true;
     }
     const auto begin = std::chrono::steady_clock::now();
-    std::uint64_t count = told.seeds;
-    bool passed = false;
-    if (told.inject.empty()) {
-        passed = explore(told);
-    } else {
-        count = 0;
-        passed = inject(told, count);
-    }
+    std::uint64_t count = told.inject.empty() ? told.seeds : 0;
+    std::uint64_t by_design = 0;
+    const bool passed = told.inject.empty()           ? explore(told)
+                        : told.inject == "allocation" ? inject_allocations(told, count, by_design)
+                                                      : inject_stops(told, count);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const char* const unit = told.inject.empty() ? "seeds" : "points";
     std::fprintf(stderr, "%-28s %llu %s, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(count), unit,
                  took.count());
+    if (by_design != 0)
+        std::fprintf(stderr, "%llu of them end the process, as they must\n",
+                     static_cast<unsigned long long>(by_design));
     const report figures{told.inject.empty() ? "L4" : "L5",
                          told.name,
-                         told.inject.empty() ? "an example in a world of random schedules"
-                                             : "a stop at each resumption of an example",
+                         told.inject.empty()           ? "an example in a world of random schedules"
+                         : told.inject == "allocation" ? "no memory at each allocation of an example"
+                                                       : "a stop at each resumption of an example",
                          unit,
                          count,
                          took.count(),

@@ -14,7 +14,7 @@ struct options {
     std::string name;            ///< of an example
     std::string expected;        ///< file with what it prints
     std::string report;          ///< file for the figures, or empty
-    std::string inject;          ///< "stop": instead of plain runs, one for each point of an example
+    std::string inject;          ///< "stop", "allocation": instead of plain runs, one for each point of an example
     bool list = false;
 };
 

@@ -6,6 +6,7 @@
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/testing/sim_executor.hpp>
 
+#include "allocation_faults.hpp"
 #include "injection.hpp"
 
 namespace coflux {
@@ -22,7 +23,10 @@ public:
 thread_pool_executor::thread_pool_executor(std::size_t threads)
     : thread_pool_executor(thread_pool_options{.threads = threads}) {}
 thread_pool_executor::thread_pool_executor(thread_pool_options options)
-    : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
+    : pool_([&options] {
+          const coflux_simulations::simulation_at_work here;
+          return std::make_unique<detail::thread_pool>(std::move(options));
+      }()) {}
 thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
 thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
 thread_pool_executor::~thread_pool_executor() = default;
@@ -40,6 +44,7 @@ void* thread_pool_executor::identity() const noexcept {
     return pool_->executor.identity();
 }
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
+    const coflux_simulations::simulation_at_work here;
     coflux_simulations::stop_injection::scheduled(h);
     testing::sim_executor::execute_on(identity, h);
 }
