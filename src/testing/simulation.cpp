@@ -42,6 +42,9 @@ const std::vector<decision>& simulation::schedule() const noexcept {
 void simulation::on_step(std::function<void(std::size_t)> f) {
     world_->on_step = std::move(f);
 }
+void simulation::on_await(std::function<void(std::size_t)> f) {
+    world_->on_await = std::move(f);
+}
 std::string simulation::describe() const {
     return world_->describe(nullptr);
 }

@@ -107,6 +107,7 @@ void world::close() noexcept {
     COFLUX_VERIFY(youngest == this,
                   "a simulation ends on another thread than its own, or before one that was made later");
     on_step = nullptr;
+    on_await = nullptr;
     const std::size_t limit = steps_ + options_.max_steps;
     while (step()) {
         COFLUX_VERIFY(steps_ < limit,

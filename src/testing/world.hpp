@@ -54,6 +54,9 @@ public:
     static void closed(std::unique_ptr<world> w) noexcept;
 
     bool drive(coflux::detail::frame_control& c, bool may_throw) override;
+    void at_await() override {
+        if (on_await) on_await(++awaits_);
+    }
     void root_waits(coflux::detail::wait_record& r) noexcept override { roots_.push_back(&r); }
     void root_left(coflux::detail::wait_record& r) noexcept override;
     void goes_abroad(coflux::detail::promise_base& p) noexcept override { abroad_.push_back(&p); }
@@ -81,6 +84,7 @@ public:
     static constexpr coflux::detail::clock_tick start = 1'000'000'000;
 
     std::function<void(std::size_t)> on_step;
+    std::function<void(std::size_t)> on_await;
     bool collects_failures =
         false;                   ///< somebody will look at failure(): what cannot be thrown need not end the program
     bool gathers_trees = false;  ///< `tree` is wanted
@@ -120,7 +124,8 @@ private:
     coflux::detail::timer_service service_;
     std::uint64_t service_name_ = 0;
     std::size_t steps_ = 0;
-    std::size_t told_ = 0;  // the step that on_step was last told of
+    std::size_t awaits_ = 0;  // as long as somebody wants to know
+    std::size_t told_ = 0;    // the step that on_step was last told of
     std::string failure_;
     std::vector<decision> schedule_;
     std::vector<std::unique_ptr<sim_worker>> workers_;

@@ -2,6 +2,7 @@
 //
 // The linker gives us what the example and the library mean by main, printf and the waits of a thread (--wrap, CMakeLists.txt):
 // output is compared with what is expected, and a thread that would block lets the simulation go on.
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdarg>
@@ -18,6 +19,7 @@
 
 #include <coflux/core/task.hpp>
 #include <coflux/core/thread_state.hpp>
+#include <coflux/testing/fault_point.hpp>
 #include <coflux/testing/simulation.hpp>
 
 #include "allocation_faults.hpp"
@@ -153,7 +155,8 @@ bool explore(const options& told) {
     return true;
 }
 
-/// One run that is told to stop at its n-th point. It may print less, and get() may find no value; nothing else.
+/// One run that is told to stop at its n-th point. It may print less, and end with an exception: get() finds no value, or the
+/// example has one for when nothing succeeds.
 failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
     printed.clear();
     std::string text;
@@ -162,10 +165,10 @@ failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
     const stop_injection point(world, n);
     try {
         (void)__real_main();
-    } catch (const coflux::task_stopped&) {
-        if (!point.fired()) text = "stopped, and nobody asked for it";
-    } catch (const std::exception& e) {
+    } catch (const coflux::testing::simulation_error& e) {
         text = e.what();
+    } catch (const std::exception& e) {
+        if (!point.fired()) text = e.what();
     }
     fired = point.fired();
     if (text.empty() && !fired && compares && printed != expected) text = "printed something else:\n" + printed;
@@ -190,13 +193,33 @@ bool inject_stops(const options& told, std::uint64_t& points) {
     return true;
 }
 
-/// What a run with a failed allocation ends with.
+/// What goes wrong in a run of a process of its own.
+struct fault_kind {
+    const char* name;
+    const char* what;     ///< in reports
+    const char* message;  ///< what went wrong, for people
+    bool by_await;        ///< an await throws; else an allocation fails
+};
+constexpr fault_kind fault_kinds[] = {
+    {"allocation", "no memory at each allocation of an example", "no memory at allocation", false},
+    {"exception", "an exception at each await of an example", "an exception at await", true},
+};
+
+/// What a run with a fault ends with.
 enum ended { unhurt = 10, hurt = 11, stuck = 12, wrong = 13 };
 
-/// One run whose n-th allocation fails; in a process of its own. It may end with any exception.
-int run_short_of_memory(std::size_t n, std::uint64_t seed) {
+/// One run in which something goes wrong at the n-th point; in a process of its own. It may end with any exception.
+int run_with_fault(const fault_kind& kind, std::size_t n, std::uint64_t seed) {
     seeded_chooser chooser(seed);
     simulation world(chooser);
+    bool thrown = false;
+    if (kind.by_await) {
+        world.on_await([&](std::size_t await) {
+            if (await != n) return;
+            thrown = true;
+            throw coflux::testing::injected_fault();
+        });
+    }
     // A deadlock that was found says more than the error that nobody observes after it.
     std::set_terminate([] {
         if (const simulation* const in = simulation::current(); in != nullptr)
@@ -205,7 +228,7 @@ int run_short_of_memory(std::size_t n, std::uint64_t seed) {
     });
     std::string text;
     {
-        const allocation_faults point(n);
+        const allocation_faults point(kind.by_await ? 0 : n);
         try {
             (void)__real_main();
         } catch (const coflux::testing::simulation_error& e) {
@@ -214,29 +237,29 @@ int run_short_of_memory(std::size_t n, std::uint64_t seed) {
             return stuck;
         } catch (const std::exception& e) {
             const simulation_at_work here;
-            if (!allocation_faults::fired()) text = e.what();
+            if (!allocation_faults::fired() && !thrown) text = e.what();
         }
     }
     if (const std::size_t left = allocation_faults::frames; left != 0)
         text += std::to_string(left) + " frames are left";
-    const bool fired = allocation_faults::fired();
+    const bool fired = allocation_faults::fired() || thrown;
     if (text.empty() && !fired && compares && printed != expected) text = "printed something else:\n" + printed;
     if (text.empty()) return fired ? hurt : unhurt;
     std::fprintf(stderr, "%s\n", text.c_str());
     return wrong;
 }
 
-/// What a program comes to that does not reckon with an error: memory that must be there, in the words of the check; a scope that its
-/// owner leaves before it is joined; a coroutine that waits for ever because the one that should wake it has failed.
+/// What a program comes to that does not reckon with an error: memory that must be there, in the words of the check; a scope, or what
+/// children have borrowed, that its owner leaves before they are joined; a coroutine that waits for ever because the one that should wake it has failed.
 bool ends_by_design(const std::string& written) {
     const auto says = [&](const char* text) { return written.find(text) != std::string::npos; };
     if (says("does not end even when it is told to stop")) return false;
-    return says("out of memory") || says("while coroutines made in it are alive") || says("deadlock: ") ||
-           says("livelock: ");
+    return says("out of memory") || says("while coroutines made in it are alive") ||
+           says("dies while somebody waits") || says("deadlock: ") || says("livelock: ");
 }
 
-/// The 1st, 2nd, ... allocation fails, until a run gets to its end without.
-bool inject_allocations(const options& told, std::uint64_t& points, std::uint64_t& by_design) {
+/// Something goes wrong at the 1st, 2nd, ... point, until a run gets to its end without.
+bool inject(const fault_kind& kind, const options& told, std::uint64_t& points, std::uint64_t& by_design) {
     for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
         {
             // Here the simulation allocates what it keeps from run to run, and more than one run needs.
@@ -244,9 +267,14 @@ bool inject_allocations(const options& told, std::uint64_t& points, std::uint64_
             simulation world(chooser);
             for (int i = 0; i < 8; ++i) (void)__real_main();
         }
+        if (told.point != 0) {
+            const int how = run_with_fault(kind, told.point, seed);
+            ++points;
+            return how == hurt || how == unhurt;
+        }
         for (std::size_t n = 1;; ++n) {
             printed.clear();
-            const ending how = isolated([n, seed] { return run_short_of_memory(n, seed); });
+            const ending how = isolated([&kind, n, seed] { return run_with_fault(kind, n, seed); });
             if (how.status == unhurt) break;
             ++points;
             if (how.status == hurt) continue;
@@ -254,9 +282,9 @@ bool inject_allocations(const options& told, std::uint64_t& points, std::uint64_
                 ++by_design;
                 continue;
             }
-            std::fprintf(stderr,
-                         "%s fails: no memory at allocation %zu, --inject allocation --seeds 1 --seed %llu\n%s\n",
-                         told.name.c_str(), n, static_cast<unsigned long long>(seed), how.written.c_str());
+            std::fprintf(stderr, "%s fails: %s %zu, --inject %s --point %zu --seeds 1 --seed %llu\n%s\n",
+                         told.name.c_str(), kind.message, n, kind.name, n, static_cast<unsigned long long>(seed),
+                         how.written.c_str());
             return false;
         }
     }
@@ -278,9 +306,16 @@ extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t count = told.inject.empty() ? told.seeds : 0;
     std::uint64_t by_design = 0;
-    const bool passed = told.inject.empty()           ? explore(told)
-                        : told.inject == "allocation" ? inject_allocations(told, count, by_design)
-                                                      : inject_stops(told, count);
+    const fault_kind* const kind = std::find_if(std::begin(fault_kinds), std::end(fault_kinds),
+                                                [&](const fault_kind& k) { return told.inject == k.name; });
+    const bool has_kind = kind != std::end(fault_kinds);
+    if (!has_kind && !told.inject.empty() && told.inject != "stop") {
+        std::fprintf(stderr, "--inject %s: there are stop, allocation, exception\n", told.inject.c_str());
+        return 2;
+    }
+    const bool passed = told.inject.empty() ? explore(told)
+                        : has_kind          ? inject(*kind, told, count, by_design)
+                                            : inject_stops(told, count);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const char* const unit = told.inject.empty() ? "seeds" : "points";
     std::fprintf(stderr, "%-28s %llu %s, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(count), unit,
@@ -290,9 +325,9 @@ extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved
                      static_cast<unsigned long long>(by_design));
     const report figures{told.inject.empty() ? "L4" : "L5",
                          told.name,
-                         told.inject.empty()           ? "an example in a world of random schedules"
-                         : told.inject == "allocation" ? "no memory at each allocation of an example"
-                                                       : "a stop at each resumption of an example",
+                         told.inject.empty() ? "an example in a world of random schedules"
+                         : has_kind          ? kind->what
+                                             : "a stop at each resumption of an example",
                          unit,
                          count,
                          took.count(),

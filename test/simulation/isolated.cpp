@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,7 @@ ending isolated(const std::function<int()>& run) {
     while (::waitpid(child, &how, 0) < 0 && errno == EINTR) {}
     result.status = WIFEXITED(how) ? WEXITSTATUS(how) : -1;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM) result.written += "no end within a minute\n";
+    if (WIFSIGNALED(how)) result.written += std::string("ended by ") + strsignal(WTERMSIG(how)) + "\n";
     return result;
 }
 

@@ -74,12 +74,14 @@ bool read_options(int argc, char** argv, options& into) {
             into.report = value;
         else if (name == "--inject")
             into.inject = value;
+        else if (name == "--point")
+            good = good && number(value, into.point);
         else
             good = false;
         if (good) continue;
         std::fprintf(
             stderr,
-            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND, --report FILE, --list\n",
+            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND, --point N, --report FILE, --list\n",
             argv[i]);
         return false;
     }

@@ -14,7 +14,8 @@ struct options {
     std::string name;            ///< of an example
     std::string expected;        ///< file with what it prints
     std::string report;          ///< file for the figures, or empty
-    std::string inject;          ///< "stop", "allocation": instead of plain runs, one for each point of an example
+    std::string inject;          ///< "stop", "allocation", "exception": instead of plain runs, one for each point
+    std::uint64_t point = 0;     ///< with `inject`, only this one, and in this process; 0: all
     bool list = false;
 };
 

@@ -8,6 +8,7 @@
 
 #include <coflux/core/foreign_awaiter.hpp>
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/thread_driver.hpp>
 
 namespace coflux {
 
@@ -50,8 +51,15 @@ private:
     promise_base& self_;
 };
 
+/// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that have
+/// coroutines, a simulation is told of each (testing/simulation.hpp); the library itself has none, and is the same with and without.
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
+#if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS
+    if constexpr (!requires { typename std::remove_cvref_t<A>::never_throws; }) {
+        if (thread_driver* const d = this_thread.driver; d != nullptr) d->at_await();
+    }
+#endif
     if constexpr (is_context_request<A>) {
         return context_awaiter(p);
     } else if constexpr (single_use_lvalue<A>) {

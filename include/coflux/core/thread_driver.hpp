@@ -29,6 +29,9 @@ public:
     virtual void goes_abroad(promise_base& p) noexcept = 0;
     virtual void is_back(promise_base& p) noexcept = 0;
 
+    /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of the await.
+    virtual void at_await() = 0;
+
     /// The present in nanoseconds of the steady clock.
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     /// For coroutines whose thread looks at no timers of their executor.

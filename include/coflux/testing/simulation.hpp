@@ -76,6 +76,10 @@ public:
     /// Calls `f(n)` before the n-th resumption, and before it is decided whose that is; the first is 1. It may wake and stop
     /// coroutines, and must not throw. One at a time; an empty one calls nothing.
     void on_step(std::function<void(std::size_t)> f);
+    /// Calls `f(n)` at the n-th await of a coroutine, ready or not; the first is 1. What it throws comes out of that await, as an
+    /// error of what is awaited would. Only in files that are compiled with COFLUX_TEST_POINTS defined as 1: define it for all
+    /// files of the program that have coroutines, or for none. One at a time; an empty one calls nothing.
+    void on_await(std::function<void(std::size_t)> f);
 
     [[nodiscard]] std::chrono::steady_clock::time_point now() const noexcept;
     /// Virtual time since the beginning.

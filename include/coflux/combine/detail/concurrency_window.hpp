@@ -102,6 +102,8 @@ private:
 
 class [[nodiscard]] concurrency_window::ends_request {
 public:
+    using never_throws = void;  // an await of the library's own loop: no test point
+
     explicit ends_request(concurrency_window& of) noexcept : of_(of) {}
     /// The loop's place stays that of its caller.
     ends_awaiter await_in(promise_base&, std::source_location) const noexcept { return ends_awaiter(of_); }
