@@ -148,21 +148,28 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         wakes.wake();
         return join_losers();
     }
-    std::uint32_t before = idle;
-    // acq_rel pairs with the CASes of claim() and decide(). If claim() was here first, the request is ours to see.
-    if (must_stop() || !word_.compare_exchange_strong(before, open, memory_order_acq_rel, memory_order_relaxed))
-        [[unlikely]] {
-        locks.unlock();
-        stop_losers(nobody);
-        end();
-        return p.stop_here();
-    }
+    // Queued before the word is open: from then on a stop request, which takes no lock, may resume the coroutine elsewhere. It
+    // then leaves the queues, for which it needs these locks.
     for (select_entry& e : cases_) {
         if (e.node != nullptr) e.queue->push_back(*e.node);
     }
     parked_ = true;
     const bool alone = children_ == 0;
-    locks.unlock();  // if there are no children this may be gone from here on
+    std::uint32_t before = idle;
+    // acq_rel pairs with the CASes of claim() and decide(). If claim() was here first, the request is ours to see.
+    if (must_stop() || !word_.compare_exchange_strong(before, open, memory_order_acq_rel, memory_order_relaxed))
+        [[unlikely]] {
+        for (const select_entry& e : cases_) {
+            if (e.node != nullptr) (void)channel_queue::remove(*e.node);
+        }
+        parked_ = false;
+        locks.unlock();
+        stop_losers(nobody);
+        end();
+        return p.stop_here();
+    }
+    // Nothing of this is touched any more, unless there are children: they hold it.
+    locks.unlock();
     return alone ? suspended() : wait_for_children();
 }
 
