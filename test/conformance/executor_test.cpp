@@ -94,21 +94,21 @@ public:
 class forgetful : public manual_executor {
 public:
     void execute(std::coroutine_handle<> h) noexcept {
-        if (++calls_ % 7 != 0) manual_executor::execute(h);
+        if (calls_.fetch_add(1) % 7 != 6) manual_executor::execute(h);
     }
 
 private:
-    int calls_ = 0;
+    std::atomic<int> calls_{0};
 };
 class twice : public manual_executor {
 public:
     void execute(std::coroutine_handle<> h) noexcept {
         manual_executor::execute(h);
-        if (++calls_ % 7 == 0) manual_executor::execute(h);
+        if (calls_.fetch_add(1) % 7 == 6) manual_executor::execute(h);
     }
 
 private:
-    int calls_ = 0;
+    std::atomic<int> calls_{0};
 };
 /// Drops what is queued when it dies.
 class hasty_end {
