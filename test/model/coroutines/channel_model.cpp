@@ -106,7 +106,28 @@ struct closed_at_any_time : of_channel<closed_at_any_time, coflux::channel<trace
     void holds() { MODEL_CHECK(finished[0] && all_received() == all_sent()); }
 };
 
-/// The same without a place: sender and receiver meet.
+/// Closed, as seen by one who does not take the lock.
+struct seen_closed : of_channel<seen_closed, coflux::channel<traced[1]>, 2> {
+    plain<int> before_close{0};
+    static fork watches(environment&, seen_closed* s) {
+        while (!s->channel.closed()) coflux::detail::cpu_pause();
+        MODEL_CHECK(s->before_close.get() == 1);
+        s->finished[0] = true;
+        co_return;
+    }
+    static task root(environment&, seen_closed* s) {
+        auto&& here = co_await coflux::context();
+        watches(here, s).attach();
+    }
+    void meanwhile(task&) {
+        coflux::model::wait_a_while(32);
+        before_close.set(1);
+        channel.close();
+    }
+    void holds() { MODEL_CHECK(finished[0]); }
+};
+
+/// Values and a close without a place: sender and receiver meet.
 struct rendezvous : of_channel<rendezvous, coflux::channel<traced[]>, 2> {
     static constexpr int values = 2;
     static task root(environment&, rendezvous* s) {
@@ -165,6 +186,7 @@ int main(int count, char** arguments) {
                               {sampled<one_place>("one_place", "senders wait, a receiver waits, close behind the last"),
                                sampled<two_receivers>("two_receivers", "receivers wait, all are told of the end"),
                                sampled<closed_at_any_time>("closed_at_any_time", "values and a close"),
+                               sampled<seen_closed>("seen_closed", "closed() without the lock"),
                                sampled<rendezvous>("rendezvous", "no place: handed over, or refused"),
                                sampled<permit>("permit", "a reserved place and close"),
                                sampled<stop>("stop", "nodes taken out by a stop")});

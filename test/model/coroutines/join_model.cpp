@@ -1,5 +1,6 @@
 // How a child's end meets its awaiter, its handle's end, views and callbacks, and the end of its scope: docs/design/fork_join.md.
 #include <coroutine>
+#include <exception>
 #include <utility>
 
 #include <coflux/core/callbacks.hpp>
@@ -8,6 +9,8 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
+
+#include <core/environment_access.hpp>
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"
@@ -192,19 +195,37 @@ struct derived_environment : of_join<derived_environment, 3> {
     }
 };
 
+/// Two children leave a failure each in the list of the scope. Nothing is thrown, and the failures count as observed.
+struct two_failures : of_join<two_failures, 3> {
+    static fork<void> fails(environment&, environment* scope) {
+        auto* const f = new coflux::detail::failure(std::make_exception_ptr(1));
+        f->observe();
+        coflux::detail::environment_access::record(*scope, *f);
+        f->release();
+        co_return;
+    }
+    static task<void> root(environment&, two_failures* s) {
+        auto&& here = co_await coflux::context();
+        fails(here, &here).attach();
+        fails(here, &here).attach();
+        s->by_parent.set(2);
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
     using coflux::model::sampled;
-    return coflux::model::run(
-        count, arguments, "join", "a child's end against its awaiter, its handle, its views and its scope",
-        {sampled<await>("await", "0 to pointer or done"),
-         sampled<drop>("drop", "0 to detached or done; the last ticket"),
-         sampled<drop_two>("drop_two", "two tickets and the end of the scope"),
-         sampled<await_and_drop>("await_and_drop", "the plain and the atomic count of one scope"),
-         sampled<view>("view", "0 to list, list to done, done to list"),
-         sampled<two_views>("two_views", "a list of two, the last reference"),
-         sampled<callback>("callback", "a callback and an awaiter"),
-         sampled<shared_ticket>("shared_ticket", "a ticket that another coroutine takes"),
-         sampled<derived_environment>("derived_environment", "the join of an environment object")});
+    return coflux::model::run(count, arguments, "join",
+                              "a child's end against its awaiter, its handle, its views and its scope",
+                              {sampled<await>("await", "0 to pointer or done"),
+                               sampled<drop>("drop", "0 to detached or done; the last ticket"),
+                               sampled<drop_two>("drop_two", "two tickets and the end of the scope"),
+                               sampled<await_and_drop>("await_and_drop", "the plain and the atomic count of one scope"),
+                               sampled<view>("view", "0 to list, list to done, done to list"),
+                               sampled<two_views>("two_views", "a list of two, the last reference"),
+                               sampled<callback>("callback", "a callback and an awaiter"),
+                               sampled<shared_ticket>("shared_ticket", "a ticket that another coroutine takes"),
+                               sampled<derived_environment>("derived_environment", "the join of an environment object"),
+                               sampled<two_failures>("two_failures", "the list of failures")});
 }

@@ -8,6 +8,7 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
+#include <coflux/sync/manual_event.hpp>
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"
@@ -15,6 +16,7 @@
 namespace {
 
 using coflux::environment;
+using coflux::manual_event;
 using coflux::model::bag_executor;
 using coflux::model::coroutine_scenario;
 using coflux::model::plain;
@@ -28,8 +30,9 @@ using receiver = coflux::spsc_receiver<traced>;
 /// A sender and a receiver on a pool of two threads; Derived::sends() and Derived::receives() say what they do.
 template <typename Derived, std::size_t Capacity>
 struct of_spsc : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_pool {
-    plain<int> sent{0};      // the sender's, on whatever thread
-    plain<int> received{0};  // the receiver's
+    plain<int> sent{0};       // the sender's, on whatever thread
+    plain<int> received{0};   // the receiver's
+    plain<int> last_word{0};  // the sender's, before it ends; for whoever sees the end
     bool finished = false;
 
     void run(unsigned thread) {
@@ -57,6 +60,7 @@ struct of_spsc : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_
             }
             s->sent.set(s->sent.get() + 1);
         }
+        s->last_word.set(1);
     }
     /// Receives until there is nothing more.
     static fork receives(environment&, Derived* s, receiver rx) {
@@ -66,6 +70,7 @@ struct of_spsc : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_
             s->received.set(s->received.get() + 1);
             MODEL_CHECK(v->value() == s->received.get());
         }
+        (void)s->last_word.get();
         s->finished = true;
     }
     void holds() {
@@ -151,6 +156,51 @@ struct permit_unused : of_spsc<permit_unused, 1> {
     void holds() { MODEL_CHECK(finished); }
 };
 
+/// A permit is given up by a sender that stays, while the receiver closes: the receiver is told.
+struct permit_given_up : of_spsc<permit_given_up, 1> {
+    manual_event told;
+    static fork sends(environment&, permit_given_up* s, sender tx) {
+        { auto permit = co_await tx.reserve(); }
+        co_await s->told.wait();
+        s->sent.set(s->sent.get() + 1);
+    }
+    static fork receives(environment&, permit_given_up* s, receiver rx) {
+        rx.close();
+        std::optional<traced> v = co_await rx.receive();
+        MODEL_CHECK(!v);
+        s->finished = true;
+        s->told.set();
+    }
+    void holds() { MODEL_CHECK(finished); }
+};
+
+/// A receiver that waits for nobody is stopped.
+struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
+    manual_event never;
+    static fork sends(environment&, stop_of_receiver* s, sender) { co_await s->never.wait(); }
+    static fork receives(environment&, stop_of_receiver*, receiver rx) {
+        std::optional<traced> v = co_await rx.receive();
+        MODEL_CHECK(!v);
+    }
+    void meanwhile(task& root) {
+        coflux::model::wait_a_while(48);
+        root.request_stop();
+    }
+    void holds() {}
+};
+
+/// A sender that waits for nobody is stopped.
+struct stop_of_sender : of_spsc<stop_of_sender, 1> {
+    static constexpr int values = 2;
+    manual_event never;
+    static fork receives(environment&, stop_of_sender* s, receiver) { co_await s->never.wait(); }
+    void meanwhile(task& root) {
+        coflux::model::wait_a_while(48);
+        root.request_stop();
+    }
+    void holds() { MODEL_CHECK(sent.get() <= 1); }
+};
+
 /// A stop while they wait: nothing that was sent is lost, and neither side waits for one that is gone.
 struct stop : of_spsc<stop, 1> {
     static constexpr int values = 2;
@@ -172,5 +222,8 @@ int main(int count, char** arguments) {
                                sampled<receiver_closes>("receiver_closes", "sealed, a send refused or received"),
                                sampled<permit_and_close>("permit_and_close", "sealed and a permit out"),
                                sampled<permit_unused>("permit_unused", "ended by the last permit"),
-                               sampled<stop>("stop", "marked, and waits left to a stop")});
+                               sampled<permit_given_up>("permit_given_up", "the last permit of a sealed channel"),
+                               sampled<stop_of_receiver>("stop_of_receiver", "tail: marked, waits left to a stop"),
+                               sampled<stop_of_sender>("stop_of_sender", "head: marked, waits left to a stop"),
+                               sampled<stop>("stop", "a stop at any time")});
 }

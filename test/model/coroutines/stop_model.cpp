@@ -144,6 +144,37 @@ struct records_begin : of_stop<records_begin, 2> {
     }
 };
 
+/// One that looks at the request instead of waiting, while another request, elsewhere, changes the count: it finds its own, and what
+/// was written before it.
+struct looks_at_request : of_stop<looks_at_request, 3> {
+    void before() override {
+        (void)coflux::detail::stop_requests.load(coflux::detail::memory_order_relaxed);
+    }  // it begins
+    static task<void> root(environment&, looks_at_request* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        while (!here.stop_requested()) coflux::detail::cpu_pause();
+        MODEL_CHECK(s->by_other.get() == 1);
+    }
+    void stop(task<void>& root, environment&) {
+        coflux::model::wait_a_while(32);
+        by_other.set(1);
+        root.request_stop();
+    }
+    void other(unsigned) {
+        const void* made = nullptr;
+        std::size_t bytes = 0;
+        {
+            auto elsewhere = coflux::make_environment(pool);
+            made = &elsewhere;
+            bytes = sizeof elsewhere;
+            coflux::model::wait_a_while(32);
+            elsewhere.request_stop();
+        }
+        coflux::model::forget(made, bytes);
+    }
+};
+
 /// What waits in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
     static coflux::call<void> waits(environment&, manual_event& e) { co_await e.wait(); }
@@ -227,6 +258,7 @@ int main(int count, char** arguments) {
                                sampled<stop_at_next_wait>("stop_at_next_wait", "a request that finds nobody waiting"),
                                sampled<record_ends>("record_ends", "a record ends below a walk"),
                                sampled<records_begin>("records_begin", "two publish the record above"),
+                               sampled<looks_at_request>("looks_at_request", "mark and count of two requests"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
                                sampled<stop_of_view>("stop_of_view", "a place: queued to claimed or ended"),
