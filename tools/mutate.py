@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Weakens the lock-free cores one place at a time, and sees that a model finds each weakness.
+"""Weakens the lock-free cores and the coroutines' protocols one place at a time, and sees that a model finds each weakness.
 
 The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and the model
-that must fail. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
+that must fail. In place of what takes its place, a mutant of a model of coroutines may say `weaken = "success acquire"`: the order of
+the operation that begins at the text, or at `site` within it, is taken for that one in the run. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
 `beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the reason is
 wrong. Each is applied to a copy of the tree; only its model is built and run. docs/design/models.md says more.
 """
@@ -25,6 +26,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+import coroutine_models
 import tree
 
 DATA = "test/model"
@@ -38,8 +40,10 @@ class Mutant:
     name: str
     file: str
     find: str
-    replace: str
     model: str
+    replace: str = ""
+    weaken: str = ""  # "success" or "failure", and an order
+    site: str = ""  # where in `find` the operation begins that is weakened
     equivalent: str = ""
     beyond: str = ""
     scenario: str = ""  # the only one to run, for what is rare in all others
@@ -50,6 +54,12 @@ class Mutant:
     @property
     def survives(self) -> bool:
         return bool(self.equivalent or self.beyond)
+
+    def operation(self, root: Path) -> tuple[str, str, str]:
+        """File, line and column of what is weakened, as clang counts them."""
+        text = (root / self.file).read_text(encoding="utf-8")
+        at = text.index(self.find) + self.find.index(self.site)
+        return self.file, str(text.count("\n", 0, at) + 1), str(at - text.rfind("\n", 0, at))
 
 
 @dataclass(frozen=True)
@@ -84,6 +94,8 @@ def data_problems(root: Path, mutants: list[Mutant]) -> list[str]:
                             else f"{mutant.name}: no file {mutant.file}")
         if mutant.find == mutant.replace:
             problems.append(f"{mutant.name}: changes nothing")
+        if mutant.weaken and (not coroutine_models.is_one(mutant.model) or mutant.replace or mutant.find.count(mutant.site) == 0):
+            problems.append(f"{mutant.name}: weakens no operation of a model of coroutines")
         if not (root / DATA / f"{mutant.model}_model.cpp").is_file():
             problems.append(f"{mutant.name}: no model {mutant.model}")
         if mutant.equivalent and mutant.beyond:
@@ -94,13 +106,16 @@ def data_problems(root: Path, mutants: list[Mutant]) -> list[str]:
 class Copy:
     """A copy of the tree in which one mutant at a time is built and run."""
 
-    def __init__(self, root: Path, place: Path, compiler: str, iterations: int, seed: int) -> None:
-        self.place, self.compiler, self.iterations, self.seed = place, compiler, iterations, seed
+    def __init__(self, root: Path, place: Path, coroutines: coroutine_models.Unchanged, compiler: str, iterations: int,
+                 seed: int) -> None:
+        self.root, self.place, self.coroutines = root, place, coroutines
+        self.compiler, self.iterations, self.seed = compiler, iterations, seed
         for folder in ("include", "src", DATA):
             shutil.copytree(root / folder, place / folder)
 
-    def run(self, command: list[str], limit: float) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, cwd=self.place, check=False, capture_output=True, text=True, timeout=limit)
+    def run(self, command: list[str], limit: float, weakening: str = "") -> subprocess.CompletedProcess[str]:
+        environment = dict(os.environ, COFLUX_MODEL_WEAKEN=weakening) if weakening else None
+        return subprocess.run(command, cwd=self.place, env=environment, check=False, capture_output=True, text=True, timeout=limit)
 
     def includes(self, seam: str) -> list[str]:
         return ([f"-I{seam}"] if seam else []) + INCLUDES
@@ -123,19 +138,36 @@ class Copy:
                 sys.exit(f"mutate: the models' main does not compile:\n{built.stderr}")
         return made
 
+    def build(self, mutant: Mutant) -> str:
+        """Makes `program`; what was wrong, or nothing."""
+        if coroutine_models.is_one(mutant.model):
+            return self.coroutines.changed_program(self.place, mutant.model, mutant.file, self.place / "program")
+        built = self.run([self.compiler, *FLAGS, *self.includes(mutant.seam), *self.precompiled(),
+                          f"{DATA}/{mutant.model}_model.cpp", *mutant.sources.split(), self.support(mutant.seam), "-o", "program"], 300)
+        return built.stderr.strip().splitlines()[0] if built.returncode != 0 else ""
+
     def verdict(self, mutant: Mutant) -> tuple[str, str]:
-        model, seam, sources = mutant.model, mutant.seam, mutant.sources
-        built = self.run([self.compiler, *FLAGS, *self.includes(seam), *self.precompiled(), f"{DATA}/{model}_model.cpp",
-                          *sources.split(), self.support(seam), "-o", "program"], 300)
-        if built.returncode != 0:
-            return "broken", "does not compile: " + built.stderr.strip().splitlines()[0]
+        program, weakening, iterations = "./program", "", self.iterations
+        if coroutine_models.is_one(mutant.model):
+            iterations = max(1, iterations // 15)  # each is that much longer
+        if mutant.weaken:
+            part, order = mutant.weaken.split()
+            operation = mutant.operation(self.root)
+            if not self.coroutines.executes(mutant.model, (*operation, part)):
+                return "broken", f"{mutant.model} executes no such operation at {':'.join(operation)}"
+            program = str(self.coroutines.program(mutant.model))
+            weakening = f"{Path(mutant.file).name} {operation[1]} {operation[2]} {part} {order}"
+        else:
+            error = self.build(mutant)
+            if error:
+                return "broken", "does not compile: " + error
         try:
             only = ["--only", mutant.scenario] if mutant.scenario else []
-            ran = self.run(["./program", "--iterations", str(self.iterations), "--seed", str(self.seed), *only], 120)
+            ran = self.run([program, "--iterations", str(iterations), "--seed", str(self.seed), *only], 300, weakening)
         except subprocess.TimeoutExpired:
-            return "broken", "ran for two minutes"
+            return "broken", "ran for five minutes"
         if ran.returncode == 0:
-            return "survived", f"{self.iterations} interleavings"
+            return "survived", f"{iterations} interleavings"
         found = FINDING.search(ran.stdout)
         if found is not None:
             return "caught", f"{found[1]}, interleaving {found[3]}: {found[2]}"
@@ -147,7 +179,8 @@ class Copy:
         begun = time.monotonic()
         path = self.place / mutant.file
         text = path.read_text(encoding="utf-8")
-        path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
+        if not mutant.weaken:
+            path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
         try:
             verdict, detail = self.verdict(mutant)
         finally:
@@ -158,7 +191,9 @@ class Copy:
 def judge_all(root: Path, mutants: list[Mutant], options: argparse.Namespace) -> list[Result]:
     """Each job has its copy; a line for each mutant as it is done."""
     with tempfile.TemporaryDirectory(prefix="coflux_mutants_") as scratch:
-        copies = [Copy(root, Path(scratch) / str(job), options.compiler, options.iterations, options.seed)
+        coroutines = coroutine_models.Unchanged(root, Path(scratch) / "coroutines", options.compiler, FLAGS)
+        coroutines.prepare({m.model for m in mutants if coroutine_models.is_one(m.model)}, options.jobs)
+        copies = [Copy(root, Path(scratch) / str(job), coroutines, options.compiler, options.iterations, options.seed)
                   for job in range(options.jobs)]
 
         def work(job: int) -> list[Result]:
@@ -182,7 +217,7 @@ def record(options: argparse.Namespace, results: list[Result], whole: bool, seco
     passed = all(result.as_expected for result in results)
     caught = sum(result.verdict == "caught" for result in results)
     if options.report:
-        what = "mutants of the lock-free cores" + ("" if whole else ", a sample")
+        what = "mutants of the lock-free cores and of the coroutines' protocols" + ("" if whole else ", a sample")
         options.report.write_text(json.dumps({
             "rung": "L3", "name": "mutants", "what": what, "count": len(results), "seconds": round(seconds, 1),
             "result": "pass" if passed else "fail", "seed": options.seed}) + "\n", encoding="utf-8")
@@ -203,7 +238,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--list", action="store_true", help="the mutants, and what is expected of each")
     parser.add_argument("--check", action="store_true", help="only that each mutant still fits its file")
     parser.add_argument("--only", metavar="NAME", help="mutants whose name contains NAME")
-    parser.add_argument("--model", metavar="NAME", help="mutants of one model")
+    parser.add_argument("--model", metavar="NAME", help="mutants of one model, or of a folder of models")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, chosen by the seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--iterations", type=int, default=300_000, help="random interleavings of each (default 300000)")
@@ -220,7 +255,7 @@ def main(arguments: list[str]) -> int:
     if problems or options.check:
         print(f"mutants: {len(mutants)}, {len(problems)} problems")
         return 1 if problems else 0
-    chosen = [m for m in mutants if (options.only or "") in m.name and options.model in (None, m.model)]
+    chosen = [m for m in mutants if (options.only or "") in m.name and options.model in (None, m.model, m.model.partition("/")[0])]
     if options.sample is not None and options.sample < len(chosen):
         chosen = random.Random(options.seed).sample(chosen, options.sample)
     if options.list:

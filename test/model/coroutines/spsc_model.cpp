@@ -183,7 +183,7 @@ struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
         MODEL_CHECK(!v);
     }
     void meanwhile(task& root) {
-        coflux::model::wait_a_while(48);
+        coflux::model::wait_a_while(160);
         root.request_stop();
     }
     void holds() {}
@@ -195,7 +195,7 @@ struct stop_of_sender : of_spsc<stop_of_sender, 1> {
     manual_event never;
     static fork receives(environment&, stop_of_sender* s, receiver) { co_await s->never.wait(); }
     void meanwhile(task& root) {
-        coflux::model::wait_a_while(48);
+        coflux::model::wait_a_while(160);
         root.request_stop();
     }
     void holds() { MODEL_CHECK(sent.get() <= 1); }
@@ -205,7 +205,7 @@ struct stop_of_sender : of_spsc<stop_of_sender, 1> {
 struct stop : of_spsc<stop, 1> {
     static constexpr int values = 2;
     void meanwhile(task& root) {
-        coflux::model::wait_a_while(48);
+        coflux::model::wait_a_while(160);
         root.request_stop();
     }
     void holds() { MODEL_CHECK(received.get() <= sent.get() + 1 && sent.get() <= values); }
