@@ -3,8 +3,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -12,77 +10,29 @@
 #include <coflux/time/timing_wheel.hpp>
 
 #include "fuzz/program.hpp"
+#include "support/timing_wheel_model.hpp"
 
 namespace {
 
 using coflux::detail::timer_node;
 using coflux::detail::timing_wheel;
+using coflux_test::numbered_timer;
+using coflux_test::timing_wheel_model;
 
 constexpr std::uint64_t never = timing_wheel::never;
 constexpr std::size_t timers = 40;
 
-struct numbered : timer_node {
-    std::size_t number = 0;
-};
-
-/// What a wheel must do, the slow way: equal keys of a multimap keep the order of their insertion.
-class model {
-public:
-    explicit model(std::uint64_t now) : now_(now), places_(timers) {}
-
-    void insert(std::size_t number, std::uint64_t deadline) {
-        places_[number] = {pending_.emplace(std::max(deadline, now_), number), true};
-    }
-    bool cancel(std::size_t number) {
-        if (std::exchange(places_[number].second, false)) {
-            pending_.erase(places_[number].first);
-            return true;
-        }
-        const auto due = std::find(expired_.begin(), expired_.end(), number);
-        if (due == expired_.end()) return false;
-        expired_.erase(due);
-        return true;
-    }
-    void expire(std::uint64_t now) {
-        now_ = std::max(now_, now);
-        const auto end = pending_.upper_bound(now_);
-        for (auto it = pending_.begin(); it != end; ++it) {
-            places_[it->second].second = false;
-            expired_.push_back(it->second);
-        }
-        pending_.erase(pending_.begin(), end);
-    }
-    /// The number of the next to be handed out, or `timers`.
-    std::size_t take() {
-        if (expired_.empty()) return timers;
-        const std::size_t number = expired_.front();
-        expired_.pop_front();
-        return number;
-    }
-    bool armed(std::size_t number) const {
-        return places_[number].second || std::find(expired_.begin(), expired_.end(), number) != expired_.end();
-    }
-    bool empty() const { return pending_.empty() && expired_.empty(); }
-    std::uint64_t now() const { return now_; }
-    std::uint64_t next_deadline() const {
-        if (!expired_.empty()) return now_;
-        return pending_.empty() ? never : pending_.begin()->first;
-    }
-
-private:
-    std::uint64_t now_;
-    std::multimap<std::uint64_t, std::size_t> pending_;
-    std::vector<std::pair<std::multimap<std::uint64_t, std::size_t>::iterator, bool>> places_;
-    std::deque<std::size_t> expired_;
-};
-
 class run {
 public:
-    run(coflux_fuzz::program& p, std::uint64_t start) : program_(p), wheel_(start), model_(start), nodes_(timers) {
+    run(coflux_fuzz::program& p, std::uint64_t start)
+        : program_(p),
+          wheel_(start),
+          model_(timers, start),
+          nodes_(timers) {
         for (std::size_t i = 0; i < timers; ++i) nodes_[i].number = i;
     }
     ~run() {
-        for (numbered& node : nodes_) wheel_.cancel(node);
+        for (numbered_timer& node : nodes_) wheel_.cancel(node);
         COFLUX_VERIFY(wheel_.empty(), "something is armed after all were cancelled");
     }
 
@@ -100,7 +50,7 @@ public:
     }
 
 private:
-    numbered& any() { return nodes_[program_.below(timers)]; }
+    numbered_timer& any() { return nodes_[program_.below(timers)]; }
 
     /// In the past, soon, next to where a digit is carried, anywhere, or one that was used before.
     std::uint64_t some_time() {
@@ -120,19 +70,19 @@ private:
         }
     }
 
-    void insert(numbered& node) {
+    void insert(numbered_timer& node) {
         if (node.armed()) return;
         last_ = some_time();
         wheel_.insert(node, last_);
         model_.insert(node.number, last_);
     }
-    void cancel(numbered& node) {
+    void cancel(numbered_timer& node) {
         const bool was = model_.cancel(node.number);
         COFLUX_VERIFY(wheel_.cancel(node) == was, "cancel of timer %zu", node.number);
         cancelled_ = cancelled_ || was;
     }
     void handed_out(timer_node& timer) {
-        auto& node = static_cast<numbered&>(timer);
+        auto& node = static_cast<numbered_timer&>(timer);
         const std::size_t expected = model_.take();
         COFLUX_VERIFY(node.number == expected, "timer %zu is handed out, %zu is due", node.number, expected);
         compare();
@@ -165,7 +115,7 @@ private:
     void compare() {
         COFLUX_VERIFY(wheel_.now() == model_.now(), "the present");
         COFLUX_VERIFY(wheel_.empty() == model_.empty(), "empty");
-        for (const numbered& node : nodes_)
+        for (const numbered_timer& node : nodes_)
             COFLUX_VERIFY(node.armed() == model_.armed(node.number), "timer %zu is%s armed", node.number,
                           node.armed() ? "" : " not");
         const std::uint64_t bound = wheel_.next_deadline();
@@ -182,8 +132,8 @@ private:
 
     coflux_fuzz::program& program_;
     timing_wheel wheel_;
-    model model_;
-    std::vector<numbered> nodes_;
+    timing_wheel_model model_;
+    std::vector<numbered_timer> nodes_;
     std::uint64_t last_ = 0;
     bool cancelled_ = false;
 };

@@ -7,75 +7,21 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <random>
 #include <utility>
 #include <vector>
 
 #include <support/iterations.hpp>
+#include <support/timing_wheel_model.hpp>
 
 namespace {
 
 using coflux::detail::timer_node;
 using coflux::detail::timing_wheel;
+using coflux_test::numbered_timer;
+using coflux_test::timing_wheel_model;
 
 constexpr std::uint64_t never = timing_wheel::never;
-
-struct numbered : timer_node {
-    std::size_t number = 0;
-};
-
-/// What a wheel must do, the slow way: equal keys of a multimap keep the order of their insertion.
-class model {
-public:
-    model(std::size_t timers, std::uint64_t now) : now_(now), places_(timers) {}
-
-    void insert(std::size_t number, std::uint64_t deadline) {
-        places_[number] = {pending_.emplace(std::max(deadline, now_), number), true};
-    }
-    bool cancel(std::size_t number) {
-        if (std::exchange(places_[number].second, false)) {
-            pending_.erase(places_[number].first);
-            return true;
-        }
-        const auto due = std::find(expired_.begin(), expired_.end(), number);
-        if (due == expired_.end()) return false;
-        expired_.erase(due);
-        return true;
-    }
-    void expire(std::uint64_t now) {
-        now_ = std::max(now_, now);
-        const auto end = pending_.upper_bound(now_);
-        for (auto it = pending_.begin(); it != end; ++it) {
-            places_[it->second].second = false;
-            expired_.push_back(it->second);
-        }
-        pending_.erase(pending_.begin(), end);
-    }
-    /// The number of the next to be handed out, or that of no timer.
-    std::size_t take() {
-        if (expired_.empty()) return places_.size();
-        const std::size_t number = expired_.front();
-        expired_.pop_front();
-        return number;
-    }
-    bool armed(std::size_t number) const {
-        return places_[number].second || std::find(expired_.begin(), expired_.end(), number) != expired_.end();
-    }
-    bool empty() const { return pending_.empty() && expired_.empty(); }
-    std::uint64_t now() const { return now_; }
-    std::uint64_t next_deadline() const {
-        if (!expired_.empty()) return now_;
-        return pending_.empty() ? never : pending_.begin()->first;
-    }
-
-private:
-    std::uint64_t now_;
-    std::multimap<std::uint64_t, std::size_t> pending_;
-    std::vector<std::pair<std::multimap<std::uint64_t, std::size_t>::iterator, bool>> places_;
-    std::deque<std::size_t> expired_;
-};
 
 class comparison {
 public:
@@ -88,7 +34,7 @@ public:
         for (std::size_t i = 0; i < timers; ++i) nodes_[i].number = i;
     }
     ~comparison() {
-        for (numbered& node : nodes_) wheel_.cancel(node);
+        for (numbered_timer& node : nodes_) wheel_.cancel(node);
     }
 
     void step() {
@@ -106,7 +52,7 @@ public:
 
 private:
     std::uint64_t below(std::uint64_t end) { return random_() % end; }
-    numbered& any() { return nodes_[below(nodes_.size())]; }
+    numbered_timer& any() { return nodes_[below(nodes_.size())]; }
 
     /// A time in the past, soon, at or next to where a digit is carried, far away, or one that was used before.
     std::uint64_t some_time() {
@@ -128,18 +74,18 @@ private:
         }
     }
 
-    void insert(numbered& node) {
+    void insert(numbered_timer& node) {
         if (node.armed()) return;
         last_ = some_time();
         wheel_.insert(node, last_);
         model_.insert(node.number, last_);
     }
-    void cancel(numbered& node) {
+    void cancel(numbered_timer& node) {
         if (!cancels_) return;
         EXPECT_EQ(wheel_.cancel(node), model_.cancel(node.number));
     }
     void handed_out(timer_node& timer) {
-        auto& node = static_cast<numbered&>(timer);
+        auto& node = static_cast<numbered_timer&>(timer);
         EXPECT_EQ(node.number, model_.take());
         EXPECT_LE(node.deadline(), wheel_.now());
         compare();
@@ -183,14 +129,14 @@ private:
             ASSERT_LE(bound, next);
             ASSERT_EQ(bound >> (6 * level), next >> (6 * level));
         }
-        const numbered& node = any();
+        const numbered_timer& node = any();
         ASSERT_EQ(node.armed(), model_.armed(node.number));
     }
 
     std::mt19937_64 random_;
     timing_wheel wheel_;
-    model model_;
-    std::vector<numbered> nodes_;
+    timing_wheel_model model_;
+    std::vector<numbered_timer> nodes_;
     std::uint64_t last_ = 0;
     const bool cancels_;
 };
