@@ -223,8 +223,9 @@ int run(int count, char** arguments, const char* core, const char* what, const s
                 o.exhaustive ? " searched" : "", seconds, passed ? "pass" : "FAIL");
     if (!o.report.empty()) {
         std::ofstream report(o.report);
-        report << "{\"rung\": \"L3\", \"name\": \"model." << core << (o.exhaustive ? ".search" : "")
-               << "\", \"what\": \"" << (o.exhaustive ? "interleavings searched: " : "random interleavings: ") << what
+        report << "{\"rung\": \"L3\", \"unit\": \"interleavings\", \"name\": \"model." << core
+               << (o.exhaustive ? ".search" : "") << "\", \"what\": \""
+               << (o.exhaustive ? "interleavings searched: " : "random interleavings: ") << what
                << "\", \"count\": " << all << ", \"seconds\": " << seconds << ", \"result\": \""
                << (passed ? "pass" : "fail") << "\", \"seed\": " << o.seed << "}\n";
         if (!report) return 2;
