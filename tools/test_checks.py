@@ -6,12 +6,15 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import os
+import platform
 import shutil
 import sys
 import tempfile
 import tomllib
 import unittest
+import unittest.mock
 from pathlib import Path
 
 import check_format
@@ -19,6 +22,7 @@ import check_layers
 import check_limits
 import check_text
 import coverage
+import instructions
 import reliability
 import tree
 
@@ -287,6 +291,130 @@ class Reliability(PlantedTree):
         self.plant("figures/L3_y.json", '{"rung": "L3"}')
         with self.assertRaises(SystemExit):
             reliability.collect(self.root / "figures", self.root)
+
+
+class Instructions(PlantedTree):
+    """With a valgrind that writes what it is told to."""
+
+    KEY = f"clang 19, {platform.machine()}"
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.plant("docs/bench/fork_join_steps.md", "# By hand", instructions.BEGIN, instructions.END, "the end")
+        (self.root / "bench").mkdir()
+        self.program = self.plant("build/coflux_fork_join_steps")
+        self.environment = {"PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+        self.counted(push=[(1400, 100), (700, 50), (1400, 100)], wide=[(9999, 40), (3100, 20), (6100, 40)])
+
+    def counted(self, **steps: list[tuple[int, int]]) -> None:
+        """The instructions and the operations of each step's three runs."""
+        runs = [(name, *run) for name, three in steps.items() for run in three]
+        script = ["#!/bin/sh", 'if [ "$1" = --version ]; then echo valgrind-3.1; exit; fi',
+                  'for argument; do case "$argument" in --callgrind-out-file=*) out="${argument#*=}";; esac; done',
+                  "printf 'clang\\tDebian Clang 19.1.7 (3+b1)\\n'"]
+        for index, (name, count, operations) in enumerate(runs, start=1):
+            script += [f"printf '{name}\\t{operations}\\tan operation\\n'",
+                       f'printf "summary: {count}\\nfn=(1) f\\n+3 {count}\\n" >"$out.{index}-02"',
+                       f'echo "summary: 5" >"$out.{index}-01"']
+        self.plant("bin/valgrind", *script).chmod(0o755)
+
+    def count(self, *options: str) -> tuple[int, str]:
+        printed = io.StringIO()
+        with unittest.mock.patch.dict(os.environ, self.environment), contextlib.redirect_stdout(printed):
+            status = instructions.main(["--root", str(self.root), "count", "--program", str(self.program), *options])
+        return status, printed.getvalue()
+
+    def recorded(self) -> dict:
+        return instructions.load_record(self.root)["compilers"][self.KEY]
+
+    def test_what_is_spent_once_cancels(self) -> None:
+        self.assertEqual(self.count("--record")[0], 0)
+        self.assertEqual(self.recorded(), {"version": "19.1.7", "valgrind": "3.1", "instructions": {"push": 14.0, "wide": 150.0}})
+
+    def test_without_a_record_it_fails(self) -> None:
+        status, printed = self.count()
+        self.assertEqual(status, 1)
+        self.assertIn(f"nothing is recorded for {self.KEY}", printed)
+
+    def test_the_same_again(self) -> None:
+        self.count("--record")
+        status, printed = self.count("--out", str(self.root / "out.json"))
+        self.assertEqual(status, 0, printed)
+        self.assertRegex(printed, r"push +14\.0 +14\.0 +\+0\.0")
+        out = json.loads((self.root / "out.json").read_text(encoding="utf-8"))
+        self.assertEqual((out["result"], out["steps"][0]), ("pass", {"step": "push", "instructions": 14.0, "recorded": 14.0}))
+
+    def test_one_instruction_more_in_a_small_step(self) -> None:
+        self.count("--record")
+        self.counted(push=[(1500, 100), (750, 50), (1500, 100)], wide=[(9999, 40), (3100, 20), (6100, 40)])
+        status, printed = self.count("--out", str(self.root / "out.json"))
+        self.assertEqual(status, 1)
+        self.assertIn("instructions: push grew from 14 to 15 instructions\n", printed)
+        self.assertNotIn("wide grew", printed)
+        self.assertEqual(json.loads((self.root / "out.json").read_text(encoding="utf-8"))["result"], "fail")
+        self.assertEqual(self.recorded()["instructions"]["push"], 14.0)
+
+    def test_the_tolerance(self) -> None:
+        for before, now, grew in ((10, 10.5, False), (10, 10.6, True), (200, 204, False), (200, 204.1, True), (200, 100, False)):
+            self.assertEqual(instructions.grew(now, before), grew, (before, now))
+
+    def test_a_new_step_and_one_that_is_gone(self) -> None:
+        self.count("--record")
+        self.counted(pull=[(1400, 100), (700, 50), (1400, 100)], wide=[(9999, 40), (3100, 20), (6100, 40)])
+        status, printed = self.count()
+        self.assertEqual(status, 1)
+        self.assertIn("pull is not recorded", printed)
+        self.assertIn("push is recorded, and not counted", printed)
+
+    def test_a_second_compiler_leaves_the_first(self) -> None:
+        self.count("--record")
+        path = self.root / "bin/valgrind"
+        path.write_text(path.read_text(encoding="utf-8").replace("clang\\tDebian Clang 19.1.7 (3+b1)", "g++\\t12.2.0"), encoding="utf-8")
+        self.assertEqual(self.count()[0], 1)
+        self.assertEqual(self.count("--record")[0], 0)
+        self.assertEqual(list(instructions.load_record(self.root)["compilers"]), [self.KEY, f"g++ 12, {platform.machine()}"])
+
+    def test_what_cannot_be_counted(self) -> None:
+        self.counted(push=[(1400, 100), (700, 50)])
+        with self.assertRaisesRegex(SystemExit, "and 2 runs"):
+            self.count()
+        self.counted(push=[(1400, 100), (700, 100), (1400, 100)])
+        with self.assertRaisesRegex(SystemExit, "not three runs of one step"):
+            self.count()
+        self.plant("bin/valgrind", "#!/bin/sh", "echo broken >&2", "exit 3").chmod(0o755)
+        with self.assertRaisesRegex(SystemExit, "ended with 3 under valgrind"):
+            self.count()
+        self.environment = {"PATH": str(self.root)}
+        with self.assertRaisesRegex(SystemExit, "valgrind is missing; scripts/setup installs it"):
+            self.count()
+
+    def test_a_run_that_was_not_counted(self) -> None:
+        path = self.root / "bin/valgrind"
+        path.write_text(path.read_text(encoding="utf-8").replace("$out.3-02", "$out.3-03"), encoding="utf-8")
+        with self.assertRaisesRegex(SystemExit, "counted nothing in run 3"):
+            self.count()
+
+    def test_the_functions_of_a_step(self) -> None:
+        self.assertRegex(self.count("--record", "--functions", "push")[1], r"push, by function:\n +14\.00  f\n")
+        with self.assertRaisesRegex(SystemExit, "no step pull"):
+            self.count("--functions", "pull")
+
+    def test_own_instructions(self) -> None:
+        """What a function calls is not its own; a name may come first where the function is called."""
+        text = "\n".join(("fn=(1) f'2", "1 10", "cfn=(2) g", "calls=3 0", "+1 900", "* 5", "fn=(2)", "0 7", "-2 1", "fn=(1)", "9 100"))
+        self.assertEqual(instructions.own_instructions(text), {"f": 115, "g": 8})
+
+    def test_a_page_that_is_not_what_the_record_says(self) -> None:
+        self.count("--record")
+        self.assertEqual(instructions.problems(self.root), [])
+        page = self.root / instructions.PAGE
+        text = page.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith("# By hand\n") and text.endswith("the end\n"))
+        self.assertIn("| `push` | an operation | 14.0 |", text)
+        page.write_text(text.replace("14.0", "13.0"), encoding="utf-8")
+        self.assertEqual(len(instructions.problems(self.root)), 1)
+        instructions.main(["--root", str(self.root), "write"])
+        self.assertEqual(page.read_text(encoding="utf-8"), text)
 
 
 class Coverage(unittest.TestCase):
