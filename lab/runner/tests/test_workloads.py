@@ -25,6 +25,25 @@ def skynet_by_definition(number: int, width: int) -> tuple[int, int]:
     return sum(answer for answer, _ in children), sum(tasks for _, tasks in children) + 1
 
 
+def nqueens_by_definition(n: int, rows: tuple[int, ...] = ()) -> tuple[int, int]:
+    """The ways to complete a board, and how many boards that takes."""
+    if len(rows) == n:
+        return 1, 1
+    safe = [row for row in range(n)
+            if all(row != placed and abs(row - placed) != len(rows) - column for column, placed in enumerate(rows))]
+    below = [nqueens_by_definition(n, (*rows, row)) for row in safe]
+    return sum(answer for answer, _ in below), sum(boards for _, boards in below) + 1
+
+
+def matmul_by_definition(n: int) -> tuple[int, int]:
+    """The elements of the product of two matrices of ones that are n, and how many products of blocks it takes."""
+    def products(size: int) -> int:
+        return 1 if size <= 32 else 8 * products(size // 2)
+    ones = [[1] * n] * n
+    product = [[sum(a * b for a, b in zip(row, column)) for column in zip(*ones)] for row in ones]
+    return sum(row.count(n) for row in product), products(n)
+
+
 class Definitions(unittest.TestCase):
     def assert_defined(self, name: str, params: catalog.Params, threads: int, answer: int, items: int) -> None:
         workload = WORKLOADS[name]
@@ -33,14 +52,26 @@ class Definitions(unittest.TestCase):
 
     def test_the_catalog_has_all_workloads(self) -> None:
         self.assertEqual(list(WORKLOADS), ["call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc", "fib",
-                                           "fork_noop", "fork_pool", "mpsc_batches", "mutex_handoff", "pipeline",
-                                           "skynet", "spawn_join", "timer_storm", "yield"])
+                                           "fork_noop", "fork_pool", "matmul", "mpsc_batches", "mutex_handoff",
+                                           "nqueens", "pipeline", "skynet", "spawn_join", "timer_storm", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
             self.assert_defined("fib", {"n": n}, 2, *fib_by_definition(n))
         for depth in (0, 1, 3):
             self.assert_defined("skynet", {"depth": depth}, 2, *skynet_by_definition(0, 10 ** depth))
+
+        for n in range(1, 8):
+            self.assert_defined("nqueens", {"n": n}, 2, *nqueens_by_definition(n))
+        for n in (32, 64, 128):
+            self.assert_defined("matmul", {"n": n}, 2, *matmul_by_definition(n))
+
+    def test_the_large_sizes_of_the_trees_are_those_of_the_field_s_suite(self) -> None:
+        cases = {name: WORKLOADS[name].cases("large") for name in ("fib", "skynet", "nqueens", "matmul")}
+        self.assertEqual(cases, {"fib": [{"n": 39}], "skynet": [{"depth": 8}], "nqueens": [{"n": 14}],
+                                 "matmul": [{"n": 2048}]})
+        counted = [WORKLOADS[name].items(params, 2) for name, (params,) in cases.items()]
+        self.assertEqual(counted, [204_668_309, 111_111_111, 27_358_553, 262_144])
 
     def test_forks_agree_with_their_definition(self) -> None:
         self.assert_defined("fork_noop", {"resource": "pool", "count": 1000}, 1, sum(range(1000)), 1000)

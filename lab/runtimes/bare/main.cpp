@@ -253,8 +253,8 @@ int main(int argc, char** argv) {
     app.add("call_overhead", call_overhead, "a lazy coroutine, symmetric transfer both ways");
     app.add("yield", yield, "a ready queue on one thread, whatever --threads says");
     for (const char* const name :
-         {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "channel_spsc", "channel_mpmc", "channel_rendezvous",
-          "mpsc_batches", "mutex_handoff", "timer_storm"}) {
+         {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
+          "channel_rendezvous", "mpsc_batches", "mutex_handoff", "timer_storm"}) {
         app.unsupported(name, "hand-written coroutines have no scheduler; a floor for this would be a runtime");
     }
     return app.main(argc, argv);

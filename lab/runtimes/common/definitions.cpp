@@ -14,8 +14,8 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 14>& definitions() {
-    static const std::array<definition, 14> all{{
+const std::array<definition, 16>& definitions() {
+    static const std::array<definition, 16> all{{
         {"call_overhead", {"calls"}, [](const request& r) { return r.integer("calls"); }},
         {"channel_mpmc",
          {"count", "capacity", "producers", "consumers"},
@@ -28,10 +28,12 @@ const std::array<definition, 14>& definitions() {
         {"fork_pool",
          {"mode", "count"},
          [](const request& r) { return r.integer("count") / r.threads() * r.threads(); }},
+        {"matmul", {"n"}, [](const request& r) { return matmul_leaves(r.integer("n")); }},
         {"mpsc_batches",
          {"batches", "batch"},
          [](const request& r) { return r.integer("batches") * r.integer("batch"); }},
         {"mutex_handoff", {"tasks", "locks"}, [](const request& r) { return r.integer("tasks") * r.integer("locks"); }},
+        {"nqueens", {"n"}, [](const request& r) { return nqueens_tasks(r.integer("n")); }},
         {"pipeline",
          {"concurrency", "depth", "items"},
          [](const request& r) { return r.integer("concurrency") * r.integer("items"); }},
@@ -81,6 +83,17 @@ std::uint64_t skynet_leaves(std::uint64_t depth) noexcept {
 
 std::uint64_t skynet_tasks(std::uint64_t depth) noexcept {
     return (skynet_leaves(depth + 1) - 1) / 9;
+}
+
+std::uint64_t nqueens_tasks(std::uint64_t n) {
+    constexpr std::array<std::uint64_t, 15> boards{1,     2,     3,      6,       17,      54,        153,       552,
+                                                   2'057, 8'394, 35'539, 166'926, 856'189, 4'674'890, 27'358'553};
+    return boards.at(n);
+}
+
+std::uint64_t matmul_leaves(std::uint64_t n) noexcept {
+    const std::uint64_t blocks = n / 32;
+    return blocks * blocks * blocks;
 }
 
 std::vector<share> shares_of(const request& r) {

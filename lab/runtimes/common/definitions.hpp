@@ -25,6 +25,11 @@ namespace harness {
 // All tasks of skynet's tree, the root included.
 [[nodiscard]] std::uint64_t skynet_tasks(std::uint64_t depth) noexcept;
 
+// The boards of at most 14 columns that the search for n queens comes by, the empty one included.
+[[nodiscard]] std::uint64_t nqueens_tasks(std::uint64_t n);
+// The products of two blocks of 32 by 32 that one of two n by n matrices is made of.
+[[nodiscard]] std::uint64_t matmul_leaves(std::uint64_t n) noexcept;
+
 // The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
 // order, a loss or a duplicate gives another sum.
 class ordered_sum {
