@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
     app.add("skynet", lab::skynet, "ten forks a node, awaited by when_all");
+    app.add("nqueens", lab::nqueens, "a fork for each safe row, awaited from the youngest on");
+    app.add("matmul", lab::matmul, "forks that borrow the matrices, four at a time under when_all");
     app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
     app.add("channel_mpmc", lab::channel_mpmc, "dynamic_channel, closed after the last send");
     app.add("channel_rendezvous", lab::channel_rendezvous, "channel<T[]>");

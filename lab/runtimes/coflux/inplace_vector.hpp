@@ -1,0 +1,35 @@
+// C++26's std::inplace_vector as far as the adapter needs it: up to N elements in the object itself.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+namespace lab {
+
+template <typename T, std::size_t N>
+class inplace_vector {
+public:
+    inplace_vector() noexcept {}
+    inplace_vector(const inplace_vector&) = delete;
+    inplace_vector& operator=(const inplace_vector&) = delete;
+    ~inplace_vector() { std::destroy_n(elements_, size_); }
+
+    [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+    [[nodiscard]] T& back() noexcept { return elements_[size_ - 1]; }
+
+    // Pre: there are fewer than N elements.
+    void push_back(T&& element) {
+        std::construct_at(elements_ + size_, std::move(element));
+        ++size_;
+    }
+    void pop_back() noexcept { std::destroy_at(elements_ + --size_); }
+
+private:
+    union {
+        T elements_[N];
+    };
+    std::size_t size_ = 0;
+};
+
+}  // namespace lab
