@@ -13,6 +13,8 @@ int main(int argc, char** argv) {
     app.add("pipeline", lab::pipeline, "nested task_group::run_and_wait");
     app.add("fib", lab::fib, "parallel_invoke");
     app.add("skynet", lab::skynet, "task_group");
+    app.add("nqueens", lab::nqueens, "task_group");
+    app.add("matmul", lab::matmul, "parallel_invoke");
     app.add("channel_spsc", lab::channel_spsc, "concurrent_bounded_queue between two threads");
     app.add("channel_mpmc", lab::channel_mpmc, "concurrent_bounded_queue; a thread a task");
     app.add("mpsc_batches", lab::mpsc_batches, "concurrent_bounded_queue without a capacity between two threads");

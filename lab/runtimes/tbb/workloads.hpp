@@ -31,6 +31,8 @@ harness::measured spawn_join(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
+harness::measured nqueens(const harness::request& r);
+harness::measured matmul(const harness::request& r);
 harness::measured channel_spsc(const harness::request& r);
 harness::measured channel_mpmc(const harness::request& r);
 harness::measured mpsc_batches(const harness::request& r);
