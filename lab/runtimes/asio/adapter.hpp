@@ -46,9 +46,9 @@ class sum_of_children {
 public:
     explicit sum_of_children(std::uint64_t children) : pending_{children + 1} {}
 
-    // The completion handler of one child.
+    // The completion handler of one child; one without a value delivers nothing but its end.
     auto delivery() {
-        return [this](std::exception_ptr error, std::uint64_t value) {
+        return [this](std::exception_ptr error, std::uint64_t value = 0) {
             if (error) {
                 std::rethrow_exception(error);
             }

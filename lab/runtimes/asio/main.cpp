@@ -18,6 +18,8 @@ int main(int argc, char** argv) {
     app.add("yield", lab::yield, "co_await of defer");
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
     app.add("skynet", lab::skynet, "co_spawn of each child");
+    app.add("nqueens", lab::nqueens, "co_spawn of each child");
+    app.add("matmul", lab::matmul, "co_spawn of each part");
     app.add("channel_spsc", lab::channel_spsc, channel);
     app.add("channel_mpmc", lab::channel_mpmc, channel);
     app.add("channel_rendezvous", lab::channel_rendezvous, channel);

@@ -12,6 +12,8 @@ harness::measured pipeline(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
+harness::measured nqueens(const harness::request& r);
+harness::measured matmul(const harness::request& r);
 harness::measured channel_spsc(const harness::request& r);
 harness::measured channel_mpmc(const harness::request& r);
 harness::measured channel_rendezvous(const harness::request& r);
