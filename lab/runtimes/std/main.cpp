@@ -58,6 +58,8 @@ int main(int argc, char** argv) {
     app.add("yield", lab::yield, "std::this_thread::yield in one thread a task; --threads does not apply");
     app.add("fib", lab::fib, "std::async(launch::async): a thread a fork, so small n only");
     app.add("skynet", lab::skynet, "std::async(launch::async): a thread a node, so small depths only");
+    app.add("nqueens", lab::nqueens, "std::async(launch::async): a thread a board, so small n only");
+    app.add("matmul", lab::matmul, "std::async(launch::async): a thread a part");
     app.add("timer_storm", lab::timer_storm, "std::this_thread::sleep_for in a thread a sleeper, so few sleepers only");
     app.add("channel_spsc", lab::channel_spsc, "mutex, two condition variables and a deque between two threads");
     app.add("channel_mpmc", lab::channel_mpmc, "mutex, two condition variables and a deque; a thread a task");

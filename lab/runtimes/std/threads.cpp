@@ -1,10 +1,13 @@
 #include "threads.hpp"
 
+#include "board.hpp"
 #include "definitions.hpp"
+#include "matrices.hpp"
 
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <latch>
 #include <limits>
@@ -76,6 +79,44 @@ std::uint64_t node(std::uint64_t first, std::uint64_t leaves) {
     return sum;
 }
 
+std::uint64_t completions(harness::board board) {
+    if (board.full()) {
+        return 1;
+    }
+    std::vector<std::future<std::uint64_t>> children;
+    for (int row = 0; row < board.size(); ++row) {
+        if (board.safe(row)) {
+            children.push_back(std::async(std::launch::async, completions, board.with(row)));
+        }
+    }
+    std::uint64_t sum = 0;
+    for (auto& child : children) {
+        sum += child.get();
+    }
+    return sum;
+}
+
+void multiply(harness::matrices& matrices, harness::block_product product) {
+    if (product.is_leaf()) {
+        matrices.multiply(product);
+        return;
+    }
+    for (const auto& round : product.rounds()) {
+        std::array<std::future<void>, 4> parts;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            parts[i] = std::async(std::launch::async, multiply, std::ref(matrices), round[i]);
+        }
+        for (auto& part : parts) {
+            part.get();
+        }
+    }
+}
+
+// How many parts of a product of n by n matrices exist at once: four below each that is no leaf, and one round at a time.
+std::uint64_t parts_at_once(std::uint64_t n) {
+    return n <= 32 ? 0 : 4 * (1 + parts_at_once(n / 2));
+}
+
 }  // namespace
 
 harness::measured spawn_join(const harness::request& r) {
@@ -138,6 +179,23 @@ harness::measured skynet(const harness::request& r) {
     const std::uint64_t leaves = harness::skynet_leaves(depth);
     // The root is no thread of its own.
     return measure_threads(r, harness::skynet_tasks(depth) - 1, [leaves] { return node(0, leaves); });
+}
+
+harness::measured nqueens(const harness::request& r) {
+    const std::uint64_t n = r.integer("n");
+    const harness::board empty{n};
+    return measure_threads(r, harness::nqueens_tasks(n) - 1, [&empty] { return completions(empty); });
+}
+
+harness::measured matmul(const harness::request& r) {
+    const std::uint64_t n = r.integer("n");
+    return measure_threads(r, parts_at_once(n), [n](harness::stopwatch& watch) {
+        watch.start();
+        harness::matrices matrices{n};
+        multiply(matrices, matrices.whole());
+        watch.stop();
+        return matrices.right();
+    });
 }
 
 // The only timer of the standard library is a thread that sleeps.

@@ -9,6 +9,8 @@ harness::measured spawn_join(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
+harness::measured nqueens(const harness::request& r);
+harness::measured matmul(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
 
 }  // namespace lab
