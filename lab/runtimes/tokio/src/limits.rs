@@ -22,19 +22,28 @@ pub fn out_of_memory(request: &Request) -> Result<Option<String>, UsageError> {
 /// Measured: the queues are first in, first out, so a scheduler holds much of a tree at once. Several workers hold less,
 /// because each runs the task it made last next.
 fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
-    let (bytes_per_leaf, bytes_per_fib_call) = match request.flavor {
-        Flavor::MultiThread => (200, 12),
-        Flavor::CurrentThread => (600, 120),
+    let (bytes_per_leaf, bytes_per_fib_call, bytes_per_board) = match request.flavor {
+        Flavor::MultiThread => (200, 12, 60),
+        Flavor::CurrentThread => (600, 120, 420),
     };
     Ok(match request.workload.as_str() {
         "skynet" => bytes_per_leaf * 10u128.pow(request.integer("depth")? as u32),
         "fib" => bytes_per_fib_call * u128::from(fib_calls(request.integer("n")?)),
+        "nqueens" => bytes_per_board * u128::from(nqueens_boards(request.integer("n")?)?),
         _ => 0,
     })
 }
 
 pub fn fib_calls(n: u64) -> u64 {
     (0..n).fold((1, 1), |(calls, next), _| (next, 1 + calls + next)).0
+}
+
+/// The boards of at most 14 columns that the search for n queens comes by, the empty one included.
+pub fn nqueens_boards(n: u64) -> Result<u64, UsageError> {
+    const BOARDS: [u64; 15] =
+        [1, 2, 3, 6, 17, 54, 153, 552, 2_057, 8_394, 35_539, 166_926, 856_189, 4_674_890, 27_358_553];
+    let boards = BOARDS.get(n as usize).copied();
+    boards.ok_or_else(|| UsageError("the boards of nqueens have at most 14 columns".into()))
 }
 
 fn available_bytes() -> Option<u64> {

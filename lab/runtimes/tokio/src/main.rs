@@ -6,6 +6,7 @@ mod channels;
 mod limits;
 mod measure;
 mod timers;
+mod trees;
 mod workloads;
 
 use std::process::ExitCode;
@@ -36,7 +37,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 14] = [
+const WORKLOADS: [(&str, &[&str], Ability); 16] = [
     ("call_overhead", &["calls"], Supported),
     (
         "channel_mpmc",
@@ -48,8 +49,10 @@ const WORKLOADS: [(&str, &[&str], Ability); 14] = [
     ("fib", &["n"], Supported),
     ("fork_noop", &["resource", "count"], Unsupported(NO_INLINE_FORK)),
     ("fork_pool", &["mode", "count"], Supported),
+    ("matmul", &["n"], Noted("the tasks share C by an Arc, and write to it through UnsafeCell")),
     ("mpsc_batches", &["batches", "batch"], Noted("tokio::sync::mpsc, unbounded")),
     ("mutex_handoff", &["tasks", "locks"], Noted("tokio::sync::Mutex, which is fair")),
+    ("nqueens", &["n"], Supported),
     ("pipeline", &["concurrency", "depth", "items"], Supported),
     ("skynet", &["depth"], Supported),
     ("spawn_join", &["count", "phase"], Supported),
@@ -113,8 +116,10 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
             rt.spawn(workloads::fork_pool(mode, request.threads, integer("count")? / request.threads))
         }
+        "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?)),
         "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
         "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
+        "nqueens" => rt.spawn(trees::nqueens(trees::Board::empty(integer("n")?))),
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
         "spawn_join" => {
@@ -138,8 +143,10 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
         "fib" => limits::fib_calls(integer("n")?),
         "fork_pool" => integer("count")? / request.threads * request.threads,
+        "matmul" => (integer("n")? / 32).pow(3),
         "mpsc_batches" => integer("batches")? * integer("batch")?,
         "mutex_handoff" => integer("tasks")? * integer("locks")?,
+        "nqueens" => limits::nqueens_boards(integer("n")?)?,
         "pipeline" => integer("concurrency")? * integer("items")?,
         "skynet" => (0..=integer("depth")?).map(|level| 10u64.pow(level as u32)).sum(),
         "yield" => integer("tasks")? * integer("yields")?,

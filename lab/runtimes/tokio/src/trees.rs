@@ -1,0 +1,157 @@
+//! Fork-join trees with work in their nodes: nqueens and matmul.
+
+use std::cell::UnsafeCell;
+use std::slice;
+use std::sync::Arc;
+
+use tokio::task::{spawn, JoinHandle};
+
+use crate::arguments::UsageError;
+use crate::measure::{Measured, Stopwatch};
+use crate::workloads::{join, sum_of};
+
+const LARGEST_BOARD: usize = 14;
+
+/// Queens on the first columns, one each, of which no two are in a row or on a diagonal.
+#[derive(Clone, Copy)]
+pub struct Board {
+    rows: [i8; LARGEST_BOARD],
+    queens: i8,
+    size: i8,
+}
+
+impl Board {
+    pub fn empty(n: u64) -> Self {
+        Self { rows: [0; LARGEST_BOARD], queens: 0, size: n as i8 }
+    }
+
+    fn full(&self) -> bool {
+        self.queens == self.size
+    }
+
+    /// Whether no queen threatens this row of the next column.
+    fn safe(&self, row: i8) -> bool {
+        self.rows[..self.queens as usize].iter().zip(0..).all(|(&placed, column)| {
+            let distance = self.queens - column;
+            row != placed && row != placed - distance && row != placed + distance
+        })
+    }
+
+    /// A copy with a queen in this row of the next column.
+    fn with(mut self, row: i8) -> Self {
+        self.rows[self.queens as usize] = row;
+        self.queens += 1;
+        self
+    }
+}
+
+/// The ways to complete a board.
+fn spawn_board(board: Board) -> JoinHandle<u64> {
+    spawn(async move {
+        if board.full() {
+            return 1;
+        }
+        sum_of((0..board.size).filter(|&row| board.safe(row)).map(|row| spawn_board(board.with(row))).collect()).await
+    })
+}
+
+pub async fn nqueens(empty: Board) -> Measured {
+    let watch = Stopwatch::start();
+    let answer = join(spawn_board(empty)).await;
+    watch.stop().answer(answer)
+}
+
+/// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row and
+/// this column, of C that with this row and column.
+#[derive(Clone, Copy)]
+struct BlockProduct {
+    row: usize,
+    column: usize,
+    inner: usize,
+    size: usize,
+}
+
+impl BlockProduct {
+    fn is_leaf(&self) -> bool {
+        self.size <= 32
+    }
+
+    /// The four of a round write different blocks of C; the second round writes those of the first again, so it begins
+    /// when that is done.
+    fn rounds(&self) -> [[Self; 4]; 2] {
+        let size = self.size / 2;
+        [self.inner, self.inner + size].map(|inner| {
+            [(0, 0), (0, size), (size, 0), (size, size)].map(|(down, right)| Self {
+                row: self.row + down,
+                column: self.column + right,
+                inner,
+                size,
+            })
+        })
+    }
+}
+
+/// What the tasks share: a spawned task cannot borrow, so each has its count of an Arc.
+struct Matrices {
+    n: usize,
+    a: Vec<i32>,
+    b: Vec<i32>,
+    c: Vec<UnsafeCell<i32>>,
+}
+
+// SAFETY: tasks write to C in `multiply` only, and those that run at the same time write different blocks of it.
+unsafe impl Sync for Matrices {}
+
+impl Matrices {
+    /// A and B of ones, C of zeroes.
+    fn new(n: usize) -> Self {
+        Self { n, a: vec![1; n * n], b: vec![1; n * n], c: (0..n * n).map(|_| UnsafeCell::new(0)).collect() }
+    }
+
+    fn multiply(&self, p: BlockProduct) {
+        for i in p.row..p.row + p.size {
+            let row = &self.c[i * self.n + p.column..][..p.size];
+            // SAFETY: until this block is done, nobody else reads or writes this part of a row of it.
+            let row = unsafe { slice::from_raw_parts_mut(UnsafeCell::raw_get(row.as_ptr()), row.len()) };
+            for (k, factor) in (p.inner..).zip(&self.a[i * self.n + p.inner..][..p.size]) {
+                for (sum, b) in row.iter_mut().zip(&self.b[k * self.n + p.column..][..p.size]) {
+                    *sum += factor * b;
+                }
+            }
+        }
+    }
+
+    /// How many elements of C are n, as all of them are in the end.
+    fn right(&mut self) -> u64 {
+        let n = self.n as i32;
+        self.c.iter_mut().map(|element| *element.get_mut()).filter(|element| *element == n).count() as u64
+    }
+}
+
+fn spawn_product(matrices: Arc<Matrices>, product: BlockProduct) -> JoinHandle<()> {
+    spawn(async move {
+        if product.is_leaf() {
+            return matrices.multiply(product);
+        }
+        for round in product.rounds() {
+            for part in round.map(|part| spawn_product(matrices.clone(), part)) {
+                join(part).await;
+            }
+        }
+    })
+}
+
+pub fn matrix_size(n: u64) -> Result<usize, UsageError> {
+    if !n.is_power_of_two() || !(32..=32_768).contains(&n) {
+        return Err(UsageError("n of matmul is a power of two from 32 to 32768".into()));
+    }
+    Ok(n as usize)
+}
+
+pub async fn matmul(n: usize) -> Measured {
+    let watch = Stopwatch::start();
+    let mut matrices = Arc::new(Matrices::new(n));
+    join(spawn_product(matrices.clone(), BlockProduct { row: 0, column: 0, inner: 0, size: n })).await;
+    let measured = watch.stop();
+    measured.answer(Arc::get_mut(&mut matrices).expect("a task still has the matrices").right())
+}
