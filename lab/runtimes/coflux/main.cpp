@@ -6,13 +6,14 @@
 int main(int argc, char** argv) {
     harness::app app{"coflux", COFLUX_VERSION, "coflux frame pool"};
     app.add("fork_noop", lab::fork_noop, "fork on noop_executor, awaited at once");
-    app.add("fork_pool", lab::fork_pool, "forks of a pool task; final: kept in a vector and awaited by when_all");
+    app.add("fork_pool", lab::fork_pool,
+            "forks of a pool task; final: kept in a vector and awaited from the youngest on");
     app.add("pipeline", lab::pipeline, "each stage is a fork on the pool");
-    app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited by when_all");
+    app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");
     app.add("yield", lab::yield, "co_await coflux::yield()");
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
-    app.add("skynet", lab::skynet, "ten forks a node, awaited by when_all");
+    app.add("skynet", lab::skynet, "nine forks and a call a node; the forks are awaited from the youngest on");
     app.add("nqueens", lab::nqueens, "a fork for each safe row, awaited from the youngest on");
     app.add("matmul", lab::matmul, "forks that borrow the matrices, four at a time under when_all");
     app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
