@@ -30,11 +30,11 @@ constinit central_list central[frame_cache::classes];
 struct cache_cleaner {
     ~cache_cleaner() {
         ended = true;
+        this_frame_cache.counted = 0;
         for (std::size_t c = 0; c < frame_cache::classes; ++c) {
-            frame_cache::list& list = this_frame_cache.lists[c];
-            list.counted = 0;
-            if (list.head != nullptr) central[c].sort(c, list.head);
-            list.head = nullptr;
+            free_block*& head = this_frame_cache.heads[c];
+            if (head != nullptr) central[c].sort(c, head);
+            head = nullptr;
         }
     }
     void touch() noexcept { touched = true; }
@@ -44,48 +44,44 @@ struct cache_cleaner {
 thread_local bool cache_cleaner::ended = false;
 thread_local cache_cleaner cleaner;
 
-/// The first use of a list by a thread: registers the clean-up.
-void open(frame_cache::list& list, std::size_t size_class) noexcept {
+/// The first use of the cache by a thread: registers the clean-up.
+void open() noexcept {
     cleaner.touch();
-    list.frees_left = kept_of(size_class);
-    list.counted = frame_cache::page_bits;
+    this_frame_cache.counted = frame_cache::page_bits;
 }
 
 }  // namespace
 
 void* refill_frame_cache(std::size_t size_class) noexcept {
-    frame_cache::list& list = this_frame_cache.lists[size_class];
     free_block* const blocks = central[size_class].take(size_class);
     if (blocks == nullptr) return nullptr;
     if (cache_cleaner::ended) {
         if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next);
         return blocks;
     }
-    if (list.counted == 0) open(list, size_class);
-    list.head = blocks->next;
+    if (this_frame_cache.counted == 0) open();
+    this_frame_cache.heads[size_class] = blocks->next;
     return blocks;
 }
 
 /// Frees a block, and counts it for the sixteen of which it is the one in the first page of a slab.
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
-    frame_cache::list& list = this_frame_cache.lists[size_class];
-    auto* const block = ::new (raw) free_block{list.head};
-    if (list.counted == 0) {
+    free_block*& head = this_frame_cache.heads[size_class];
+    std::int32_t& frees_left = this_frame_cache.frees_left[size_class];
+    auto* const block = ::new (raw) free_block{head};
+    if (this_frame_cache.counted == 0) {
         if (cache_cleaner::ended) {
             block->next = nullptr;
             return central[size_class].sort(size_class, block);
         }
-        open(list, size_class);
+        open();
     }
-    list.frees_left -= 16;
-    if (list.frees_left >= 0) {
-        list.head = block;
-        return;
-    }
+    head = block;
+    frees_left -= 16;
+    if (frees_left >= 0) return;
     // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half:
     // those blocks are warm.
-    list.head = block;
-    open(list, size_class);
+    frees_left = kept_of(size_class);
     const std::int32_t keep = kept_of(size_class) / 2 + 1;
     free_block* last = block;
     for (std::int32_t i = 1; i < keep && last->next != nullptr; ++i) last = last->next;
@@ -119,9 +115,9 @@ frame_pool& frame_pool::shared() noexcept {
 
 void frame_pool::trim() noexcept {
     for (std::size_t c = 0; c < detail::frame_cache::classes; ++c) {
-        detail::frame_cache::list& list = detail::this_frame_cache.lists[c];
-        if (list.head != nullptr) detail::central[c].sort(c, list.head);
-        list.head = nullptr;
+        detail::free_block*& head = detail::this_frame_cache.heads[c];
+        if (head != nullptr) detail::central[c].sort(c, head);
+        head = nullptr;
         detail::central[c].give_back(c);
     }
 }

@@ -67,20 +67,17 @@ struct frame_cache {
     static constexpr std::uint32_t page_bits = 0xf000;  ///< clear in addresses within the first of a slab's 16 pages
     static constexpr std::size_t largest_alignment = 64;
 
-    struct list {
-        free_block* head;
-        std::int32_t frees_left;  ///< until the list's length is looked at again, about
-        std::uint32_t
-            counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the list is open
-    };
-    list lists[classes];
+    free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it stands
+    std::int32_t frees_left[classes];  ///< until a list's length is looked at again, about
+    std::uint32_t
+        counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the cache is open
 };
 
 inline constinit thread_local frame_cache this_frame_cache{};
 
 // These give nullptr for want of memory.
 COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class) noexcept;
-COFLUX_NOINLINE void count_frame_cache(void* block, std::size_t size_class) noexcept;
+COFLUX_ASIDE void count_frame_cache(void* block, std::size_t size_class) noexcept;
 
 /// Class of a block, or `classes` and more when the pool does not serve it from its lists.
 COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t alignment) noexcept {
@@ -102,10 +99,9 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
     if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] {
         taken = allocate_large_frame(bytes, alignment);
     } else {
-        frame_cache::list& list = this_frame_cache.lists[c];
-        free_block* const block = list.head;
+        free_block* const block = this_frame_cache.heads[c];
         if (block != nullptr) [[likely]] {
-            list.head = block->next;
+            this_frame_cache.heads[c] = block->next;
             return block;
         }
         taken = refill_frame_cache(c);
@@ -115,17 +111,21 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
     return taken;
 }
 
+/// Frees a block of one of the pool's classes.
+COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
+    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others.
+    if ((reinterpret_cast<std::uintptr_t>(raw) & this_frame_cache.counted) == 0) [[unlikely]]
+        return count_frame_cache(raw, c);
+    auto* const block = static_cast<free_block*>(raw);
+    block->next = this_frame_cache.heads[c];
+    this_frame_cache.heads[c] = block;
+}
+
 COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {
     const std::size_t c = frame_class(bytes, alignment);
     if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
         return deallocate_large_frame(raw, bytes, alignment);
-    frame_cache::list& list = this_frame_cache.lists[c];
-    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others.
-    if ((reinterpret_cast<std::uintptr_t>(raw) & list.counted) == 0) [[unlikely]]
-        return count_frame_cache(raw, c);
-    auto* const block = static_cast<free_block*>(raw);
-    block->next = list.head;
-    list.head = block;
+    deallocate_class(raw, c);
 }
 
 }  // namespace detail
