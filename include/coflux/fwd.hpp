@@ -1,6 +1,8 @@
 // Forward declarations of the types that users name.
 #pragma once
 
+#include <coflux/base/config.hpp>
+
 namespace coflux {
 
 class environment;
@@ -21,13 +23,13 @@ template <typename Completion>
 class barrier;
 
 template <typename T, typename Executor = inherit_executor>
-class task;
+class COFLUX_NAMED_SO task;
 template <typename T, typename Executor = inherit_executor>
-class fork;
+class COFLUX_NAMED_SO fork;
 template <typename T>
 class fork_view;
 template <typename T>
-class call;
+class COFLUX_NAMED_SO call;
 template <typename T>
 class outcome;
 template <typename T>

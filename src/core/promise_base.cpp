@@ -25,17 +25,19 @@ resume_function& resume_slot(std::coroutine_handle<> h) noexcept {
     return *static_cast<resume_function*>(h.address());
 }
 
-/// Collects who goes on: the first on this thread, the others through their own executors.
+/// Collects who goes on: the first on this thread, the others through their own executors; all of them where a coroutine stands
+/// below that awaits another.
 class successors {
 public:
     void add(std::coroutine_handle<> h) noexcept {
         if (h == std::noop_coroutine()) return;
-        if (!found_) {
+        promise_base& w = promise_base::of(frame_control::of(h));
+        const bool in_an_await = this_thread.room_on_top != this_thread.room && w.runs_on() != nullptr;
+        if (!found_ && !in_an_await) {
             first_ = h;
             found_ = true;
             return;
         }
-        promise_base& w = promise_base::of(frame_control::of(h));
         if (w.runs_on() != nullptr) {
             w.runs_on()->post(h);
         } else {
@@ -222,13 +224,44 @@ void resume_unwound(void* frame) {
 
 }  // namespace
 
+void promise_base::destroy_aside(frame_control& c) noexcept {
+    destroy(c);
+}
+
 void promise_base::start_elsewhere(std::coroutine_handle<> h) noexcept {
     runs_on()->post(h);
 }
 
 bool promise_base::suspends_slowly() noexcept {
-    if (control().word.has(frame_flags::inline_start)) leaves_inline();
+    if (control().word.has(frame_flags::inline_start)) {
+        leaves_inline();
+        this_thread.room_on_top = no_stack;  // nobody may run in the call that made it
+    }
+    if (control().is_on_top()) leaves_top();
     return stop_requested();
+}
+
+/// There is news of stops somewhere: true if this coroutine may be told to, or if it is still inside the call that made it, which
+/// what it awaits must not run in.
+bool promise_base::told_to_suspend() noexcept {
+    return control().word.has(frame_flags::inline_start) || stop_requested();
+}
+
+/// A coroutine that began on top of its awaiter's stack suspends: from now on it is like any other, and the awaiter, to whom control
+/// goes back, waits for it in the same way.
+void promise_base::leaves_top() noexcept {
+    frame_control& c = control();
+    // relaxed: whoever comes to know the coroutine does so by what this thread publishes later.
+    c.state.store(0, memory_order_relaxed);
+    // The caller of a call may be told while it still goes to sleep.
+    if (c.word.counted() == ticket::none) c.word.set(frame_flags::moved);
+    this_thread.room_on_top = no_stack;
+}
+
+/// What began on top of this coroutine's stack has suspended, and this coroutine runs again.
+void promise_base::control_is_back() noexcept {
+    this_thread.current = this;
+    this_thread.room_on_top = this_thread.room;
 }
 
 /// A coroutine that started inline suspends, or ends in another way than at once with a value: from now on it is
@@ -236,17 +269,17 @@ bool promise_base::suspends_slowly() noexcept {
 void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
-    c.begin(c.word.has(frame_flags::from_resource) ? c.resource : nullptr);
+    c.begin_as(0);
     stops_seen_ = stops_seen_ & stop_count_mask;
     if (!c.word.is_plain()) return;
-    this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
-    if (++parent_->children_ == scope_fold) fold_children();  // the parent is below us on this stack
+    this_thread.below = parent_;                     // in whose call we run: current again when control goes back to it
+    if (++parent_->children_ == 0) fold_children();  // the parent is below us on this stack
 }
 
 bool promise_base::close_scope() noexcept {
     if (!control().word.has(frame_flags::scope_open)) return true;
-    const std::int32_t left = children_ - scope_open;
-    children_ = 0;
+    const std::int32_t left = children_ + scope_fold - scope_open;
+    children_ = -scope_fold;
     // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
     return remaining_.fetch_add(left, memory_order_acq_rel) + left == 0;
 }
@@ -290,8 +323,8 @@ std::coroutine_handle<> promise_base::ended_inline() noexcept {
 
 void promise_base::fold_children() noexcept {
     environment& e = *parent_;
-    e.remaining_.fetch_add(e.children_, memory_order_relaxed);  // pairs with nothing: the sum of both counts stays
-    e.children_ = 0;
+    e.remaining_.fetch_add(scope_fold, memory_order_relaxed);  // pairs with nothing: the sum of both counts stays
+    e.children_ = -scope_fold;
 }
 
 void promise_base::count_in_shared(frame_control& c) noexcept {
@@ -309,6 +342,11 @@ std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noex
     }
     this_thread.current = this;
     return transfer(wake(*this, child.word.end(), identity_of(runs_on())));
+}
+
+std::coroutine_handle<> promise_base::await_begun(frame_control& callee) noexcept {
+    (void)suspends();  // a stop comes too late: the call has begun, gets it itself, and has nobody else to wait for it
+    return await_elsewhere(callee);
 }
 
 std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const void* here) noexcept {

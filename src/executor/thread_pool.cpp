@@ -7,6 +7,7 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/stack.hpp>
 #include <coflux/base/thread.hpp>
 #include <coflux/core/thread_state.hpp>
 #include <coflux/core/transfer.hpp>
@@ -127,15 +128,18 @@ void pool_worker::serve() noexcept {
     os::name_this_thread(name);
     if (pool_.options_.pin) os::pin_this_thread(position_);
     os::expect_precise_wake_ups();
-    this_thread.queues = this;
+    worker::stand_for(this);
     this_thread.timers = &timers_;
+    this_thread.room = stack_address() - stack_for_awaits;
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
+        this_thread.room_on_top = this_thread.room;
         run(h);
         this_thread.current = nullptr;
     }
+    this_thread.room_on_top = this_thread.room = no_stack;
     this_thread.timers = nullptr;
-    this_thread.queues = nullptr;
+    worker::stand_for(nullptr);
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
@@ -156,6 +160,7 @@ bool pool_worker::others_wait(std::coroutine_handle<>) noexcept {
     if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
     ++round_;
     turns_ = turns_per_round;
+    forks_.fetch_ahead(turns_per_round);
     return false;
 }
 

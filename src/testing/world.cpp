@@ -29,7 +29,7 @@ thread_local world* youngest = nullptr;
 thread_local std::vector<std::unique_ptr<world>> spare;
 
 /// A number that does not fit into a frame is kept beside it.
-constexpr std::uint32_t kept_beside = ~0U >> coflux::detail::frame_word::number_shift;
+constexpr std::uint32_t kept_beside = coflux::detail::frame_word::largest_number;
 
 }  // namespace
 
@@ -239,10 +239,10 @@ void world::hand_out(std::uint64_t clock) noexcept {
         sim_worker& w = *workers_[i];
         if (w.clock_name_ != clock) continue;
         this_thread.timers = &w.timers_;
-        this_thread.queues = &w;
+        coflux::detail::worker::stand_for(&w);
         w.timers_.pass_to(now_);
         (void)w.timers_.hand_out_one();
-        this_thread.queues = nullptr;
+        coflux::detail::worker::stand_for(nullptr);
         this_thread.timers = nullptr;
     }
 }
@@ -259,12 +259,14 @@ std::size_t world::choose(choice what, std::span<const std::uint64_t> candidates
 
 void world::resume(ready next) noexcept {
     ++steps_;
-    this_thread.queues = next.on;
+    coflux::detail::worker::stand_for(next.on);
     this_thread.timers = &next.on->timers_;
+    this_thread.room = this_thread.room_on_top = coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
     coflux::detail::run(next.coroutine);
+    this_thread.room = this_thread.room_on_top = coflux::detail::no_stack;
     this_thread.current = nullptr;
     this_thread.timers = nullptr;
-    this_thread.queues = nullptr;
+    coflux::detail::worker::stand_for(nullptr);
 }
 
 bool world::step(clock_tick until) {
@@ -277,9 +279,9 @@ bool world::step(clock_tick until) {
             sim_worker& w = *workers_[i];
             if (w.timers_.nothing_to_look_at()) continue;
             this_thread.timers = &w.timers_;
-            this_thread.queues = &w;
+            coflux::detail::worker::stand_for(&w);
             w.timers_.look_at_mail();
-            this_thread.queues = nullptr;
+            coflux::detail::worker::stand_for(nullptr);
             this_thread.timers = nullptr;
         }
         collect();

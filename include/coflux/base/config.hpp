@@ -58,6 +58,23 @@
 #    define COFLUX_ASIDE __attribute__((noinline))
 #endif
 
+// A class of one pointer that is returned in a register although it has a destructor. clang only; the tag becomes part of the names
+// of functions that return one, so that files of g++ and of clang that disagree about it do not link.
+#if COFLUX_CLANG
+#    define COFLUX_IN_REGISTER __attribute__((trivial_abi))
+#    define COFLUX_NAMED_SO __attribute__((abi_tag("in_register")))  // where it is first declared
+#else
+#    define COFLUX_IN_REGISTER
+#    define COFLUX_NAMED_SO
+#endif
+
+// What the optimiser may rely on.
+#if COFLUX_CLANG
+#    define COFLUX_ASSUME(condition) __builtin_assume(condition)
+#else
+#    define COFLUX_ASSUME(condition) ((condition) ? static_cast<void>(0) : __builtin_unreachable())
+#endif
+
 namespace coflux::detail {
 
 /// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is part

@@ -7,7 +7,7 @@
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
 //   instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
-//   * the owner of a long queue prefetches what lies below the element it takes;
+//   * `fetch_ahead` prefetches what the owner of a long queue is going to take;
 //   * the owner caches `top` and the buffer; old buffers live as long as the deque, so a slow thief never reads
 //   freed memory.
 // The page docs/design/thread_pool.md has the state table and the argument.
@@ -26,7 +26,8 @@ namespace coflux::detail {
 class work_stealing_deque {
 public:
     explicit work_stealing_deque(std::size_t capacity = 1024)
-        : owned_(make(capacity, nullptr)),
+        : room_end_(static_cast<std::int64_t>(capacity)),
+          owned_(make(capacity, nullptr)),
           cells_(owned_->cells),
           mask_(capacity - 1) {
         buffer_.store(owned_, memory_order_relaxed);  // pairs with nothing: published with the deque itself
@@ -44,7 +45,7 @@ public:
     /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is fatal.
     COFLUX_INLINE void push(void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
-        if (b - top_seen_ > mask_) [[unlikely]]
+        if (b >= room_end_) [[unlikely]]
             make_room(b);
         cells_[b & mask_].store(item, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
@@ -61,8 +62,14 @@ public:
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
         if (cells_[b & mask_].load(memory_order_relaxed) != item) return false;
-        if (b - top_seen_ > long_queue) prefetch(cells_[(b - 4) & mask_].load(memory_order_relaxed));
         return take(b);
+    }
+
+    /// Owner: fetches what the next `n` pops give into the cache, if the queue is so long that it has left it.
+    void fetch_ahead(std::int64_t n) const noexcept {
+        const std::int64_t b = bottom_.load(memory_order_relaxed);
+        if (b - top_.load(memory_order_relaxed) <= long_queue) return;
+        for (std::int64_t i = 1; i <= n; ++i) prefetch(cells_[(b - i) & mask_].load(memory_order_relaxed));
     }
 
     /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
@@ -129,14 +136,17 @@ private:
     }
 
     COFLUX_ASIDE void make_room(std::int64_t b) noexcept {
-        top_seen_ = top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
-        if (b - top_seen_ <= mask_) return;
+        const std::int64_t top_seen =
+            top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
+        room_end_ = top_seen + mask_ + 1;
+        if (b - top_seen <= mask_) return;
         buffer* const bigger = make(static_cast<std::size_t>(mask_ + 1) * 2, owned_);
-        for (std::int64_t i = top_seen_; i < b; ++i)
+        for (std::int64_t i = top_seen; i < b; ++i)
             bigger->cells[i & bigger->mask].store(cells_[i & mask_].load(memory_order_relaxed), memory_order_relaxed);
         owned_ = bigger;
         cells_ = bigger->cells;
         mask_ = bigger->mask;
+        room_end_ = top_seen + mask_ + 1;
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire in steal(): the copies are visible
     }
 
@@ -144,10 +154,10 @@ private:
     // grows, by CAS.
     // Elements are [top_, bottom_). bottom_ == top_ - 1 is seen for a moment by thieves while the owner loses a race.
     alignas(cache_line) atomic<std::int64_t> bottom_{0};
-    std::int64_t top_seen_ = 0;  // owner: a lower bound of top_
-    buffer* owned_;              // owner: the newest buffer, head of the list of all
-    atomic<void*>* cells_;       // owner: its cells
-    std::int64_t mask_;          // owner: its mask
+    std::int64_t room_end_;  // owner: cells below this index are free, by a lower bound of top_
+    buffer* owned_;          // owner: the newest buffer, head of the list of all
+    atomic<void*>* cells_;   // owner: its cells
+    std::int64_t mask_;      // owner: its mask
     alignas(cache_line) atomic<std::int64_t> top_{0};
     atomic<buffer*> buffer_{nullptr};  // thieves: the newest buffer
 };

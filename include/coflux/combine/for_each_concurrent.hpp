@@ -128,7 +128,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-        return loop_.await_suspend(h);
+        return loop_.begin_for(h.promise());
     }
     void await_resume() { loop_.await_resume(); }
 

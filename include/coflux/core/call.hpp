@@ -27,12 +27,14 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(guess_frame_shape(size), data_of(find_environment(args...)), ticket::none);
+        return allocate_frame<ends_trivially<T, Args...>>(guess_frame_shape(size), data_of(find_environment(args...)),
+                                                          ticket::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(frame_shape_of(size, alignment), data_of(find_environment(args...)), ticket::none);
+        return allocate_frame<ends_trivially<T, Args...>>(frame_shape_of(size, alignment),
+                                                          data_of(find_environment(args...)), ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
         deallocate_frame(frame, guess_frame_shape(size));
@@ -78,23 +80,29 @@ public:
 /// as_outcome() asks.
 /// Threads: the caller's. Costs: one frame; no atomic read-modify-write.
 template <typename T>
-class [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
+class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
 public:
     using single_use = void;
 
     call(const call&) = delete;
     call& operator=(const call&) = delete;
-    COFLUX_INLINE ~call() { detail::promise_base::destroy(control_); }
+    COFLUX_INLINE ~call() {
+        if (!control_.waited()) [[likely]] {
+            detail::promise_base::free_plainly(*control_.plain());
+        } else {
+            detail::promise_base::destroy_aside(*control_.get());
+        }
+    }
 
     /// For g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the call is its own
     /// awaiter.
     class awaiter {
     public:
         COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of) {}
-        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
+        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return of_.begin(h.promise());
+            return of_.await_suspend(h);
         }
         COFLUX_INLINE T await_resume() const { return of_.take(); }
 
@@ -103,16 +111,28 @@ public:
     };
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
+        if (control_.waited() || control_.plain()->frame().done()) [[unlikely]]
+            detail::fail_awaited_twice();
+        if (p.run_call_on_top(control_.plain())) [[likely]] {
+            control_.has_not_waited();
+        } else {
+            control_.waits();
+        }
         if constexpr (COFLUX_CLANG) {
             return static_cast<call&>(*this);
         } else {
             return awaiter(*this);
         }
     }
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return false; }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        return !control_.waited() || control_.get()->is_ready();
+    }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-        return begin(h.promise());
+        // relaxed: a call that has begun is not `detached`, whatever else happens to it.
+        detail::frame_control& callee = *control_.get();
+        if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(h.promise());
+        return h.promise().await_begun(callee);
     }
     COFLUX_INLINE T await_resume() { return take(); }
 
@@ -127,17 +147,23 @@ public:
         outcome<T> await_resume() const {
             detail::this_thread.current = &caller_;
             caller_.control().word.clear(detail::frame_flags::takes_stop);
-            return detail::outcome_of<T>(of_.control_);
+            return detail::outcome_of<T>(*of_.control_.get());
         }
 
     private:
         detail::promise_base& caller_;
         call& of_;
     };
+    /// For awaiters that make it once `p` is suspended: begins it, and returns what await_suspend must return.
+    std::coroutine_handle<> begin_for(detail::promise_base& p) noexcept {
+        control_.waits();
+        return begin(p);
+    }
     /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made it.
-    void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(control_).adopted_by(p); }
+    void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).adopted_by(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
+        control_.waits();
         return outcome_awaiter(p, *this);
     }
 
@@ -145,7 +171,7 @@ private:
     COFLUX_INLINE std::coroutine_handle<> begin(detail::promise_base& caller) noexcept {
         if (caller.suspends()) [[unlikely]]
             return caller.stop_here();
-        detail::frame_control& callee = control_;
+        detail::frame_control& callee = *control_.get();
         if (callee.frame().done()) [[unlikely]]
             detail::fail_awaited_twice();
         detail::promise_base::of(callee).runs_for(caller);
@@ -154,10 +180,16 @@ private:
         return detail::transfer(callee.frame());
     }
     COFLUX_INLINE T take() {
-        detail::frame_control& callee = control_;
-        // Its state still names the caller.
-        detail::this_thread.current = reinterpret_cast<detail::promise_base*>(
-            callee.state.load(detail::memory_order_relaxed) - detail::frame_state::direct);
+        if (!control_.waited()) [[likely]]
+            return detail::take_value<T>(*control_.plain());
+        return take_aside(*control_.get());
+    }
+    /// Out of line, so that who never comes here saves no registers for it.
+    static COFLUX_NOINLINE T take_aside(detail::frame_control& callee) {
+        // Its state still names the caller, unless that never suspended, and is current.
+        const std::uintptr_t s = callee.state.load(detail::memory_order_relaxed);
+        if ((s & detail::frame_state::direct) != 0) [[likely]]
+            detail::this_thread.current = reinterpret_cast<detail::promise_base*>(s & ~detail::frame_state::tags);
         if (!callee.word.ended_with_value()) [[unlikely]]
             throw_error(callee);
         return detail::take_value<T>(callee);
@@ -169,9 +201,10 @@ private:
 
     template <typename, typename...>
     friend class detail::call_promise;
-    COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(c) {}
+    COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(&c) {}
+    call(call&&) noexcept = default;  // never used: one that can only be elided cannot be returned in a register
 
-    detail::frame_control& control_;
+    detail::awaited_frame control_;
 };
 
 }  // namespace coflux

@@ -67,7 +67,8 @@ template <ending When, typename T, typename F>
 void attach_callback(frame_control& c, F f) {
     if (c.done()) return call_if_ended_so<When, T>(f, c);
     using node_type = callback_node<When, T, F>;
-    std::pmr::memory_resource* const memory = c.resource != nullptr ? c.resource : &frame_pool::shared();
+    // Not the frame's own words: the coroutine may be running. Its environment keeps its memory.
+    std::pmr::memory_resource* const memory = promise_base::of(c).memory_resource();
     auto* const node = ::new (memory->allocate(sizeof(node_type), alignof(node_type))) node_type(memory, std::move(f));
     promise_base::share(c, 0);
     if (promise_base::add_waiter(c, *node)) return;

@@ -57,7 +57,7 @@ struct environment_data {
 
 /// Start value of `remaining`; far from 0, so that the count cannot reach 0 before the scope ends.
 inline constexpr std::int32_t scope_open = std::int32_t{1} << 30;
-/// The plain count of children is folded into the atomic one when it reaches this.
+/// The plain count of children is folded into the atomic one when it reaches this; it is kept less this, so that its sign tells.
 inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
 
 }  // namespace detail
@@ -126,7 +126,7 @@ protected:
     ~environment() = default;
 
     COFLUX_INLINE void open_scope() noexcept {
-        children_ = 0;
+        children_ = -detail::scope_fold;
         ::new (&remaining_) detail::atomic<std::int32_t>(detail::scope_open);
         failures_ = nullptr;
     }
@@ -169,7 +169,7 @@ protected:
         0};  // stop_requests when the ancestors were last found clean, and stop_count_inline
 
     // The scope, but for marks_ without a value until it is open: a coroutine that never asks for its context has no
-    // children and never pays for it. Children not yet accounted for are children_ + remaining_ - scope_open. children_ is
+    // children and never pays for it. Children not yet accounted for are children_ + scope_fold + remaining_ - scope_open. children_ is
     // touched by the owning coroutine, or by a child while the owner is suspended in an await of it. remaining_ starts at
     // scope_open; -1 by each child that ends without such an await (acq_rel: the end of the scope sees what they did); the
     // end of the body adds children_ - scope_open, and whoever brings it to 0 continues.

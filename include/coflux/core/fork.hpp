@@ -67,17 +67,17 @@ private:
 
 /// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
 template <typename Self, typename T>
-class owned_handle {
+class COFLUX_IN_REGISTER owned_handle {
 public:
     using single_use = void;
     using value_type = T;
 
-    owned_handle(owned_handle&& other) noexcept : control_(std::exchange(other.control_, nullptr)) {}
+    owned_handle(owned_handle&& other) noexcept : control_(other.control_.take()) {}
     owned_handle(const owned_handle&) = delete;
     owned_handle& operator=(const owned_handle&) = delete;
 
     /// True while the handle names a coroutine: until it was awaited, moved from or attached.
-    [[nodiscard]] bool valid() const noexcept { return control_ != nullptr; }
+    [[nodiscard]] bool valid() const noexcept { return !control_.empty(); }
     /// True once the coroutine has ended; its result is still to be taken.
     [[nodiscard]] bool done() const noexcept { return checked().done(); }
     /// Requests a stop of the coroutine and everything below it. Threads: any that has the handle. Costs: O(1).
@@ -92,7 +92,7 @@ public:
         requires(std::is_void_v<T> || std::is_reference_v<T> || std::is_copy_constructible_v<T>)
     {
         promise_base::share(checked(), 1);
-        return fork_view<T>(*control_);
+        return fork_view<T>(used());
     }
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
@@ -127,9 +127,16 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_ == nullptr) [[unlikely]]
+        if (control_.empty()) [[unlikely]]
             fail_empty();
         p.awaits_at(where);
+        if constexpr (!Self::starts_in_creator) {
+            if (p.run_fork_on_top(control_.plain())) {
+                control_.has_not_waited();
+            } else {
+                control_.waits();
+            }
+        }
         if constexpr (COFLUX_CLANG) {
             return static_cast<owned_handle&>(*this);
         } else {
@@ -137,25 +144,58 @@ public:
         }
     }
     owned_outcome_awaiter<owned_handle, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_ == nullptr) fail_empty();
+        if (control_.empty()) fail_empty();
         p.awaits_at(where);
+        control_.waits();
         return owned_outcome_awaiter<owned_handle, T>(p, *this);
     }
 
     // The handle as awaiter; what the compiler calls, not users. It keeps the frame until the coroutine resumes.
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        return control_->done() && !control_->word.ended_stopped();
-    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return ended_in_place() || used().is_ready(); }
     template <typename P>
-    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         promise_base& p = h.promise();
-        if ((control_->state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] {
-            return await_in_list(p, *control_);
+        if ((used().state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] {
+            failed_unless_waits guard(control_);
+            const std::coroutine_handle<> next = await_in_list(p, used());
+            guard.waits();
+            return next;
         }
-        return p.await_child(*control_);
+        return p.await_child(used());
     }
     COFLUX_INLINE T await_resume() {
-        frame_control& c = release();
+        if (ended_in_place()) {
+            const plainly_freed_frame frees(control_);
+            return take_value<T>(*control_.plain());
+        }
+        if constexpr (Self::starts_in_creator) {
+            return consume_waited(release());
+        } else {
+            return consume_aside(release());
+        }
+    }
+
+    /// For combinators: gives the frame up to the caller.
+    [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
+    /// For combinators and awaiters: the frame, which the handle keeps.
+    [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *control_.get(); }
+    /// The same where the user may be wrong.
+    [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
+        if (control_.empty()) [[unlikely]]
+            fail_empty();
+        return used();
+    }
+
+protected:
+    COFLUX_INLINE explicit owned_handle(frame_control& c) noexcept : control_(&c) {}
+    ~owned_handle() = default;
+
+    awaited_frame control_;
+
+private:
+    /// Out of line, so that who never comes here saves no registers for it.
+    static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
+    static COFLUX_INLINE T consume_waited(frame_control& c) {
         const std::uintptr_t s =
             c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
         // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
@@ -169,29 +209,19 @@ public:
         const destroyed_frame frees(c);
         return take_value<T>(c);
     }
-
-    /// For combinators: gives the frame up to the caller.
-    [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *std::exchange(control_, nullptr); }
-    /// For combinators and awaiters: the frame, which the handle keeps.
-    [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *control_; }
-    /// The same where the user may be wrong.
-    [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
-        if (control_ == nullptr) [[unlikely]]
-            fail_empty();
-        return *control_;
+    /// In an await: the frame ran to its end on top of the awaiting coroutine's stack.
+    [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
+        if constexpr (Self::starts_in_creator) {
+            return false;
+        } else {
+            return !control_.waited();
+        }
     }
 
-protected:
-    COFLUX_INLINE explicit owned_handle(frame_control& c) noexcept : control_(&c) {}
-    ~owned_handle() = default;
-
-    frame_control* control_;
-
-private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
         frame_control& c = checked();
-        if (!c.done()) f(promise_base::of(c));
+        if (!c.done() || c.is_on_top()) f(promise_base::of(c));  // on top of the stack of who awaits it, it still runs
     }
     template <ending When, typename F>
     Self& call_back(F f) {
@@ -216,7 +246,7 @@ private:
 /// Costs: one frame from the environment's resource; no atomic read-modify-write if it is awaited before anybody
 /// stole it.
 template <typename T, typename Executor>
-class [[nodiscard(
+class COFLUX_IN_REGISTER [[nodiscard(
     "a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
     : public detail::owned_handle<fork<T, Executor>, T> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of fork is not an executor");
@@ -229,8 +259,10 @@ public:
         return *this;
     }
     COFLUX_INLINE ~fork() {
-        if (this->control_ != nullptr) detail::promise_base::drop(*this->control_);
+        if (!this->control_.empty()) detail::promise_base::drop(this->used());
     }
+    static constexpr bool starts_in_creator =
+        detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
 
     /// Leaves the fork to its scope on purpose.
     void attach() && noexcept {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/environment.hpp>
@@ -22,8 +23,15 @@ COFLUX_INLINE void* control_in(void* base, const frame_layout& layout) noexcept 
     return static_cast<char*>(base) + layout.offset - sizeof(frame_control);
 }
 
+/// True if nothing is left to destroy in the frame of a coroutine that returns T, has these parameters, and has ended.
+template <typename T, typename... Args>
+inline constexpr bool ends_trivially =
+    (std::is_void_v<T> || std::is_reference_v<T> || std::is_trivially_destructible_v<T>) &&
+    (... && (std::is_reference_v<Args> || std::is_trivially_destructible_v<Args>));
+
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
+template <bool EndsTrivially = false>
 COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& data, ticket counted,
                                    std::uint32_t flags = 0) {
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
@@ -34,6 +42,8 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& da
         return ::new (control_in(base, layout)) frame_control(frames, counted, flags | data.frames_flags) + 1;
     }
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
+    if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control))
+        flags |= frame_word::freed_as(frame_class(layout.bytes, layout.alignment));
     return ::new (control_in(base, layout)) frame_control(nullptr, counted, flags) + 1;
 }
 

@@ -5,7 +5,9 @@
 // reads here that it was stopped. The page docs/design/fork_join.md has the states and who may write what.
 #pragma once
 
+#include <bit>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <new>
@@ -30,7 +32,8 @@ enum class ticket : std::uint32_t {
 namespace frame_flags {
 inline constexpr std::uint32_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
 inline constexpr std::uint32_t freed_at_once = 1 << 7;  ///< and its deallocate() does nothing: spare the call
-inline constexpr std::uint32_t moved = 1 << 4;          ///< a call that went to another executor than its caller's
+/// A call that cannot end by going on with its caller: it went to another executor, or left the top of its caller's stack.
+inline constexpr std::uint32_t moved = 1 << 4;
 inline constexpr std::uint32_t scope_open = 1
                                             << 2;  ///< it asked for its context: it may have children (environment.hpp)
 inline constexpr std::uint32_t inline_start = 1
@@ -75,18 +78,35 @@ public:
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
     /// A number that a simulation knows the coroutine by, in bits that nobody else uses; 0: none yet. Set once it has left an
     /// inline start.
-    [[nodiscard]] std::uint32_t number() const noexcept { return bits_ >> number_shift; }
-    void set_number(std::uint32_t n) noexcept { bits_ = (bits_ & ~(~0U << number_shift)) | n << number_shift; }
-    static constexpr unsigned number_shift = 16;
+    [[nodiscard]] std::uint32_t number() const noexcept { return (bits_ >> number_shift) & largest_number; }
+    void set_number(std::uint32_t n) noexcept {
+        bits_ = (bits_ & ~(largest_number << number_shift)) | n << number_shift;
+    }
+    static constexpr std::uint32_t largest_number = 255;
+
+    /// The frame pool's class of a frame in which nothing has a destructor to run once it has ended; 0: it is to be destroyed.
+    [[nodiscard]] COFLUX_INLINE std::size_t freed_as() const noexcept {
+        // A byte of a wider store is forwarded; only one that is not all there is waited for.
+        if constexpr (std::endian::native == std::endian::little) {
+            return reinterpret_cast<const unsigned char*>(&bits_)[freed_shift / 8];
+        } else {
+            return bits_ >> freed_shift;
+        }
+    }
+    [[nodiscard]] static constexpr std::uint32_t freed_as(std::size_t size_class) noexcept {
+        return size_class > 255 ? 0 : static_cast<std::uint32_t>(size_class) << freed_shift;
+    }
 
     /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
-        return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once)) ==
+        return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once | ~0U << freed_shift)) ==
                (static_cast<std::uint32_t>(t) | flags);
     }
 
 private:
-    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; the others: flags
+    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; up to 15: flags; then number() and freed_as()
+    static constexpr unsigned number_shift = 16;
+    static constexpr unsigned freed_shift = 24;
 
     std::uint32_t bits_;
 };
@@ -97,20 +117,22 @@ private:
 ///   pointer | direct  one coroutine waits in a plain await
 ///   list [| pointer]  views or callbacks exist: a stack of waiters; frames are then counted by `references`
 ///   done              ended, nobody waited; the result is in the frame
-///   detached          the handle is gone: the frame frees itself when it ends
+///   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
+///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there
 namespace frame_state {
 inline constexpr std::uintptr_t done = 1;
 inline constexpr std::uintptr_t detached = 2;
 inline constexpr std::uintptr_t list = 4;
 inline constexpr std::uintptr_t direct = 8;
+inline constexpr std::uintptr_t on_top = done | direct;
 inline constexpr std::uintptr_t tags = 15;
 }  // namespace frame_state
 
 struct alignas(16) frame_control {
     // Every member costs a store a coroutine: what the common case never reads has no value until it is needed.
-    std::pmr::memory_resource* resource;  // nullptr: the frame pool; set with from_resource, and from begin() on
+    std::pmr::memory_resource* resource;  // set with from_resource
     union {
-        atomic<std::uintptr_t> state;  // frame_state, from begin() on; CAS by awaiters, load or fetch_or by the end
+        atomic<std::uintptr_t> state;  // frame_state, from begin_as() on; CAS by awaiters, load or fetch_or by the end
     };
     union {
         std::source_location where;  // its last await; before that a queued one's function, else no value
@@ -121,20 +143,13 @@ struct alignas(16) frame_control {
 
     COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint32_t flags) noexcept
         : word(counted, flags) {
-        if (counted != ticket::none && (flags & frame_flags::inline_start) == 0) {
-            begin(memory);  // whoever gets the handle may use it at once
-        } else if (memory != nullptr) {
-            resource = memory;
-        }
+        if (memory != nullptr) resource = memory;
+        if (counted != ticket::none && (flags & frame_flags::inline_start) == 0)
+            begin_as(0);  // whoever gets the handle may use it at once
     }
     ~frame_control() = delete;
 
     /// From now on others may reach the frame through its handle.
-    COFLUX_INLINE void begin(std::pmr::memory_resource* memory) noexcept {
-        resource = memory;
-        begin_as(0);
-    }
-    /// For those whom nobody can reach in another way: a call that is awaited, an inline start that has ended.
     COFLUX_INLINE void begin_as(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
 
     /// With `list` only: counts the handle, the views and the running coroutine.
@@ -151,10 +166,72 @@ struct alignas(16) frame_control {
         return word.has(frame_flags::has_error) ? std::source_location() : where;
     }
 
+    /// It runs on top of the stack of the coroutine that awaits it, or has ended there.
+    [[nodiscard]] COFLUX_INLINE bool is_on_top() const noexcept {
+        // relaxed: nobody but that stack's thread can reach the frame.
+        return (state.load(memory_order_relaxed) & frame_state::on_top) == frame_state::on_top;
+    }
+
+    /// Has ended, and not by a stop.
+    [[nodiscard]] bool is_ready() const noexcept { return done() && !word.ended_stopped(); }
+
     [[nodiscard]] bool done() const noexcept {
         return (state.load(memory_order_acquire) & frame_state::done) !=
                0;  // pairs with the fetch_or of the end: the result
     }
+};
+
+/// A handle's pointer to a frame, and whether its await had to wait: if not, it ran in place to its end, and there is nothing to ask
+/// of the frame but its value.
+class awaited_frame {
+public:
+    COFLUX_INLINE explicit awaited_frame(frame_control* c) noexcept : pointer_(c) {}
+
+    [[nodiscard]] COFLUX_INLINE bool empty() const noexcept { return pointer_ == nullptr; }
+    COFLUX_INLINE frame_control* take() noexcept {
+        frame_control* const c = get();
+        pointer_ = nullptr;
+        return c;
+    }
+    [[nodiscard]] COFLUX_INLINE frame_control* get() const noexcept {
+        return reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) & ~waits_bit);
+    }
+    COFLUX_INLINE void clear() noexcept { pointer_ = nullptr; }
+    /// Where it has not waited.
+    [[nodiscard]] COFLUX_INLINE frame_control* const& plain() const noexcept { return pointer_; }
+    COFLUX_INLINE void waits() noexcept {
+        pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waits_bit);
+    }
+    /// Tells the optimiser what it cannot know of a pointer that it loads again.
+    COFLUX_INLINE void has_not_waited() const noexcept {
+        const bool waits = waited();
+        COFLUX_ASSUME(!waits);
+    }
+    /// The await threw, and nothing has happened.
+    COFLUX_INLINE void failed() noexcept { pointer_ = get(); }
+    [[nodiscard]] COFLUX_INLINE bool waited() const noexcept {
+        return (reinterpret_cast<std::uintptr_t>(pointer_) & waits_bit) != 0;
+    }
+
+private:
+    static constexpr std::uintptr_t waits_bit = 1;
+
+    frame_control* pointer_;
+};
+
+/// Around a wait that may throw.
+class failed_unless_waits {
+public:
+    COFLUX_INLINE explicit failed_unless_waits(awaited_frame& handle) noexcept : handle_(&handle) {}
+    COFLUX_INLINE ~failed_unless_waits() {
+        if (handle_ != nullptr) handle_->failed();
+    }
+    failed_unless_waits(const failed_unless_waits&) = delete;
+    failed_unless_waits& operator=(const failed_unless_waits&) = delete;
+    COFLUX_INLINE void waits() noexcept { handle_ = nullptr; }
+
+private:
+    awaited_frame* handle_;
 };
 
 /// In front of the control of a child of an environment object, whose destructor must be able to name it.

@@ -84,13 +84,8 @@ public:
             this->runs_on() == nullptr ? run(h) : this->start(h);
         }
     }
-    COFLUX_INLINE void await_resume() noexcept {
-        // One that starts inline runs on behalf of its creator until it asks for its context.
-        if constexpr (kind == start_kind::queued) this_thread.current = this;
-        if constexpr (kind == start_kind::inherited) {
-            if (this->runs_on() != nullptr) this_thread.current = this;
-        }
-    }
+    /// Until it asks for its context it runs on behalf of its creator, of who awaits it, or of nobody.
+    void await_resume() const noexcept {}
 
     class end_awaiter {
     public:
@@ -160,7 +155,7 @@ private:
         constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
         // What is made to be begun later is made by the coroutine whose environment it gets.
         if (starts_deferred<E> || this_thread.current == &env) [[likely]]
-            return allocate_frame(shape, data_of(env), ticket::plain, flags);
+            return allocate_frame<ends_trivially<T, Args...>>(shape, data_of(env), ticket::plain, flags);
         return allocate_shared_frame(shape, env, flags);
     }
 };

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/stack.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/frame_control.hpp>
 #include <coflux/core/transfer.hpp>
@@ -59,6 +60,8 @@ public:
 
     void unhandled_exception() noexcept {
         frame_control& c = control();
+        // What ends on top of its awaiter's stack ends with a value.
+        if (!c.word.has(frame_flags::inline_start) && c.is_on_top()) leaves_top();
         failure* const f = current_failure();
         c.word.set_end(ending::error);
         c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
@@ -74,8 +77,10 @@ public:
     /// Every await that really suspends: from now on somebody else may resume the coroutine. True if it must stop
     /// instead.
     [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
-        // acquire pairs with request_stop(): its mark is visible.
-        return stop_requests.load(memory_order_acquire) != stops_seen_ && suspends_slowly();
+        if (is_told_more()) [[unlikely]]
+            return suspends_slowly();
+        if (control().is_on_top()) leaves_top();
+        return false;
     }
 
     /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
@@ -87,10 +92,6 @@ public:
         if (!c.word.has(frame_flags::scope_open)) {
             c.word.set(frame_flags::scope_open);
             open_scope();
-            // Children inherit the count: bring it up to date once, or each of them would walk up the tree.
-            const std::uint32_t requests = stop_requests.load(memory_order_acquire);  // pairs with request_stop()
-            if (requests != (stops_seen_ & stop_count_mask)) [[unlikely]]
-                (void)look_up(requests);
         }
         this_thread.current = this;
         return *this;
@@ -102,6 +103,39 @@ public:
         if (c.word.has(frame_flags::scope_open)) return;
         c.word.set(frame_flags::scope_open);
         open_scope();
+    }
+
+    /// Before an await of `child`, a fork: if it has not begun and lies on top of this worker's forks, it runs here and now, on top
+    /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other. `child` is
+    /// what the compiler may load again: a register that outlives the run costs more.
+    COFLUX_INLINE bool run_fork_on_top(frame_control* const& child) noexcept {
+        if (!has_room_on_top() || child->state.load(memory_order_relaxed) != 0) return false;
+        // One that another made is counted in another way than this coroutine can undo.
+        if (of(*child).parent_ != this) [[unlikely]]
+            return false;
+        if (!this_thread.queues->take_back(child->frame())) return false;
+        if (!child->word.is_plain()) [[unlikely]] {  // only now: one that runs elsewhere writes its word
+            this_thread.queues->push_fork(child->frame());
+            return false;
+        }
+        // Only this thread can begin it: a plain store tells it where it is.
+        child->state.store(on_top_of_this(), memory_order_relaxed);
+        child->frame().resume();
+        if (!ended_on_top(*child)) [[unlikely]]
+            return false;
+        --children_;
+        return true;
+    }
+    /// The same for a call, which this coroutine alone knows.
+    COFLUX_INLINE bool run_call_on_top(frame_control* const& callee) noexcept {
+        if (!has_room_on_top()) [[unlikely]] {
+            callee->begin_as(frame_state::detached);
+            return false;
+        }
+        of(*callee).runs_for(*this);
+        callee->begin_as(on_top_of_this());
+        callee->frame().resume();
+        return ended_on_top(*callee);
     }
 
     /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
@@ -117,6 +151,8 @@ public:
         }
         return await_elsewhere(child);
     }
+    /// Suspends for the end of a call that has begun.
+    std::coroutine_handle<> await_begun(frame_control& callee) noexcept;
 
     /// Ends the coroutine at the await in whose await_suspend this is called: returns what await_suspend must return.
     std::coroutine_handle<> stop_here() noexcept;
@@ -146,30 +182,26 @@ public:
             }
         }
         if constexpr (Kind == ending_kind::call) {
-            // It is awaited, or it would not have begun; what the caller wrote is this thread's own.
-            promise_base& w =
-                *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
             if (!word.has(frame_flags::scope_open | frame_flags::moved)) [[likely]]
-                return transfer(w.handle());
+                return call_ended(c);
         }
         // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
         if (word.has(frame_flags::scope_open) &&
-            ((children_ | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 || failures_ != nullptr))
-            [[unlikely]] {
+            (((children_ + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
+             failures_ != nullptr)) [[unlikely]] {
             return join_children();
         }
         if constexpr (Kind == ending_kind::call) {
-            // It is awaited, or it would not have begun; what the caller wrote is this thread's own.
-            promise_base& w =
-                *reinterpret_cast<promise_base*>(c.state.load(memory_order_relaxed) - frame_state::direct);
             if (!word.has(frame_flags::moved)) [[likely]]
-                return transfer(w.handle());
-            return hand_over(w);
+                return call_ended(c);
+            return tell_waiters();
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
                 if (word.has(frame_flags::inline_start)) return ended_inline();
             }
             const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
+            // On top: the awaiter goes on below.
+            if ((s & frame_state::done) != 0) return std::noop_coroutine();
             if (word.is_plain()) [[likely]] {
                 if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct))
                     [[likely]] {
@@ -199,12 +231,22 @@ public:
     /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
     static std::coroutine_handle<> resume_from(promise_base& w, const void* here) noexcept;
 
+    /// The same for one that ended with a value on top of its awaiter's stack, or never began.
+    COFLUX_INLINE static void free_plainly(frame_control& c) noexcept {
+        if (const std::size_t size_class = c.word.freed_as(); size_class != 0) [[likely]] {
+            deallocate_class(&c, size_class);
+        } else {
+            destroy_aside(c);
+        }
+    }
     /// Destroys a frame that ended, and its memory.
     COFLUX_INLINE static void destroy(frame_control& c) noexcept {
         if (c.word.has(frame_flags::destroyed)) [[unlikely]]
             return free_ended(c);
         c.frame().destroy();
     }
+    /// The same from a fast path, whose registers it keeps.
+    COFLUX_ASIDE static void destroy_aside(frame_control& c) noexcept;
     /// The handle of an unfinished or finished coroutine dies: the frame goes now or when it ends.
     COFLUX_ASIDE static void drop(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
@@ -237,22 +279,55 @@ protected:
         if constexpr (Kind == start_kind::inherited) {
             if (runs_on() == nullptr) return;
         }
-        if (++parent_->children_ == scope_fold) [[unlikely]]
+        if (++parent_->children_ == 0) [[unlikely]]
             fold_children();
     }
 
     /// Queues the new coroutine for its first resumption.
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
-        if (worker* const w = this_thread.queues; w != nullptr && w->executor() == runs_on()->identity) [[likely]]
-            return w->push_fork(h);
+        if (this_thread.executor == runs_on()->identity) [[likely]]
+            return this_thread.queues->push_fork(h);
         start_elsewhere(h);
     }
 
 private:
     friend struct environment_access;
 
+    /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
+    [[nodiscard]] COFLUX_INLINE bool is_told_more() const noexcept {
+        // relaxed: where it tells, stop_requested() looks again, and pairs with request_stop().
+        return stop_requests.load(memory_order_relaxed) != stops_seen_;
+    }
+    /// Every await is a stop point: one that may be told to stop suspends first.
+    [[nodiscard]] COFLUX_INLINE bool has_room_on_top() noexcept {
+        return stack_address() > this_thread.room_on_top && (!is_told_more() || !told_to_suspend());
+    }
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t on_top_of_this() noexcept {
+        return reinterpret_cast<std::uintptr_t>(this) + frame_state::on_top;
+    }
+    /// What ran on top of this coroutine's stack has given control back: true if it has ended.
+    [[nodiscard]] COFLUX_INLINE bool ended_on_top(const frame_control& child) noexcept {
+        // relaxed: as long as it is on top, nobody but this thread can reach it; and once it is not, only this coroutine sets `direct`.
+        if ((child.state.load(memory_order_relaxed) & frame_state::direct) == 0) [[unlikely]] {
+            control_is_back();
+            return false;
+        }
+        this_thread.current = this;
+        return true;
+    }
+    /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is this
+    /// thread's own.
+    COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept {
+        const std::uintptr_t s = c.state.load(memory_order_relaxed);
+        if ((s & frame_state::done) != 0) return std::noop_coroutine();  // on top: the caller goes on below
+        return transfer(reinterpret_cast<promise_base*>(s - frame_state::direct)->handle());
+    }
+
     COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
     COFLUX_ASIDE bool suspends_slowly() noexcept;
+    COFLUX_ASIDE bool told_to_suspend() noexcept;
+    COFLUX_ASIDE void leaves_top() noexcept;
+    COFLUX_ASIDE void control_is_back() noexcept;
     void leaves_inline() noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;

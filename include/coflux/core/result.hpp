@@ -115,6 +115,21 @@ private:
     frame_control& c_;
 };
 
+/// The same for one that ended on top of its awaiter's stack.
+class plainly_freed_frame {
+public:
+    COFLUX_INLINE explicit plainly_freed_frame(awaited_frame& c) noexcept : c_(c) {}
+    COFLUX_INLINE ~plainly_freed_frame() {
+        promise_base::free_plainly(*c_.plain());
+        c_.clear();
+    }
+    plainly_freed_frame(const plainly_freed_frame&) = delete;
+    plainly_freed_frame& operator=(const plainly_freed_frame&) = delete;
+
+private:
+    awaited_frame& c_;
+};
+
 /// Frees a finished frame that holds an error, and throws it.
 [[noreturn]] COFLUX_COLD void consume_error(frame_control& c);
 

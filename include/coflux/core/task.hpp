@@ -32,7 +32,8 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// Threads: the handle belongs to one thread at a time. Lifetime: must not outlive its environment.
 /// Costs: those of a fork, and a queue between threads if it is made outside its executor.
 template <typename T, typename Executor>
-class [[nodiscard("a task that nobody keeps is waited for at the end of this statement: keep the handle")]] task
+class COFLUX_IN_REGISTER
+    [[nodiscard("a task that nobody keeps is waited for at the end of this statement: keep the handle")]] task
     : public detail::owned_handle<task<T, Executor>, T> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of task is not an executor");
     using base = detail::owned_handle<task<T, Executor>, T>;
@@ -44,8 +45,10 @@ public:
         return *this;
     }
     ~task() {
-        if (this->control_ != nullptr) detail::end_of_task_handle(*this->control_);
+        if (!this->control_.empty()) detail::end_of_task_handle(this->used());
     }
+    static constexpr bool starts_in_creator =
+        detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
 
     /// Blocks until the task has ended, then gives its value once.
     T get() && {

@@ -115,10 +115,10 @@ public:
         worker* const w = this_thread.queues;
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
-        const bool inside_creator = this_thread.below != nullptr;
+        // Whoever stands below on this stack goes on: a creator, or one that awaits.
+        const bool inside_creator = this_thread.below != nullptr || this_thread.room_on_top == no_stack;
         promise_base::leaves();
         w->push_ready(h);
-        // Where a coroutine that started inline leaves for the first time, its creator goes on.
         return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
     }
     COFLUX_INLINE void await_resume() const noexcept { this_thread.current = &p_; }

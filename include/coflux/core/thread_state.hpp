@@ -2,6 +2,8 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
+#include <type_traits>
 
 #include <coflux/base/config.hpp>
 
@@ -26,7 +28,10 @@ struct proxy_frame {
     proxy_frame* next = nullptr;  // in thread_state::resumed
 };
 
-/// State of one thread; trivial, so that access needs no guard.
+/// No room on the stack.
+inline constexpr std::uintptr_t no_stack = ~std::uintptr_t{0};
+
+/// State of one thread; trivially destructible, so that access needs no guard.
 struct thread_state {
     /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it
     /// is what tells
@@ -36,6 +41,7 @@ struct thread_state {
     const environment* below;
     /// The worker that this thread is, or nullptr.
     worker* queues;
+    const void* executor;   ///< that of `queues`, or nullptr
     timer_queue* timers;    ///< those that this thread looks at, or nullptr
     thread_driver* driver;  ///< what this thread's blocking waits and clock go through, or nullptr: the system
     void* next;             ///< frame that the loop below on this stack resumes next
@@ -46,9 +52,15 @@ struct thread_state {
     wait_operation* last_woken;  ///< has a value while `woken` has
     proxy_frame* resumed;        ///< the same for those that a foreign operation resumed while `next` was taken
     proxy_frame* last_resumed;   ///< has a value while `resumed` has
+    /// How far down the stack an await may begin a child on top of its coroutine. Nowhere outside workers, and from where a
+    /// coroutine that began so suspends until control is back with whoever stands below it (docs/design/fork_join.md).
+    std::uintptr_t room_on_top = no_stack;
+    std::uintptr_t room = no_stack;  ///< the same where nobody has suspended
 };
 
 inline constinit thread_local thread_state this_thread{};
+
+static_assert(std::is_trivially_destructible_v<thread_state>);
 
 }  // namespace detail
 }  // namespace coflux

@@ -68,8 +68,8 @@ public:
         const bool inside_creator = this_thread.below != nullptr;
         promise_base::leaves();
         worker* const w = this_thread.queues;
-        // Where a coroutine that started inline leaves for the first time, its creator goes on.
-        if (w == nullptr || inside_creator) [[unlikely]]
+        // Whoever stands below on this stack goes on: a creator, or one that awaits.
+        if (w == nullptr || inside_creator || this_thread.room_on_top == no_stack) [[unlikely]]
             return std::noop_coroutine();
         return transfer(w->next_ready());
     }

@@ -8,6 +8,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/base/ready_ring.hpp>
 #include <coflux/base/work_stealing_deque.hpp>
+#include <coflux/core/thread_state.hpp>
 
 namespace coflux::detail {
 
@@ -18,6 +19,11 @@ public:
     worker& operator=(const worker&) = delete;
 
     [[nodiscard]] const void* executor() const noexcept { return executor_; }
+    /// The calling thread is `w` from now on, or no worker.
+    static void stand_for(worker* w) noexcept {
+        this_thread.queues = w;
+        this_thread.executor = w == nullptr ? nullptr : w->executor_;
+    }
 
     /// Queues a coroutine that was just created: youngest first for the owner, oldest first for thieves.
     COFLUX_INLINE void push_fork(std::coroutine_handle<> h) noexcept {

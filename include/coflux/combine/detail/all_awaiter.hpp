@@ -24,7 +24,12 @@ public:
     all_awaiter(const all_awaiter&) = delete;
     all_awaiter& operator=(const all_awaiter&) = delete;
 
-    [[nodiscard]] bool await_ready() noexcept { return next_running() == nullptr && !stops_awaiting(); }
+    [[nodiscard]] bool await_ready() noexcept {
+        while (frame_control* const c = next_running()) {
+            if (!coroutine->run_fork_on_top(c)) return false;
+        }
+        return !stops_awaiting();
+    }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
         if (p.suspends()) [[unlikely]]

@@ -134,7 +134,7 @@ private:
     [[nodiscard]] bool has_children() noexcept {
         // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
         return control().word.has(frame_flags::scope_open) &&
-               children_ + remaining_.load(memory_order_acquire) != scope_open;
+               children_ + scope_fold + remaining_.load(memory_order_acquire) != scope_open;
     }
 
     COFLUX_NOINLINE void is_back() noexcept;

@@ -26,7 +26,7 @@ protected:
     std::coroutine_handle<> begin(std::coroutine_handle<P> h, Make make) {
         ::new (static_cast<void*>(&call_)) call<void>(make());
         made_ = true;
-        return call_.await_suspend(h);
+        return call_.begin_for(h.promise());
     }
     /// First thing of await_resume. Errors: that of the call.
     void resumed() {

@@ -91,6 +91,9 @@ struct root_on_pool {
     bag_executor pool;
     bool over = false;
 
+    /// One turn of a thread that serves; false if there was nothing to do.
+    virtual bool run_one() noexcept { return pool.run_one(); }
+
     /// `make(env)` gives the task; `meanwhile(task, env)` is what thread 0 does besides.
     template <typename Make, typename Meanwhile>
     void run_root(Make make, Meanwhile meanwhile) {
@@ -102,7 +105,7 @@ struct root_on_pool {
             bytes = sizeof env;
             auto root = make(env);
             meanwhile(root, env);
-            serve([&] { return root.done(); }, pool);
+            serve([&] { return root.done(); }, *this);
         }
         forget(made, bytes);  // it is gone, and whoever touched it last must have come before
         over = true;
@@ -112,8 +115,11 @@ struct root_on_pool {
         run_root(make, [](auto&, auto&) {});
     }
     void help() {
-        serve([this] { return over; }, pool);
+        serve([this] { return over; }, *this);
     }
+
+protected:
+    ~root_on_pool() = default;
 };
 
 }  // namespace coflux::model
