@@ -20,14 +20,16 @@ using noop = coflux::noop_executor;
 struct inside {
     int depth = 0;
     int others = 0;
-    int awaited = 0;
+    bool over = false;
+    coflux_test::gate g = {};
 };
 using inside_of = coflux::borrowed<inside>;
 
-/// Runs all the time, in turns with everybody else.
-coflux::fork<void> looks_in(coflux::environment&, inside_of in, int turns) {
-    for (int i = 0; i < turns; ++i) {
+/// Runs all the time, in turns with everybody else, and lets through who waits.
+coflux::fork<void> looks_in(coflux::environment&, inside_of in) {
+    while (!in->over) {
         if (in->depth != 0) ++in->others;
+        (void)in->g.let_one();
         co_await coflux::yield();
     }
 }
@@ -44,7 +46,6 @@ struct [[nodiscard]] noted {
             : in_((++in.depth, in)),
               inner_(coflux::detail::bind_await(p, std::forward<A>(awaited), where)) {
             --in_.depth;
-            ++in_.awaited;
         }
         bool await_ready() { return inner_.await_ready(); }
         template <typename P>
@@ -82,9 +83,6 @@ enum class way {
 coflux::fork<void, noop> yields_inline(coflux::environment&) {
     co_await coflux::yield();
 }
-coflux::fork<void, noop> waits_inline(coflux::environment&, coflux::borrowed<coflux_test::gate> g) {
-    co_await g->wait();
-}
 coflux::fork<int> gives(coflux::environment&) {
     co_return 1;
 }
@@ -100,13 +98,10 @@ coflux::call<void> yields_after_a_failure(coflux::environment&) {
     EXPECT_THROW(co_await fails(here), std::runtime_error);
     co_await coflux::yield();
 }
-coflux::call<void> waits_after_a_failure(coflux::environment&, coflux::borrowed<coflux_test::gate> g) {
+coflux::call<void> waits_after_a_failure(coflux::environment&, inside_of in) {
     auto&& here = co_await coflux::context();
     EXPECT_THROW(co_await fails(here), std::runtime_error);
-    co_await g->wait();
-}
-coflux::fork<void> opens(coflux::environment&, coflux::borrowed<coflux_test::gate> g) {
-    while (!g->let_one()) co_await coflux::yield();
+    co_await in->g.wait();
 }
 /// Foreign: changes its mind.
 struct stays {
@@ -120,13 +115,7 @@ coflux::call<void> suspends(coflux::environment&, way how, inside_of in) {
     auto&& here = co_await coflux::context();
     switch (how) {
     case way::yields: break;
-    case way::waits: {
-        coflux_test::gate g;
-        auto opened = waits_inline(here, coflux::borrowed(g));
-        g.open();
-        co_await std::move(opened);
-        break;
-    }
+    case way::waits: co_await in->g.wait(); break;
     case way::awaits_older_fork: {
         auto older = gives(here);
         auto younger = gives(here);
@@ -145,13 +134,7 @@ coflux::call<void> suspends(coflux::environment&, way how, inside_of in) {
         co_await yields_after_a_failure(here);
         break;
     case way::yields_in_outcome: (void)co_await coflux::as_outcome(yields_after_a_failure(here)); break;
-    case way::waits_in_outcome: {
-        coflux_test::gate g;
-        auto opener = opens(here, coflux::borrowed(g));
-        (void)co_await coflux::as_outcome(waits_after_a_failure(here, coflux::borrowed(g)));
-        co_await std::move(opener);
-        break;
-    }
+    case way::waits_in_outcome: (void)co_await coflux::as_outcome(waits_after_a_failure(here, in)); break;
     case way::last: break;
     }
     co_await noted{yields_in_call(here), *in};
@@ -182,12 +165,13 @@ int others_while(Body body) {
     inside in;
     [](coflux::environment&, inside_of i, coflux::borrowed<Body> run) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
-        auto a = looks_in(here, i, 40);
-        auto b = looks_in(here, i, 40);
+        auto a = looks_in(here, i);
+        auto b = looks_in(here, i);
         co_await coflux::yield();  // both are ready from now on, and no longer forks that have not begun
         co_await coflux::yield();
         co_await coflux::yield();
         co_await (*run)(here, i);
+        i->over = true;
         co_await std::move(a);
         co_await std::move(b);
     }(env, inside_of(in), coflux::borrowed(body))
@@ -214,17 +198,16 @@ TEST(law_03_on_top, nobody_else_runs_in_an_await_before_control_is_back_with_its
 
 // --- a creator's call, in which something is awaited ----------------------------------------------------------------------------
 
-coflux::fork<void, noop> awaits_inline(coflux::environment&, way how) {
+coflux::fork<void, noop> awaits_inline(coflux::environment&, way how, inside_of in) {
     auto&& here = co_await coflux::context();
-    inside not_looked_at;
-    co_await suspends(here, how, inside_of(not_looked_at));
+    co_await suspends(here, how, in);
 }
 
 coflux::call<void> makes_what_awaits(coflux::environment&, way how, inside_of in) {
     auto&& here = co_await coflux::context();
     for (int i = 0; i < 5; ++i) {
         ++in->depth;
-        auto made = awaits_inline(here, how);
+        auto made = awaits_inline(here, how, in);
         --in->depth;
         co_await std::move(made);
     }
