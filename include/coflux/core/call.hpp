@@ -84,8 +84,8 @@ class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: c
 public:
     using single_use = void;
 
-    call(const call&) = delete;
-    call& operator=(const call&) = delete;
+    call(call&&) = delete;
+    call& operator=(call&&) = delete;
     COFLUX_INLINE ~call() {
         if (!control_.waited()) [[likely]] {
             detail::promise_base::free_plainly(*control_.plain());
@@ -202,7 +202,7 @@ private:
     template <typename, typename...>
     friend class detail::call_promise;
     COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(&c) {}
-    call(call&&) noexcept = default;  // never used: one that can only be elided cannot be returned in a register
+    call(const call&) noexcept = default;  // never used: one that can only be elided cannot be returned in a register
 
     detail::awaited_frame control_;
 };
