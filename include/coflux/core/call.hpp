@@ -74,7 +74,8 @@ public:
 ///
 /// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
 /// Neither movable nor storable: it is awaited in the expression that makes it.
-/// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, by symmetric transfer.
+/// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, which only suspends if the call does, or if
+/// the worker's stack has no room for the call.
 /// Errors: std::bad_alloc from the call, without effect.
 /// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless
 /// as_outcome() asks.

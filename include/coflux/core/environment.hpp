@@ -172,7 +172,7 @@ protected:
     // children and never pays for it. Children not yet accounted for are children_ + scope_fold + remaining_ - scope_open. children_ is
     // touched by the owning coroutine, or by a child while the owner is suspended in an await of it. remaining_ starts at
     // scope_open; -1 by each child that ends without such an await (acq_rel: the end of the scope sees what they did); the
-    // end of the body adds children_ - scope_open, and whoever brings it to 0 continues.
+    // end of the body adds children_ + scope_fold - scope_open, and whoever brings it to 0 continues.
     std::int32_t children_;
     detail::atomic<std::uint32_t> marks_{0};
     union {

@@ -243,8 +243,8 @@ private:
 /// as_outcome() asks.
 /// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its
 /// scope.
-/// Costs: one frame from the environment's resource; no atomic read-modify-write if it is awaited before anybody
-/// stole it.
+/// Costs: one frame from the environment's resource; if it is awaited before anybody stole it, one atomic exchange, and it
+/// runs on the stack of who awaits it, to a depth of 64 KiB.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER [[nodiscard(
     "a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
