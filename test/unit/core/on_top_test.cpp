@@ -332,4 +332,24 @@ TEST(on_top, a_call_that_has_suspended_is_waited_for_although_its_caller_is_told
     EXPECT_EQ(b.objects.alive, 0);
 }
 
+// --- what comes after
+
+coflux::call<void> fails_above(coflux::environment&) {
+    (void)co_await coflux::context();
+    throw std::runtime_error("above");
+}
+
+coflux::task<void, pool> forks_after_a_failure(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    EXPECT_THROW(co_await fails_above(here), std::runtime_error);
+    // What it makes now is its own again, and counted without an atomic operation.
+    EXPECT_EQ(coflux::detail::this_thread.current, &here);
+}
+
+TEST(on_top, a_coroutine_is_the_current_one_again_after_what_left_the_top_of_its_stack) {
+    pool one(1);
+    auto env = coflux::make_environment(one);
+    forks_after_a_failure(env).get();
+}
+
 }  // namespace
