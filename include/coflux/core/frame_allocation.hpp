@@ -42,8 +42,11 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& da
         return ::new (control_in(base, layout)) frame_control(frames, counted, flags | data.frames_flags) + 1;
     }
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
-    if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control))
-        flags |= frame_word::freed_as(frame_class(layout.bytes, layout.alignment));
+    if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control)) {
+        // What the pool has no list for is destroyed: only its deallocate() knows where the block came from.
+        const std::size_t size_class = frame_class(layout.bytes, layout.alignment);
+        if (size_class < frame_cache::classes) flags |= frame_word::freed_as(size_class);
+    }
     return ::new (control_in(base, layout)) frame_control(nullptr, counted, flags) + 1;
 }
 

@@ -93,8 +93,9 @@ public:
             return bits_ >> freed_shift;
         }
     }
+    /// `size_class` < 256.
     [[nodiscard]] static constexpr std::uint32_t freed_as(std::size_t size_class) noexcept {
-        return size_class > 255 ? 0 : static_cast<std::uint32_t>(size_class) << freed_shift;
+        return static_cast<std::uint32_t>(size_class) << freed_shift;
     }
 
     /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
