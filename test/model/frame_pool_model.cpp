@@ -13,7 +13,7 @@ using coflux::detail::free_block;
 using coflux::model::plain;
 namespace detail = coflux::detail;
 
-constexpr std::size_t size_class = detail::frame_cache::classes - 1;  // 2 KiB: 31 blocks a slab, 8 a batch
+constexpr std::size_t size_class = 2048 / detail::frame_cache::granule - 1;  // 2 KiB: 31 blocks a slab, 8 a batch
 
 template <unsigned Threads>
 struct of_list : coflux::model::scenario<Threads> {

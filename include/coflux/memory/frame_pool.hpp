@@ -18,7 +18,7 @@ struct frame_pool_stats {
 
 /// The process-wide resource that environments use unless they are given another.
 ///
-/// Blocks up to 2 KiB come from the calling thread's free list of their 32-byte class; a block may be freed on any
+/// Blocks up to 4064 bytes come from the calling thread's free list of their 32-byte class; a block may be freed on any
 /// thread, and goes to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads;
 /// what the reserve does not hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the
 /// slabs when it ends. Larger or stricter aligned blocks go to the global heap.
@@ -62,7 +62,7 @@ struct free_block {
 /// its clean-up, and again after that.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
-    static constexpr std::size_t classes = 64;
+    static constexpr std::size_t classes = 127;  ///< a block of one more has no place in a slab's first page
     static constexpr std::size_t largest = granule * classes;
     static constexpr std::uint32_t page_bits = 0xf000;  ///< clear in addresses within the first of a slab's 16 pages
     static constexpr std::size_t largest_alignment = 64;

@@ -62,7 +62,7 @@ TEST(frame_pool, gives_aligned_blocks_of_every_size_that_do_not_overlap) {
 
 TEST(frame_pool, keeps_every_block_of_a_class_inside_a_slab) {
     // Three slabs of each class: the last block of a slab is where a wrong bound would show.
-    for (const std::size_t bytes : {32U, 64U, 96U, 160U, 480U, 1024U, 1056U, 2016U, 2048U}) {
+    for (const std::size_t bytes : {32U, 64U, 96U, 160U, 480U, 1024U, 1056U, 2016U, 2048U, 2080U, 4032U, 4064U}) {
         std::vector<block> blocks;
         for (std::size_t i = 0; i < 3 * 65536 / bytes; ++i)
             blocks.push_back(filled_block(bytes, bytes % 64 == 0 ? 64 : 32, static_cast<unsigned char>(i % 251)));
@@ -151,7 +151,7 @@ void burst(std::size_t total, std::size_t bytes) {
 TEST(frame_pool, keeps_no_more_than_the_bound_of_any_class) {
     COFLUX_TEST_NEEDS_SLABS();
     const reserve_of none(0);
-    for (std::size_t bytes = 32; bytes <= 2048; bytes += 32) {
+    for (std::size_t bytes = 32; bytes <= 4064; bytes += 32) {
         pool().trim();
         const std::size_t before = pool().stats().slab_bytes;
         burst(std::size_t{4} * 1024 * 1024, bytes);
@@ -201,7 +201,7 @@ TEST(frame_pool, leaves_live_blocks_alone_when_trimmed) {
 TEST(frame_pool, serves_large_and_strictly_aligned_blocks_without_slabs) {
     pool().trim();
     const frame_pool_stats before = pool().stats();
-    std::vector<block> blocks{filled_block(2049, 16, 1), filled_block(100'000, 64, 2), filled_block(64, 128, 3),
+    std::vector<block> blocks{filled_block(4065, 16, 1), filled_block(100'000, 64, 2), filled_block(64, 128, 3),
                               filled_block(3000, 4096, 4)};
     for (const block& b : blocks) {
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(b.at) % b.alignment, 0U);
