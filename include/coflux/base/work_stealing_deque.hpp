@@ -13,6 +13,8 @@
 // The page docs/design/thread_pool.md has the state table and the argument.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -28,14 +30,13 @@ public:
     explicit work_stealing_deque(std::size_t capacity = 1024)
         : room_end_(static_cast<std::int64_t>(capacity)),
           owned_(make(capacity, nullptr)),
-          cells_(owned_->cells),
-          mask_(capacity - 1) {
+          cells_(owned_) {
         buffer_.store(owned_, memory_order_relaxed);  // pairs with nothing: published with the deque itself
     }
     ~work_stealing_deque() {
         for (buffer* b = owned_; b != nullptr;) {
             buffer* const older = b->older;
-            ::operator delete(b);
+            ::operator delete(b, std::align_val_t{alignof(buffer)});
             b = older;
         }
     }
@@ -47,21 +48,21 @@ public:
         const std::int64_t b = bottom_.load(memory_order_relaxed);
         if (b >= room_end_) [[unlikely]]
             make_room(b);
-        cells_[b & mask_].store(item, memory_order_relaxed);
+        cells_[b].store(item, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
     }
 
     /// Owner: takes the youngest, or returns nullptr.
     COFLUX_INLINE void* pop() noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
-        void* const item = cells_[b & mask_].load(memory_order_relaxed);
+        void* const item = cells_[b].load(memory_order_relaxed);
         return take(b) ? item : nullptr;
     }
 
     /// Owner: takes the youngest if it is `item`, and says whether it did.
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
-        if (cells_[b & mask_].load(memory_order_relaxed) != item) return false;
+        if (cells_[b].load(memory_order_relaxed) != item) return false;
         return take(b);
     }
 
@@ -69,7 +70,7 @@ public:
     void fetch_ahead(std::int64_t n) const noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
         if (b - top_.load(memory_order_relaxed) <= long_queue) return;
-        for (std::int64_t i = 1; i <= n; ++i) prefetch(cells_[(b - i) & mask_].load(memory_order_relaxed));
+        for (std::int64_t i = 1; i <= n; ++i) prefetch(cells_[b - i].load(memory_order_relaxed));
     }
 
     /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
@@ -102,13 +103,31 @@ private:
     struct buffer {
         buffer* older;
         std::int64_t mask;
-        atomic<void*> cells[1];
+        alignas(cache_line) atomic<void*> cells[1];
+    };
+
+    /// Where the cells of a buffer are, and how many, in one word: the binary logarithm stands in the low bits of the address.
+    class ring {
+    public:
+        explicit ring(buffer* of) noexcept
+            : word_(reinterpret_cast<std::uintptr_t>(of->cells) |
+                    static_cast<std::uintptr_t>(std::countr_one(static_cast<std::uint64_t>(of->mask)))) {}
+        [[nodiscard]] COFLUX_INLINE atomic<void*>& operator[](std::int64_t index) const noexcept {
+            const std::int64_t mask = (std::int64_t{1} << (word_ & low_bits)) - 1;
+            return reinterpret_cast<atomic<void*>*>(word_ & ~low_bits)[index & mask];
+        }
+
+    private:
+        static constexpr std::uintptr_t low_bits = cache_line - 1;
+
+        std::uintptr_t word_;
     };
 
     static buffer* make(std::size_t capacity, buffer* older) noexcept {
         COFLUX_VERIFY(capacity != 0 && (capacity & (capacity - 1)) == 0, "deque capacity %zu is not a power of two",
                       capacity);
-        void* const raw = ::operator new(sizeof(buffer) + (capacity - 1) * sizeof(atomic<void*>), std::nothrow);
+        const std::size_t bytes = std::max(sizeof(buffer), offsetof(buffer, cells) + capacity * sizeof(atomic<void*>));
+        void* const raw = ::operator new(bytes, std::align_val_t{alignof(buffer)}, std::nothrow);
         COFLUX_VERIFY(raw != nullptr, "out of memory for a work-stealing deque of %zu cells", capacity);
         auto* const made = ::new (raw) buffer{older, static_cast<std::int64_t>(capacity) - 1, {}};
         for (std::size_t i = 1; i < capacity; ++i) ::new (&made->cells[i]) atomic<void*>{nullptr};
@@ -138,15 +157,15 @@ private:
     COFLUX_ASIDE void make_room(std::int64_t b) noexcept {
         const std::int64_t top_seen =
             top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
-        room_end_ = top_seen + mask_ + 1;
-        if (b - top_seen <= mask_) return;
-        buffer* const bigger = make(static_cast<std::size_t>(mask_ + 1) * 2, owned_);
+        room_end_ = top_seen + owned_->mask + 1;
+        if (b < room_end_) return;
+        buffer* const bigger = make(static_cast<std::size_t>(owned_->mask + 1) * 2, owned_);
+        const ring copies(bigger);
         for (std::int64_t i = top_seen; i < b; ++i)
-            bigger->cells[i & bigger->mask].store(cells_[i & mask_].load(memory_order_relaxed), memory_order_relaxed);
+            copies[i].store(cells_[i].load(memory_order_relaxed), memory_order_relaxed);
         owned_ = bigger;
-        cells_ = bigger->cells;
-        mask_ = bigger->mask;
-        room_end_ = top_seen + mask_ + 1;
+        cells_ = copies;
+        room_end_ = top_seen + bigger->mask + 1;
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire in steal(): the copies are visible
     }
 
@@ -156,8 +175,7 @@ private:
     alignas(cache_line) atomic<std::int64_t> bottom_{0};
     std::int64_t room_end_;  // owner: cells below this index are free, by a lower bound of top_
     buffer* owned_;          // owner: the newest buffer, head of the list of all
-    atomic<void*>* cells_;   // owner: its cells
-    std::int64_t mask_;      // owner: its mask
+    ring cells_;             // owner: its cells
     alignas(cache_line) atomic<std::int64_t> top_{0};
     atomic<buffer*> buffer_{nullptr};  // thieves: the newest buffer
 };
