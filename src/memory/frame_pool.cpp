@@ -30,7 +30,7 @@ constinit central_list central[frame_cache::classes];
 struct cache_cleaner {
     ~cache_cleaner() {
         ended = true;
-        this_frame_cache.counted = 0;
+        this_frame_cache.open = false;
         for (std::size_t c = 0; c < frame_cache::classes; ++c) {
             free_block*& head = this_frame_cache.heads[c];
             if (head != nullptr) central[c].sort(c, head);
@@ -47,7 +47,7 @@ thread_local cache_cleaner cleaner;
 /// The first use of the cache by a thread: registers the clean-up.
 void open() noexcept {
     cleaner.touch();
-    this_frame_cache.counted = frame_cache::page_bits;
+    this_frame_cache.open = true;
 }
 
 }  // namespace
@@ -59,17 +59,18 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
         if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next);
         return blocks;
     }
-    if (this_frame_cache.counted == 0) open();
+    if (!this_frame_cache.open) open();
     this_frame_cache.heads[size_class] = blocks->next;
     return blocks;
 }
 
-/// Frees a block, and counts it for the sixteen of which it is the one in the first page of a slab.
+/// Frees a block that is counted, or the first of a list; what is counted is for the sixteen of which it is the one in the first page
+/// of a slab.
 void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     free_block*& head = this_frame_cache.heads[size_class];
     std::int32_t& frees_left = this_frame_cache.frees_left[size_class];
     auto* const block = ::new (raw) free_block{head};
-    if (this_frame_cache.counted == 0) {
+    if (!this_frame_cache.open) {
         if (cache_cleaner::ended) {
             block->next = nullptr;
             return central[size_class].sort(size_class, block);
@@ -77,6 +78,7 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
         open();
     }
     head = block;
+    if ((reinterpret_cast<std::uintptr_t>(raw) & frame_cache::page_bits) != 0) return;
     frees_left -= 16;
     if (frees_left >= 0) return;
     // As many frees as the list may hold have passed since the last look: how long is it? Keep the younger half:

@@ -64,13 +64,13 @@ struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 127;  ///< a block of one more has no place in a slab's first page
     static constexpr std::size_t largest = granule * classes;
-    static constexpr std::uint32_t page_bits = 0xf000;  ///< clear in addresses within the first of a slab's 16 pages
+    /// Clear in addresses within the first of a slab's 16 pages: those of the blocks that are counted.
+    static constexpr std::uint32_t page_bits = 0xf000;
     static constexpr std::size_t largest_alignment = 64;
 
     free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it stands
     std::int32_t frees_left[classes];  ///< until a list's length is looked at again, about
-    std::uint32_t
-        counted;  ///< address bits that are clear in blocks that are counted; 0, all, unless the cache is open
+    bool open;                         ///< what is not has empty lists
 };
 
 inline constinit thread_local frame_cache this_frame_cache{};
@@ -113,11 +113,13 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
 
 /// Frees a block of one of the pool's classes.
 COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
-    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others.
-    if ((reinterpret_cast<std::uintptr_t>(raw) & this_frame_cache.counted) == 0) [[unlikely]]
+    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others. An empty list may be that of a
+    // cache that is not open.
+    free_block* const head = this_frame_cache.heads[c];
+    if ((reinterpret_cast<std::uintptr_t>(raw) & frame_cache::page_bits) == 0 || head == nullptr) [[unlikely]]
         return count_frame_cache(raw, c);
     auto* const block = static_cast<free_block*>(raw);
-    block->next = this_frame_cache.heads[c];
+    block->next = head;
     this_frame_cache.heads[c] = block;
 }
 
