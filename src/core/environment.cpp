@@ -22,10 +22,10 @@ namespace {
 bool environment::look_up(std::uint32_t requests) noexcept {
     for (const environment* e = this; e != nullptr; e = e->parent_) {
         // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
-        if (e != this && (e->stops_seen_ & detail::stop_count_mask) == requests) break;
+        if (e != this && (e->own_.stops_seen & detail::stop_count_mask) == requests) break;
         if ((e->marks_.load(detail::memory_order_acquire) & stop_asked) != 0) return true;  // pairs with request_stop()
     }
-    stops_seen_ = requests | (stops_seen_ & detail::stop_count_inline);
+    own_.stops_seen = requests | (own_.stops_seen & detail::stop_count_inline);
     return false;
 }
 
@@ -44,14 +44,16 @@ void environment_data::use(std::pmr::memory_resource& memory) noexcept {
 }
 
 const executor_entry* environment_data::find_slow(const executor_key* key, std::size_t position) const noexcept {
-    for (const executor_entry& entry : executors) {
+    if (first.key == key && position-- == 0) return &first;
+    for (const executor_entry& entry : others) {
         if (entry.key == key && position-- == 0) return &entry;
     }
     return outer != nullptr ? outer->find(key, position) : nullptr;
 }
 
 const executor_entry* environment_data::find_object(const void* identity) const noexcept {
-    for (const executor_entry& entry : executors) {
+    if (first.key != nullptr && first.identity == identity) return &first;
+    for (const executor_entry& entry : others) {
         if (entry.identity == identity) return &entry;
     }
     return outer != nullptr ? outer->find_object(identity) : nullptr;
@@ -72,7 +74,7 @@ void environment_access::record(environment& of, failure& f) noexcept {
             seen = head;
         }
         f.next = first;
-        failures_slot(e) = &f;
+        set_failures(e, &f);
     }
     while (seen != nullptr) {
         failure* const next = seen->next;
@@ -89,7 +91,7 @@ void environment_access::record(environment& of, failure& f) noexcept {
 failure* environment_access::collect(environment& e, failure* first) noexcept {
     failure* ordered = nullptr;
     failure* youngest = failures(e);
-    failures_slot(e) = nullptr;
+    set_failures(e, nullptr);
     while (youngest != nullptr) {
         failure* const f = youngest;
         youngest = f->next;
@@ -136,7 +138,7 @@ thread_local std::exception_ptr allocation_failure;
 
 void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     const environment_data& data = environment_access::data(parent);
-    if (!environment_access::is_object(parent)) return allocate_frame(shape, data, ticket::shared, flags);
+    if (!environment_access::is_object(parent)) return allocate_frame(shape, parent, ticket::shared, flags);
     const frame_layout layout = layout_of_frame(shape, sizeof(root_links) + sizeof(frame_control));
     void* const base = data.frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
                                               : data.frames->allocate(layout.bytes, layout.alignment);

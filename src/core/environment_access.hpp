@@ -12,7 +12,7 @@ namespace coflux::detail {
 void enable_back_trace() noexcept;
 
 struct environment_access {
-    /// From here on 16 bytes of an environment that only its owner and its children read: executor_, stops_seen_, children_.
+    /// From here on 16 bytes of an environment that only its owner and its children read: executor_, own_.stops_seen, own_.children.
     static constexpr std::size_t unread_when_destroyed = 2 * sizeof(void*);
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e
@@ -58,7 +58,7 @@ struct environment_access {
     }
     static promise_base* joiner(environment& e) noexcept { return object(e).joiner_; }
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
-    static std::int32_t& children(environment& e) noexcept { return e.children_; }
+    static std::int32_t& children(environment& e) noexcept { return e.own_.children; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
     /// While nobody runs it.
     static void set_executor(environment& e, const executor_entry& to) noexcept { e.executor_ = &to; }
@@ -73,11 +73,24 @@ struct environment_access {
 
     /// The failures of a scope, youngest first. Under the guard, or when nobody else is left.
     static failure* failures(const environment& e) noexcept {
-        return static_cast<failure*>(failures_slot(const_cast<environment&>(e)));
+        const wait_record* const r = waits(e);
+        return static_cast<failure*>(r != nullptr ? r->failures : own_failures(e));
     }
-    static void*& failures_slot(environment& e) noexcept {
-        wait_record* const r = waits(e);
-        return r != nullptr ? r->failures : e.failures_;
+    static void set_failures(environment& e, failure* f) noexcept {
+        if (wait_record* const r = waits(e)) {
+            r->failures = f;
+        } else {
+            set_own_failures(e, f);
+        }
+    }
+    /// The same without a record.
+    static void* own_failures(const environment& e) noexcept {
+        // relaxed: set under the guard.
+        return (e.marks_.load(memory_order_relaxed) & environment::has_failures) != 0 ? e.failures_ : nullptr;
+    }
+    static void set_own_failures(environment& e, void* f) noexcept {
+        e.failures_ = f;
+        e.marks_.fetch_or(environment::has_failures, memory_order_relaxed);  // pairs with nothing: under the guard
     }
 
     /// The record of the waits in and below `e`, which is no call; nullptr if there is none. Pre: its scope is open.

@@ -235,7 +235,8 @@ void promise_base::start_elsewhere(std::coroutine_handle<> h) noexcept {
 bool promise_base::suspends_slowly() noexcept {
     if (control().word.has(frame_flags::inline_start)) {
         leaves_inline();
-        this_thread.room_on_top = no_stack;  // nobody may run in the call that made it
+        // Nobody may run in the call that made it.
+        if (this_thread.room_on_top != no_stack) this_thread.room_on_top = stack_closed;
     }
     if (control().is_on_top()) leaves_top();
     return stop_requested();
@@ -270,25 +271,25 @@ void promise_base::leaves_inline() noexcept {
     frame_control& c = control();
     c.word.clear(frame_flags::inline_start);
     c.begin_as(0);
-    stops_seen_ = stops_seen_ & stop_count_mask;
+    own_.stops_seen = own_.stops_seen & stop_count_mask;
     if (!c.word.is_plain()) return;
-    this_thread.below = parent_;                     // in whose call we run: current again when control goes back to it
-    if (++parent_->children_ == 0) fold_children();  // the parent is below us on this stack
+    this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
+    if (++parent_->own_.children == 0) fold_children();  // the parent is below us on this stack
 }
 
 bool promise_base::close_scope() noexcept {
     if (!control().word.has(frame_flags::scope_open)) return true;
-    const std::int32_t left = children_ + scope_fold - scope_open;
-    children_ = -scope_fold;
+    const std::int32_t left = own_.children + scope_fold - scope_open;
+    own_.children = -scope_fold;
     // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
     return remaining_.fetch_add(left, memory_order_acq_rel) + left == 0;
 }
 
 void promise_base::scope_joined() noexcept {
     frame_control& c = control();
-    if (!c.word.has(frame_flags::scope_open) || failures_ == nullptr) return;
+    if (!c.word.has(frame_flags::scope_open) || !has_failures_or_waits()) return;
     environment_access::end_waits(*this);
-    if (failures_ == nullptr) return;
+    if (environment_access::failures(*this) == nullptr) return;
     failure* const own = c.word.end() == ending::error ? c.error : nullptr;
     if (failure* const f = environment_access::collect(*this, own)) {
         c.word.set_end(ending::error);
@@ -324,12 +325,17 @@ std::coroutine_handle<> promise_base::ended_inline() noexcept {
 void promise_base::fold_children() noexcept {
     environment& e = *parent_;
     e.remaining_.fetch_add(scope_fold, memory_order_relaxed);  // pairs with nothing: the sum of both counts stays
-    e.children_ = -scope_fold;
+    e.own_.children = -scope_fold;
 }
 
 void promise_base::count_in_shared(frame_control& c) noexcept {
     environment_access::take_tickets(*parent_);
     if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
+}
+
+void promise_base::count_and_start_shared(std::coroutine_handle<> h) noexcept {
+    count_in_shared(control());
+    start(h);
 }
 
 std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noexcept {

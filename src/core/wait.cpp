@@ -66,7 +66,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
         if (r.next != nullptr) r.next->previous = &r;
         up->below = &r;
     }
-    r.failures = e.failures_;
+    r.failures = own_failures(e);
     e.failures_ = &r;
     if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->root_waits(r);
     // release pairs with the acquire in waits(): whoever sees the record is linked up to the root by it.
@@ -79,7 +79,7 @@ void environment_access::end_waits(environment& e) noexcept {
     if (r == nullptr) return;
     {
         const failures_guard guard(e);
-        e.failures_ = r->failures;
+        set_own_failures(e, r->failures);
         e.marks_.fetch_and(~environment::has_waits, memory_order_relaxed);  // pairs with nothing: under the guard
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.

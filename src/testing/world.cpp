@@ -346,7 +346,7 @@ void world::advance(clock_tick to) {
 /// Asked by the environment: that of a coroutine which runs elsewhere may not be looked at more closely.
 bool world::owns(frame_control& c) const noexcept {
     const coflux::detail::environment_data& data = promise_base::of(c).data();
-    if (data.executors.empty() && data.outer == nullptr) return true;
+    if (data.first.key == nullptr && data.outer == nullptr) return true;
     return std::any_of(workers_.begin(), workers_.begin() + static_cast<std::ptrdiff_t>(workers_used_),
                        [&data](const std::unique_ptr<sim_worker>& w) { return data.find_object(w.get()) != nullptr; });
 }

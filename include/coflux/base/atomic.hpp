@@ -24,6 +24,8 @@ public:
         atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
         return *this;
     }
+    /// The same for who alone writes it, and which the compiler may know already.
+    [[nodiscard]] T own() const noexcept { return value_; }
     operator T() const noexcept { return atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
 private:

@@ -27,19 +27,21 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame<ends_trivially<T, Args...>>(guess_frame_shape(size), data_of(find_environment(args...)),
+        return allocate_frame<ends_trivially<T, Args...>>(guess_frame_shape(size), find_environment(args...),
                                                           ticket::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame<ends_trivially<T, Args...>>(frame_shape_of(size, alignment),
-                                                          data_of(find_environment(args...)), ticket::none);
+        return allocate_frame<ends_trivially<T, Args...>>(frame_shape_of(size, alignment), find_environment(args...),
+                                                          ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
+        pass_result_on<T, Args...>(frame);
         deallocate_frame(frame, guess_frame_shape(size));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
+        pass_result_on<T, Args...>(frame);
         deallocate_frame(frame, frame_shape_of(size, alignment));
     }
 
@@ -57,15 +59,19 @@ public:
 
     class end_awaiter {
     public:
-        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
+        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<call_promise> h) const noexcept {
             return h.promise().template body_ended<ending_kind::call>();
         }
         void await_resume() const noexcept {}
+
+    private:
+        bool gone_;
     };
     /// Lazy; and until it asks for its context it runs on behalf of its caller, whose current() it leaves alone.
     COFLUX_INLINE std::suspend_always initial_suspend() const noexcept { return {}; }
-    COFLUX_INLINE end_awaiter final_suspend() const noexcept { return {}; }
+    COFLUX_INLINE end_awaiter final_suspend() noexcept { return end_awaiter(frees_itself<T, Args...>(*this)); }
 };
 
 }  // namespace detail
@@ -88,6 +94,8 @@ public:
     call(call&&) = delete;
     call& operator=(call&&) = delete;
     COFLUX_INLINE ~call() {
+        if (control_.empty()) [[likely]]
+            return;
         if (!control_.waited()) [[likely]] {
             detail::promise_base::free_plainly(*control_.plain());
         } else {
@@ -112,10 +120,14 @@ public:
     };
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
-        if (control_.waited() || control_.plain()->frame().done()) [[unlikely]]
+        if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
             detail::fail_awaited_twice();
-        if (p.run_call_on_top(control_.plain())) [[likely]] {
-            control_.has_not_waited();
+        if (p.run_call_on_top<frame_on_top>(control_.plain())) [[likely]] {
+            if constexpr (frame_on_top == detail::on_top_frame::freed) {
+                control_.clear();
+            } else {
+                control_.has_not_waited();
+            }
         } else {
             control_.waits();
         }
@@ -180,8 +192,13 @@ private:
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
         return detail::transfer(callee.frame());
     }
+    static constexpr detail::on_top_frame frame_on_top = detail::on_top_frame_for<T>;
+
     COFLUX_INLINE T take() {
-        if (!control_.waited()) [[likely]]
+        if constexpr (frame_on_top == detail::on_top_frame::freed) {
+            if (control_.empty()) [[likely]]
+                return detail::take_from_thread<T>();
+        } else if (!control_.waited()) [[likely]]
             return detail::take_value<T>(*control_.plain());
         return take_aside(*control_.get());
     }

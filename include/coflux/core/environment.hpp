@@ -2,10 +2,12 @@
 // children.
 #pragma once
 
+#include <bit>
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory_resource>
 #include <new>
@@ -32,13 +34,15 @@ struct environment_data;
 
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
+bool is_pooled(const environment& e) noexcept;
 
 /// What environment objects add, shared by all coroutines made in them.
 struct environment_data {
     std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
-    std::span<const executor_entry> executors{&no_executor, 0};  ///< data() always points to an entry
-    const environment_data* outer = nullptr;                     ///< the environment object around this one
+    executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
+    std::span<const executor_entry> others;       ///< the rest
+    const environment_data* outer = nullptr;      ///< the environment object around this one
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     error_handler on_error = nullptr;
 
@@ -46,8 +50,8 @@ struct environment_data {
 
     [[nodiscard]] COFLUX_INLINE const executor_entry* find(const executor_key* key,
                                                            std::size_t position) const noexcept {
-        if (position == 0 && executors.data()->key == key) [[likely]]
-            return executors.data();
+        if (position == 0 && first.key == key) [[likely]]
+            return &first;
         return find_slow(key, position);
     }
     [[nodiscard]] COFLUX_ASIDE const executor_entry* find_slow(const executor_key* key,
@@ -55,10 +59,49 @@ struct environment_data {
     [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
 };
 
-/// Start value of `remaining`; far from 0, so that the count cannot reach 0 before the scope ends.
+/// Names an environment_data, and says whether its frames come from the frame pool: every frame that is made asks.
+class data_ref {
+public:
+    /// `data` may not have begun to live: it is set again when its resource is known.
+    COFLUX_INLINE explicit data_ref(const environment_data& data, bool pooled) noexcept
+        : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : 1)) {}
+
+    [[nodiscard]] COFLUX_INLINE bool pooled() const noexcept { return (bits_ & 1) == 0; }
+    [[nodiscard]] COFLUX_INLINE const environment_data& operator*() const noexcept {
+        return *reinterpret_cast<const environment_data*>(bits_ & ~std::uintptr_t{1});
+    }
+    [[nodiscard]] COFLUX_INLINE const environment_data* operator->() const noexcept { return &**this; }
+
+private:
+    std::uintptr_t bits_;
+};
+
+/// Start value of `remaining_`; far from 0, so that the count cannot reach 0 before the scope ends.
 inline constexpr std::int32_t scope_open = std::int32_t{1} << 30;
 /// The plain count of children is folded into the atomic one when it reaches this; it is kept less this, so that its sign tells.
 inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
+
+/// What an environment's owner alone writes.
+struct own_counts {
+    /// `seen`, and no children, in one store.
+    COFLUX_INLINE explicit own_counts(std::uint32_t seen) noexcept {
+        if constexpr (sizeof(own_counts) == sizeof(std::uint64_t)) {
+            constexpr auto none = std::uint64_t{static_cast<std::uint32_t>(-scope_fold)};
+            constexpr bool little = std::endian::native == std::endian::little;
+            const std::uint64_t both = little ? seen | none << 32 : std::uint64_t{seen} << 32 | none;
+            std::memcpy(static_cast<void*>(this), &both, sizeof both);
+        } else {  // a model's words are larger
+            stops_seen = seen;
+            children = -scope_fold;
+        }
+    }
+
+    /// stop_requests when the ancestors were last found clean, and stop_count_inline. Read by whoever makes a child there.
+    alignas(std::uint64_t) relaxed<std::uint32_t> stops_seen;
+    /// The plain count of children less scope_fold. Touched by the owner, or by a child while the owner is suspended in an await of
+    /// it.
+    std::int32_t children;
+};
 
 }  // namespace detail
 
@@ -91,7 +134,7 @@ public:
     [[nodiscard]] bool stop_requested() noexcept {
         const std::uint32_t requests =
             detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
-        return requests != stops_seen_ && look_up(requests);
+        return requests != own_.stops_seen && look_up(requests);
     }
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
 
@@ -101,35 +144,26 @@ protected:
         : data_(parent.data_),
           parent_(&parent),
           executor_(runs_on),
-          stops_seen_((parent.stops_seen_ & detail::stop_count_mask) |
-                      (starts_inline ? detail::stop_count_inline : 0)) {}
+          own_((parent.own_.stops_seen & detail::stop_count_mask) | (starts_inline ? detail::stop_count_inline : 0)) {}
     /// That of a call, which learns its executor when it is awaited.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_),
           parent_(&parent),
-          stops_seen_(parent.stops_seen_ & detail::stop_count_mask),
+          own_(parent.own_.stops_seen & detail::stop_count_mask),
           marks_(is_call) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept
-        : data_(&data),
+        : data_(data, true),
           parent_(parent),
           executor_(nullptr),
+          own_(detail::stop_requests.load(detail::memory_order_relaxed)),  // nothing has been requested of a new root
           marks_(is_object) {
-        open_scope();
-        stops_seen_ =
-            detail::stop_requests.load(detail::memory_order_relaxed);  // nothing has been requested of a new root
         if (parent != nullptr) {
             executor_ = detail::executor_of(*parent);
-            stops_seen_ = parent->stops_seen_ & detail::stop_count_mask;
+            own_.stops_seen = parent->own_.stops_seen & detail::stop_count_mask;
         }
     }
     ~environment() = default;
-
-    COFLUX_INLINE void open_scope() noexcept {
-        children_ = -detail::scope_fold;
-        ::new (&remaining_) detail::atomic<std::int32_t>(detail::scope_open);
-        failures_ = nullptr;
-    }
 
     [[nodiscard]] bool look_up(std::uint32_t requests) noexcept;
 
@@ -137,7 +171,7 @@ protected:
     [[nodiscard]] COFLUX_INLINE bool told_to_stop() noexcept {
         // seq_cst only for those who read the proof: the lock of the record orders it already (docs/design/stop.md).
         const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
-        return requests != stops_seen_ && look_up(requests);
+        return requests != own_.stops_seen && look_up(requests);
     }
 
     /// True for an environment object that a generator makes its children in.
@@ -150,6 +184,7 @@ protected:
     friend struct detail::environment_access;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
+    friend bool detail::is_pooled(const environment& e) noexcept;
 
     // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one
@@ -159,27 +194,20 @@ protected:
     static constexpr std::uint32_t has_waits = 16;       // failures_ points to a wait_record; goes with it
     static constexpr std::uint32_t is_generator =
         32;  // a call that stands still between elements, and may be destroyed there
+    static constexpr std::uint32_t has_failures = 64;  // failures_ has a value; stays
 
-    // The order keeps what is stored together from being merged into wider stores that a load of one field would wait for.
-    const detail::environment_data* data_;
+    // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are what costs.
+    detail::data_ref data_;
     environment* parent_;
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
-    // Written by the owner, read by whoever makes a child here.
-    detail::relaxed<std::uint32_t> stops_seen_{
-        0};  // stop_requests when the ancestors were last found clean, and stop_count_inline
-
-    // The scope, but for marks_ without a value until it is open: a coroutine that never asks for its context has no
-    // children and never pays for it. Children not yet accounted for are children_ + scope_fold + remaining_ - scope_open. children_ is
-    // touched by the owning coroutine, or by a child while the owner is suspended in an await of it. remaining_ starts at
-    // scope_open; -1 by each child that ends without such an await (acq_rel: the end of the scope sees what they did); the
-    // end of the body adds children_ + scope_fold - scope_open, and whoever brings it to 0 continues.
-    std::int32_t children_;
+    // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_: -1 by each child
+    // that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees what they did); the end of
+    // the body adds own_.children + scope_fold - scope_open, and whoever brings it to 0 continues.
+    detail::own_counts own_;
     detail::atomic<std::uint32_t> marks_{0};
-    union {
-        detail::atomic<std::int32_t> remaining_;
-    };
-    // nullptr, the first failure of children that ended before anybody awaited them, or with has_waits a wait_record,
-    // which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is joined.
+    detail::atomic<std::int32_t> remaining_{detail::scope_open};
+    // With has_failures: nullptr, or the first failure of children that ended before anybody awaited them. With has_waits: a
+    // wait_record, which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is joined.
     void* failures_;
 };
 
@@ -187,6 +215,9 @@ namespace detail {
 
 COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
     return *e.data_;
+}
+COFLUX_INLINE bool is_pooled(const environment& e) noexcept {
+    return e.data_.pooled();
 }
 COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
     return e.executor_;

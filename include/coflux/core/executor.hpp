@@ -70,7 +70,7 @@ struct executor_entry {
     void post(std::coroutine_handle<> h) const noexcept { execute(object, h); }
 };
 
-/// What no coroutine names: where a list of executors is empty.
+/// What no coroutine names: where there are no executors.
 inline constexpr executor_entry no_executor{};
 
 template <typename E>

@@ -131,8 +131,12 @@ public:
             fail_empty();
         p.awaits_at(where);
         if constexpr (!Self::starts_in_creator) {
-            if (p.run_fork_on_top(control_.plain())) {
-                control_.has_not_waited();
+            if (p.run_fork_on_top<frame_on_top>(control_.plain())) {
+                if constexpr (frame_on_top == on_top_frame::freed) {
+                    control_.clear();
+                } else {
+                    control_.has_not_waited();
+                }
             } else {
                 control_.waits();
             }
@@ -165,8 +169,12 @@ public:
     }
     COFLUX_INLINE T await_resume() {
         if (ended_in_place()) {
-            const plainly_freed_frame frees(control_);
-            return take_value<T>(*control_.plain());
+            if constexpr (frame_on_top == on_top_frame::freed) {
+                return take_from_thread<T>();
+            } else {
+                const plainly_freed_frame frees(control_);
+                return take_value<T>(*control_.plain());
+            }
         }
         if constexpr (Self::starts_in_creator) {
             return consume_waited(release());
@@ -193,6 +201,9 @@ protected:
     awaited_frame control_;
 
 private:
+    /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
+    static constexpr on_top_frame frame_on_top = Self::starts_queued ? on_top_frame_for<T> : on_top_frame::kept;
+
     /// Out of line, so that who never comes here saves no registers for it.
     static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
     static COFLUX_INLINE T consume_waited(frame_control& c) {
@@ -263,6 +274,7 @@ public:
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
+    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< the same
 
     /// Leaves the fork to its scope on purpose.
     void attach() && noexcept {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <new>
-#include <type_traits>
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/environment.hpp>
@@ -23,19 +22,15 @@ COFLUX_INLINE void* control_in(void* base, const frame_layout& layout) noexcept 
     return static_cast<char*>(base) + layout.offset - sizeof(frame_control);
 }
 
-/// True if nothing is left to destroy in the frame of a coroutine that returns T, has these parameters, and has ended.
-template <typename T, typename... Args>
-inline constexpr bool ends_trivially =
-    (std::is_void_v<T> || std::is_reference_v<T> || std::is_trivially_destructible_v<T>) &&
-    (... && (std::is_reference_v<Args> || std::is_trivially_destructible_v<Args>));
-
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
 template <bool EndsTrivially = false>
-COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment_data& data, ticket counted,
+COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent, ticket counted,
                                    std::uint32_t flags = 0) {
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
-    if (std::pmr::memory_resource* const frames = data.frames; frames != nullptr) {
+    if (!is_pooled(parent)) {
+        const environment_data& data = data_of(parent);
+        std::pmr::memory_resource* const frames = data.frames;
         void* const base = allocate_from(*frames, layout.bytes, layout.alignment);
         if (base == nullptr) [[unlikely]]
             rethrow_allocation_failure();

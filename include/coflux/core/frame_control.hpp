@@ -119,7 +119,8 @@ private:
 ///   list [| pointer]  views or callbacks exist: a stack of waiters; frames are then counted by `references`
 ///   done              ended, nobody waited; the result is in the frame
 ///   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
-///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there
+///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it frees itself when
+///                     it ends there, which its awaiter then knows from who is left on the stack
 namespace frame_state {
 inline constexpr std::uintptr_t done = 1;
 inline constexpr std::uintptr_t detached = 2;
@@ -127,6 +128,10 @@ inline constexpr std::uintptr_t list = 4;
 inline constexpr std::uintptr_t direct = 8;
 inline constexpr std::uintptr_t on_top = done | direct;
 inline constexpr std::uintptr_t tags = 15;
+
+COFLUX_INLINE constexpr bool frees_itself(std::uintptr_t s) noexcept {
+    return (s & (on_top | detached)) == (on_top | detached);
+}
 }  // namespace frame_state
 
 struct alignas(16) frame_control {
@@ -138,6 +143,7 @@ struct alignas(16) frame_control {
     union {
         std::source_location where;  // its last await; before that a queued one's function, else no value
         failure* error;              // once it ended with an error
+        std::uint64_t result;        // of who frees itself, while its parameters die
     };
     frame_word word;
     std::uint32_t references_;  // set with `list`, not before; see references()

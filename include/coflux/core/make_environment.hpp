@@ -63,7 +63,7 @@ private:
         if constexpr (memory_option<O&>) {
             std::pmr::memory_resource* const given = option;
             COFLUX_VERIFY(given != nullptr, "make_environment was given a null memory resource");
-            storage_.use(*given);
+            use(*given);
         } else if constexpr (deadline_option<O>) {
             storage_.deadline = std::min(storage_.deadline, option);
         }
@@ -71,13 +71,21 @@ private:
 
     template <std::size_t... I>
     void enter(std::index_sequence<I...>) noexcept {
-        ((entries_[I] = entry_of(std::get<I>(executors_))), ...);
-        if constexpr (sizeof...(Executors) != 0) storage_.executors = entries_;
+        ((entry<I>() = entry_of(std::get<I>(executors_))), ...);
+        if constexpr (sizeof...(Executors) > 1) storage_.others = others_;
         // The first that schedules is where coroutines of this environment run unless they name another.
         const executor_entry* first = nullptr;
-        ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entries_[I]) : void()),
+        ((first == nullptr && !starts_inline<std::remove_cvref_t<Executors>> ? void(first = &entry<I>()) : void()),
          ...);
         if (first != nullptr) executor_ = first;
+    }
+    template <std::size_t I>
+    executor_entry& entry() noexcept {
+        if constexpr (I == 0) {
+            return storage_.first;
+        } else {
+            return others_[I - 1];
+        }
     }
     template <typename E>
     static executor_entry entry_of(E& e) noexcept {
@@ -89,7 +97,7 @@ private:
     }
 
     std::tuple<Executors...> executors_;
-    std::array<executor_entry, sizeof...(Executors)> entries_{};
+    std::array<executor_entry, sizeof...(Executors) < 2 ? 0 : sizeof...(Executors) - 1> others_{};
 };
 
 template <typename... Found>

@@ -75,7 +75,7 @@ public:
     }
     COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) noexcept {
         if constexpr (kind == start_kind::queued) {
-            this->start(h);
+            this->count_and_start(h);
         } else if constexpr (starts_deferred<E>) {
             // whoever made it begins it
         } else if constexpr (kind == start_kind::inline_start) {
@@ -89,16 +89,18 @@ public:
 
     class end_awaiter {
     public:
-        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
+        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
             return h.promise()
                 .template body_ended<kind == start_kind::queued ? ending_kind::queued : ending_kind::may_be_inline>();
         }
         void await_resume() const noexcept {}
-    };
 
-    COFLUX_INLINE end_awaiter final_suspend() const noexcept { return {}; }
+    private:
+        bool gone_;
+    };
 
 protected:
     static constexpr start_kind kind = start_kind_of<E>;
@@ -115,7 +117,7 @@ private:
             if (e == nullptr) [[unlikely]]
                 c.word.set(frame_flags::inline_start);
         }
-        this->template count_in<kind>(c);
+        if constexpr (kind != start_kind::queued) this->template count_in<kind>(c);
     }
 };
 
@@ -137,9 +139,11 @@ public:
         return allocate(frame_shape_of(size, alignment), find_environment(args...));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
+        pass_result_on<T, Args...>(frame);
         deallocate_frame(frame, guess_frame_shape(size));
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size, std::align_val_t alignment) noexcept {
+        pass_result_on<T, Args...>(frame);
         deallocate_frame(frame, frame_shape_of(size, alignment));
     }
 
@@ -150,12 +154,21 @@ public:
         return Handle(this->control());
     }
 
+    COFLUX_INLINE typename owned_promise_base<T, E>::end_awaiter final_suspend() noexcept {
+        using end_awaiter = typename owned_promise_base<T, E>::end_awaiter;
+        if constexpr (start_kind_of<E> == start_kind::queued) {
+            return end_awaiter(frees_itself<T, Args...>(*this));
+        } else {
+            return end_awaiter(false);
+        }
+    }
+
 private:
     COFLUX_INLINE static void* allocate(frame_shape shape, environment& env) {
         constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
         // What is made to be begun later is made by the coroutine whose environment it gets.
         if (starts_deferred<E> || this_thread.current == &env) [[likely]]
-            return allocate_frame<ends_trivially<T, Args...>>(shape, data_of(env), ticket::plain, flags);
+            return allocate_frame<ends_trivially<T, Args...>>(shape, env, ticket::plain, flags);
         return allocate_shared_frame(shape, env, flags);
     }
 };

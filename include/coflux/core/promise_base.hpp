@@ -23,6 +23,9 @@ namespace coflux::detail {
 enum class start_kind { inline_start, queued, inherited };
 /// What it says about its end.
 enum class ending_kind { call, queued, may_be_inline };
+/// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in it; or it is
+/// freed at once, and the result is in thread_state::result.
+enum class on_top_frame { kept, freed };
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
 /// because results are stored without over-alignment (result.hpp).
@@ -48,10 +51,10 @@ public:
         caller.open_for_waits();  // the record of what waits in the call will be the caller's
         parent_ = &caller;
         data_ = caller.data_;
-        stops_seen_ = caller.stops_seen_ & stop_count_mask;
+        own_.stops_seen = caller.own_.stops_seen & stop_count_mask;
     }
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
-    void lives_in(const environment_data& data) noexcept { data_ = &data; }
+    void lives_in(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;
@@ -89,10 +92,7 @@ public:
     /// The coroutine asks for its context: it is an environment for children from now on.
     COFLUX_INLINE environment& opened() noexcept {
         frame_control& c = control();
-        if (!c.word.has(frame_flags::scope_open)) {
-            c.word.set(frame_flags::scope_open);
-            open_scope();
-        }
+        if (!c.word.has(frame_flags::scope_open)) c.word.set(frame_flags::scope_open);
         this_thread.current = this;
         return *this;
     }
@@ -100,14 +100,13 @@ public:
     /// The coroutine waits for the first time: its scope is where the record of that is kept.
     void open_for_waits() noexcept {
         frame_control& c = control();
-        if (c.word.has(frame_flags::scope_open)) return;
-        c.word.set(frame_flags::scope_open);
-        open_scope();
+        if (!c.word.has(frame_flags::scope_open)) c.word.set(frame_flags::scope_open);
     }
 
     /// Before an await of `child`, a fork: if it has not begun and lies on top of this worker's forks, it runs here and now, on top
     /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other. `child` is
     /// what the compiler may load again: a register that outlives the run costs more.
+    template <on_top_frame Frame>
     COFLUX_INLINE bool run_fork_on_top(frame_control* const& child) noexcept {
         if (!has_room_on_top() || child->state.load(memory_order_relaxed) != 0) return false;
         // One that another made is counted in another way than this coroutine can undo.
@@ -119,23 +118,24 @@ public:
             return false;
         }
         // Only this thread can begin it: a plain store tells it where it is.
-        child->state.store(on_top_of_this(), memory_order_relaxed);
+        child->state.store(on_top_of_this<Frame>(), memory_order_relaxed);
         child->frame().resume();
-        if (!ended_on_top(*child)) [[unlikely]]
+        if (!ended_on_top()) [[unlikely]]
             return false;
-        --children_;
+        --own_.children;
         return true;
     }
     /// The same for a call, which this coroutine alone knows.
+    template <on_top_frame Frame>
     COFLUX_INLINE bool run_call_on_top(frame_control* const& callee) noexcept {
         if (!has_room_on_top()) [[unlikely]] {
             callee->begin_as(frame_state::detached);
             return false;
         }
         of(*callee).runs_for(*this);
-        callee->begin_as(on_top_of_this());
+        callee->begin_as(on_top_of_this<Frame>());
         callee->frame().resume();
-        return ended_on_top(*callee);
+        return ended_on_top();
     }
 
     /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
@@ -168,6 +168,24 @@ public:
     // --- the end
     // ------------------------------------------------------------------------------------------------------
 
+    /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the coroutine frees
+    /// itself.
+    [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
+        frame_control& c = control();
+        // relaxed: if it is on top, nobody but this thread can reach it.
+        if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
+        return !c.word.has(frame_flags::scope_open) || !has_children();
+    }
+
+    /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
+    COFLUX_INLINE void gives_way(std::uint64_t result) noexcept {
+        frame_control* c = &control();
+        // To the optimiser the control is a part of the promise, whose last stores nobody reads.
+        asm("" : "+r"(c));
+        this_thread.current = reinterpret_cast<promise_base*>(c->state.load(memory_order_relaxed) & ~frame_state::tags);
+        c->result = result;
+    }
+
     /// The body ended and control().word.end() says how: waits for the children, then tells whoever waits. Returns who goes
     /// on.
     template <ending_kind Kind>
@@ -185,10 +203,7 @@ public:
             if (!word.has(frame_flags::scope_open | frame_flags::moved)) [[likely]]
                 return call_ended(c);
         }
-        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
-        if (word.has(frame_flags::scope_open) &&
-            (((children_ + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
-             failures_ != nullptr)) [[unlikely]] {
+        if (word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
             return join_children();
         }
         if constexpr (Kind == ending_kind::call) {
@@ -206,7 +221,7 @@ public:
                 if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct))
                     [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
-                    --w.children_;  // it is suspended in the await of this very child
+                    --w.own_.children;  // it is suspended in the await of this very child
                     if (runs_on() == w.runs_on()) [[likely]]
                         return transfer(w.handle());
                     return hand_over(w);
@@ -214,7 +229,7 @@ public:
                 if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
                     if (w.coroutine == parent_) {
-                        --parent_->children_;  // as above: suspended in a wait for this very child
+                        --parent_->own_.children;  // as above: suspended in a wait for this very child
                         leaves();
                         return transfer(w.ended(w, c, identity_of(executor_)));
                     }
@@ -269,7 +284,7 @@ protected:
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
     /// Counts the new coroutine with its parent's children. One that starts inline in its
-    /// parent's own call is counted when it suspends: until then the parent cannot end.
+    /// parent's own call is counted when it suspends: until then the parent cannot end; and one that is queued when it is.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         // A shared one is counted at once: its creator does not hold the parent as a caller does.
@@ -279,36 +294,61 @@ protected:
         if constexpr (Kind == start_kind::inherited) {
             if (runs_on() == nullptr) return;
         }
-        if (++parent_->children_ == 0) [[unlikely]]
-            fold_children();
+        count_plainly();
+    }
+
+    /// Counts the new coroutine, and queues it for its first resumption.
+    COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept {
+        const executor_entry* const own = executor_.own();
+        if (control().word.is_shared()) [[unlikely]]
+            return count_and_start_shared(h);
+        count_plainly();
+        start_on(own, h);
     }
 
     /// Queues the new coroutine for its first resumption.
-    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept {
-        if (this_thread.executor == runs_on()->identity) [[likely]]
+    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept { start_on(executor_.own(), h); }
+
+private:
+    COFLUX_INLINE void start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept {
+        if (this_thread.executor == own->identity) [[likely]]
             return this_thread.queues->push_fork(h);
         start_elsewhere(h);
     }
+    COFLUX_INLINE void count_plainly() noexcept {
+        if (++parent_->own_.children == 0) [[unlikely]]
+            fold_children();
+    }
 
-private:
     friend struct environment_access;
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
     [[nodiscard]] COFLUX_INLINE bool is_told_more() const noexcept {
         // relaxed: where it tells, stop_requested() looks again, and pairs with request_stop().
-        return stop_requests.load(memory_order_relaxed) != stops_seen_;
+        return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
     }
     /// Every await is a stop point: one that may be told to stop suspends first.
     [[nodiscard]] COFLUX_INLINE bool has_room_on_top() noexcept {
         return stack_address() > this_thread.room_on_top && (!is_told_more() || !told_to_suspend());
     }
+    [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
+        // relaxed: who left a failure has given its ticket back since.
+        return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
+    }
+    /// True if the scope, which is open, has children left, or failures of some.
+    [[nodiscard]] COFLUX_INLINE bool has_children() const noexcept {
+        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
+        return ((own_.children + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
+               has_failures_or_waits();
+    }
+    template <on_top_frame Frame>
     [[nodiscard]] COFLUX_INLINE std::uintptr_t on_top_of_this() noexcept {
-        return reinterpret_cast<std::uintptr_t>(this) + frame_state::on_top;
+        return reinterpret_cast<std::uintptr_t>(this) + frame_state::on_top +
+               (Frame == on_top_frame::freed ? frame_state::detached : 0);
     }
     /// What ran on top of this coroutine's stack has given control back: true if it has ended.
-    [[nodiscard]] COFLUX_INLINE bool ended_on_top(const frame_control& child) noexcept {
-        // relaxed: as long as it is on top, nobody but this thread can reach it; and once it is not, only this coroutine sets `direct`.
-        if ((child.state.load(memory_order_relaxed) & frame_state::direct) == 0) [[unlikely]] {
+    [[nodiscard]] COFLUX_INLINE bool ended_on_top() noexcept {
+        if (this_thread.room_on_top == no_stack) [[unlikely]] {
             control_is_back();
             return false;
         }
@@ -336,6 +376,7 @@ private:
     std::coroutine_handle<> ended_inline() noexcept;
     COFLUX_ASIDE void fold_children() noexcept;
     COFLUX_ASIDE void count_in_shared(frame_control& c) noexcept;
+    COFLUX_ASIDE void count_and_start_shared(std::coroutine_handle<> h) noexcept;
     static void free_ended(frame_control& c) noexcept;
 };
 

@@ -1,8 +1,11 @@
 // The result part of a promise.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -33,6 +36,42 @@ private:
     alignas(guaranteed < alignof(T) ? guaranteed : alignof(T)) std::byte bytes_[sizeof(T) + slack];
 };
 
+/// True if nothing is left to destroy in the frame of a coroutine that returns T, has these parameters, and has ended.
+template <typename T, typename... Args>
+inline constexpr bool ends_trivially =
+    (std::is_void_v<T> || std::is_reference_v<T> || std::is_trivially_destructible_v<T>) &&
+    (... && (std::is_reference_v<Args> || std::is_trivially_destructible_v<Args>));
+
+/// True if a result can go by way of the thread, and its frame need not wait for who takes it.
+template <typename T>
+inline constexpr bool goes_by_thread = [] {
+    if constexpr (std::is_void_v<T>) {
+        return true;
+    } else {
+        using kept = kept_result<T>;
+        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(thread_state::result);
+    }
+}();
+
+/// What becomes of the frame of who returns T, where its awaiter has no use for it but the result.
+template <typename T>
+inline constexpr on_top_frame on_top_frame_for = goes_by_thread<T> ? on_top_frame::freed : on_top_frame::kept;
+
+/// The result of who has just freed itself.
+template <typename T>
+COFLUX_INLINE T take_from_thread() noexcept {
+    if constexpr (!std::is_void_v<T>) {
+        using kept = kept_result<T>;
+        std::array<std::byte, sizeof(kept)> bytes;
+        std::memcpy(bytes.data(), &this_thread.result, sizeof(kept));
+        if constexpr (std::is_reference_v<T>) {
+            return static_cast<T>(*std::bit_cast<kept>(bytes));
+        } else {
+            return std::bit_cast<kept>(bytes);
+        }
+    }
+}
+
 /// Result part for objects and references.
 template <typename T>
 class typed_promise : public promise_base {
@@ -51,6 +90,12 @@ public:
     }
 
     [[nodiscard]] kept& result() noexcept { return *room_.address(); }
+    /// As a whole word, so that the store of it is known to be none into other members of frames.
+    [[nodiscard]] COFLUX_INLINE std::uint64_t result_word() noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word, &result(), sizeof(kept));
+        return word;
+    }
 
 protected:
     using promise_base::promise_base;
@@ -69,11 +114,37 @@ template <>
 class typed_promise<void> : public promise_base {
 public:
     void return_void() const noexcept {}
+    [[nodiscard]] std::uint64_t result_word() const noexcept { return 0; }
 
 protected:
     using promise_base::promise_base;
     ~typed_promise() = default;
 };
+
+/// The final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args` are its parameters.
+template <typename T, typename... Args>
+[[nodiscard]] COFLUX_INLINE bool frees_itself(typed_promise<T>& p) noexcept {
+    if constexpr (!goes_by_thread<T>) {
+        return false;
+    } else {
+        if (!p.frees_itself()) return false;
+        if constexpr (!ends_trivially<T, Args...>) {
+            // The destructors of parameters may run whole coroutines, whose results go by the thread too.
+            p.gives_way(p.result_word());
+        } else if constexpr (!std::is_void_v<T>) {
+            this_thread.result = p.result_word();
+        }
+        return true;
+    }
+}
+/// In its operator delete.
+template <typename T, typename... Args>
+COFLUX_INLINE void pass_result_on(void* frame) noexcept {
+    if constexpr (goes_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
+        frame_control& c = frame_control::of(frame);
+        if (frame_state::frees_itself(c.state.load(memory_order_relaxed))) this_thread.result = c.result;
+    }
+}
 
 /// The promise of a frame whose coroutine returns T.
 template <typename T>

@@ -49,6 +49,7 @@ public:
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
+    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< the same
 
     /// Blocks until the task has ended, then gives its value once.
     T get() && {

@@ -116,7 +116,7 @@ public:
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
         // Whoever stands below on this stack goes on: a creator, or one that awaits.
-        const bool inside_creator = this_thread.below != nullptr || this_thread.room_on_top == no_stack;
+        const bool inside_creator = this_thread.below != nullptr || this_thread.room_on_top >= stack_closed;
         promise_base::leaves();
         w->push_ready(h);
         return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());

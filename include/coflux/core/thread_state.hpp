@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -30,6 +31,8 @@ struct proxy_frame {
 
 /// No room on the stack.
 inline constexpr std::uintptr_t no_stack = ~std::uintptr_t{0};
+/// None either, but nobody has left the top of the stack.
+inline constexpr std::uintptr_t stack_closed = no_stack - 1;
 
 /// State of one thread; trivially destructible, so that access needs no guard.
 struct thread_state {
@@ -56,6 +59,8 @@ struct thread_state {
     /// coroutine that began so suspends until control is back with whoever stands below it (docs/design/fork_join.md).
     std::uintptr_t room_on_top = no_stack;
     std::uintptr_t room = no_stack;  ///< the same where nobody has suspended
+    /// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp.
+    std::uint64_t result;
 };
 
 inline constinit thread_local thread_state this_thread{};

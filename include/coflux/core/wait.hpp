@@ -69,7 +69,7 @@ public:
         promise_base::leaves();
         worker* const w = this_thread.queues;
         // Whoever stands below on this stack goes on: a creator, or one that awaits.
-        if (w == nullptr || inside_creator || this_thread.room_on_top == no_stack) [[unlikely]]
+        if (w == nullptr || inside_creator || this_thread.room_on_top >= stack_closed) [[unlikely]]
             return std::noop_coroutine();
         return transfer(w->next_ready());
     }

@@ -214,6 +214,45 @@ struct call_joins : of_on_top<call_joins> {
     }
 };
 
+/// A fork and a call whose results go by the thread, if they end in place: neither does.
+struct numbers_leave : of_on_top<numbers_leave> {
+    static fork<int> below(environment&, numbers_leave* s) {
+        co_await goes_elsewhere{};
+        MODEL_CHECK(s->by_parent.get() == 1);
+        s->by_child.set(7);
+        co_return 1;
+    }
+    static call<int> between(environment&, numbers_leave* s) {
+        auto&& here = co_await coflux::context();
+        auto f = below(here, s);
+        co_return co_await std::move(f);
+    }
+    static task<void> root(environment&, numbers_leave* s) {
+        auto&& here = co_await coflux::context();
+        s->by_parent.set(1);
+        s->goes_on(traced(co_await between(here, s)));
+    }
+};
+
+/// The fork ends in place unless it is stolen, and so does the call unless its other child is still to be waited for.
+struct number_joins : of_on_top<number_joins> {
+    static fork<int> seven(environment&, number_joins* s) {
+        s->by_child.set(7);
+        co_return 1;
+    }
+    static fork<void> other(environment&) { co_return; }
+    static call<int> between(environment&, number_joins* s) {
+        auto&& here = co_await coflux::context();
+        other(here).attach();
+        co_return co_await seven(here, s);
+    }
+    static task<void> root(environment&, number_joins* s) {
+        auto&& here = co_await coflux::context();
+        s->by_parent.set(1);
+        s->goes_on(traced(co_await between(here, s)));
+    }
+};
+
 /// One exception at a time: a handler may be left for another thread, which must not handle one of its own meanwhile.
 struct call_fails : of_on_top<call_fails> {
     static task<void> root(environment&, call_fails* s) {
@@ -305,6 +344,9 @@ int main(int count, char** arguments) {
          sampled<fork_leaves>("fork_leaves", "a fork that is taken back or stolen, and its ticket"),
          sampled<fork_in_call_leaves>("fork_in_call_leaves", "a fork on top of a call on top"),
          sampled<call_joins>("call_joins", "a call that leaves to wait for its child"),
+         sampled<numbers_leave>("numbers_leave", "results that go by the thread, of who leaves"),
+         sampled<number_joins>("number_joins",
+                               "results that go by the thread, of who ends in place or waits for a child"),
          sampled<call_fails>("call_fails", "an error of a call that has left"),
          sampled<fork_fails>("fork_fails", "an error of a fork that has left"),
          sampled<call_fails_at_once>("call_fails_at_once", "an error that makes a call leave"),

@@ -26,7 +26,7 @@ public:
 
     [[nodiscard]] bool await_ready() noexcept {
         while (frame_control* const c = next_running()) {
-            if (!coroutine->run_fork_on_top(c)) return false;
+            if (!coroutine->template run_fork_on_top<on_top_frame::kept>(c)) return false;
         }
         return !stops_awaiting();
     }

@@ -134,7 +134,7 @@ private:
     [[nodiscard]] bool has_children() noexcept {
         // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
         return control().word.has(frame_flags::scope_open) &&
-               children_ + scope_fold + remaining_.load(memory_order_acquire) != scope_open;
+               own_.children + scope_fold + remaining_.load(memory_order_acquire) != scope_open;
     }
 
     COFLUX_NOINLINE void is_back() noexcept;
@@ -280,12 +280,12 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(guess_frame_shape(size), data_of(find_environment(args...)), ticket::none);
+        return allocate_frame(guess_frame_shape(size), find_environment(args...), ticket::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(frame_shape_of(size, alignment), data_of(find_environment(args...)), ticket::none);
+        return allocate_frame(frame_shape_of(size, alignment), find_environment(args...), ticket::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
         deallocate_frame(frame, guess_frame_shape(size));

@@ -313,6 +313,7 @@ public:
         return *this;
     }
     operator T() const noexcept { return value_.load(memory_order_relaxed); }
+    [[nodiscard]] T own() const noexcept { return *this; }
 
 private:
     atomic<T> value_;
