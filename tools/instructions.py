@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""Counts the instructions of each step of the path from a fork to its join, and keeps docs/bench/fork_join_steps.md true.
+"""Counts the instructions of each step of the path from a fork to its join, and how many loads and stores are among them, and keeps
+docs/bench/fork_join_steps.md true.
 
 count    runs a built coflux_fork_join_steps under callgrind and compares what it counts with bench/instructions.json. A step fails
-         that grew by more than 2 % and by more than half an instruction: the counts repeat, but what a coroutine's loop does beside
+         in either by more than 2 % and by more than a half: the counts repeat, but what a coroutine's loop does beside
          its turns varies by tenths, and a change elsewhere may move a register. --record takes the counts for the new record
 check    the generated part of the page is what the record says
 write    writes that part anew
@@ -30,6 +31,7 @@ COUNT_BEGINS, COUNT_ENDS = "coflux_count_begins", "coflux_count_ends"
 RUNS = 4  # of each step
 WORKER = 2  # the program's second thread is the only worker of its pool
 RELATIVE, ABSOLUTE = 0.02, 0.5
+METRICS = ("instructions", "accesses")
 
 
 @dataclass(frozen=True)
@@ -65,11 +67,14 @@ def dump(folder: Path, run: int) -> str:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def total(text: str) -> int:
-    found = re.search(r"^summary: (\d+)$", text, re.MULTILINE)
-    if found is None:
-        raise SystemExit("instructions: a file of callgrind without a summary")
-    return int(found[1])
+def totals(text: str) -> tuple[int, int]:
+    """Instructions, and loads and stores."""
+    events = re.search(r"^events: (.*)$", text, re.MULTILINE)
+    found = re.search(r"^summary: (.*)$", text, re.MULTILINE)
+    if events is None or found is None:
+        raise SystemExit("instructions: a file of callgrind without events or without a summary")
+    counts = dict(zip(events[1].split(), map(int, found[1].split())))
+    return counts["Ir"], counts["Dr"] + counts["Dw"]
 
 
 def own_instructions(text: str) -> Counter[str]:
@@ -86,19 +91,20 @@ def own_instructions(text: str) -> Counter[str]:
                 function = names[number]
         elif line.startswith("calls="):
             in_call = True
-        elif cost := re.match(r"[-+*\d]\S* (\d+)$", line):
+        elif cost := re.match(r"[-+*\d]\S* (\d+)(?: \d+)*$", line):
             if not in_call:
                 own[function] += int(cost[1])
             in_call = False
     return own
 
 
-def per_operation(folder: Path, steps: list[Step]) -> dict[str, float]:
-    """What is spent once in a run, such as the way to its begin, is in both of a step's runs and cancels."""
-    counts = {}
+def per_operation(folder: Path, steps: list[Step]) -> dict[str, dict[str, float]]:
+    """By metric and step. What is spent once in a run, such as the way to its begin, is in both of a step's runs and cancels."""
+    counts: dict[str, dict[str, float]] = {metric: {} for metric in METRICS}
     for index, step in enumerate(steps, start=1):
-        small, large = (total(dump(folder, run)) for run in (RUNS * index - 1, RUNS * index))
-        counts[step.name] = round((large - small) / (step.large - step.small), 2)
+        runs = (totals(dump(folder, run)) for run in (RUNS * index - 1, RUNS * index))
+        for metric, small, large in zip(METRICS, *runs):
+            counts[metric][step.name] = round((large - small) / (step.large - step.small), 2)
     return counts
 
 
@@ -117,7 +123,7 @@ def run(program: Path, folder: Path) -> str:
         raise SystemExit("instructions: valgrind is missing; scripts/setup installs it")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    command = ["valgrind", "--tool=callgrind", "--separate-threads=yes", f"--zero-before={COUNT_BEGINS}",
+    command = ["valgrind", "--tool=callgrind", "--cache-sim=yes", "--separate-threads=yes", f"--zero-before={COUNT_BEGINS}",
                f"--dump-before={COUNT_ENDS}", f"--callgrind-out-file={folder}/callgrind",
                f"--log-file={folder}/valgrind.log", str(program.resolve())]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
@@ -137,26 +143,33 @@ def grew(now: float, before: float) -> bool:
     return now - before > max(ABSOLUTE, RELATIVE * before)
 
 
-def problems_of(now: dict[str, float], before: dict[str, float] | None, key: str) -> list[str]:
-    if before is None:
-        return [f"nothing is recorded for {key}"]
-    found = [f"{name} grew from {before[name]:g} to {count:g} instructions" for name, count in now.items()
-             if name in before and grew(count, before[name])]
-    found += [f"{name} is not recorded" for name in now if name not in before]
-    return found + [f"{name} is recorded, and not counted" for name in before if name not in now]
+def problems_of(now: dict[str, dict[str, float]], before: dict[str, dict[str, float]], key: str) -> list[str]:
+    found = []
+    for metric in METRICS:
+        counted, recorded = now[metric], before.get(metric)
+        if recorded is None:
+            found.append(f"no {metric} are recorded for {key}")
+            continue
+        found += [f"{name} grew from {recorded[name]:g} to {count:g} {metric}" for name, count in counted.items()
+                  if name in recorded and grew(count, recorded[name])]
+        found += [f"{name} is not recorded ({metric})" for name in counted if name not in recorded]
+        found += [f"{name} is recorded, and not counted ({metric})" for name in recorded if name not in counted]
+    return found
 
 
-def table(now: dict[str, float], before: dict[str, float]) -> list[str]:
-    lines = [f"{'step':<20} {'instructions':>12} {'recorded':>9} {'change':>8}"]
-    for name, count in now.items():
-        then = before.get(name)
-        compared = "" if then is None else f" {then:9.1f} {count - then:+8.1f}"
-        lines.append(f"{name:<20} {count:12.1f}{compared}")
+def table(now: dict[str, dict[str, float]], before: dict[str, dict[str, float]]) -> list[str]:
+    lines = [f"{'step':<20}" + "".join(f" {metric:>12} {'recorded':>9} {'change':>8}" for metric in METRICS)]
+    for name in now[METRICS[0]]:
+        line = f"{name:<20}"
+        for metric in METRICS:
+            count, then = now[metric][name], before.get(metric, {}).get(name)
+            line += f" {count:12.1f}" + (" " * 19 if then is None else f" {then:9.1f} {count - then:+8.1f}")
+        lines.append(line.rstrip())
     return lines
 
 
-def with_counts(record: dict, key: str, tools: dict[str, str], steps: list[Step], now: dict[str, float]) -> dict:
-    compilers = record["compilers"] | {key: tools | {"instructions": now}}
+def with_counts(record: dict, key: str, tools: dict[str, str], steps: list[Step], now: dict[str, dict[str, float]]) -> dict:
+    compilers = record["compilers"] | {key: tools | now}
     return {"steps": {step.name: step.what for step in steps}, "compilers": dict(sorted(compilers.items()))}
 
 
@@ -167,8 +180,8 @@ def count(options: argparse.Namespace) -> int:
     key = f"{compiler}, {platform.machine()}"
     now = per_operation(folder, steps)
     record = load_record(root)
-    before = record["compilers"].get(key, {}).get("instructions")
-    for line in table(now, before or {}):
+    before = record["compilers"].get(key, {})
+    for line in table(now, before):
         print(line)
     if options.functions:
         print(f"\n{options.functions}, by function:")
@@ -184,8 +197,9 @@ def count(options: argparse.Namespace) -> int:
     if options.out:
         options.out.write_text(json.dumps({
             "compiler": key, "version": version, "result": "fail" if found else "pass", "problems": found,
-            "steps": [{"step": name, "instructions": value, "recorded": (before or {}).get(name)}
-                      for name, value in now.items()]}, indent=2) + "\n", encoding="utf-8")
+            "steps": [{"step": step.name} | {metric: now[metric][step.name] for metric in METRICS} |
+                      {"recorded": {metric: before.get(metric, {}).get(step.name) for metric in METRICS}}
+                      for step in steps]}, indent=2) + "\n", encoding="utf-8")
     for problem in found:
         print(f"instructions: {problem}")
     if found:
@@ -199,10 +213,11 @@ def generated(record: dict) -> list[str]:
     compilers = record["compilers"]
     if not compilers:
         return [BEGIN, "", "Nothing is recorded yet.", "", END]
-    lines = [BEGIN, "", f"| step | an operation | {' | '.join(compilers)} |",
-             f"| --- | --- | {' | '.join('---:' for _ in compilers)} |"]
+    columns = [(name, metric) for name in compilers for metric in METRICS]
+    lines = [BEGIN, "", f"| step | an operation | {' | '.join(f'{name}: {metric}' for name, metric in columns)} |",
+             f"| --- | --- | {' | '.join('---:' for _ in columns)} |"]
     for name, what in record["steps"].items():
-        counts = (compiler["instructions"].get(name) for compiler in compilers.values())
+        counts = (compilers[compiler].get(metric, {}).get(name) for compiler, metric in columns)
         lines.append(f"| `{name}` | {what} | {' | '.join('' if c is None else f'{c:.1f}' for c in counts)} |")
     made = "; ".join(f"{name}: {compiler['version']}, valgrind {compiler['valgrind']}" for name, compiler in compilers.items())
     return lines + ["", f"Recorded with {made}.", "", END]

@@ -306,15 +306,17 @@ class Instructions(PlantedTree):
         self.environment = {"PATH": f"{self.root}/bin:{os.environ['PATH']}"}
         self.counted(push=[(700, 50), (1400, 100)], wide=[(3100, 20), (6100, 40)])
 
-    def counted(self, **steps: list[tuple[int, int]]) -> None:
-        """The instructions and the operations of each step's last two runs; those that warm up cost more."""
-        runs = [(name, more + count, operations) for name, two in steps.items() for more in (9999, 0) for count, operations in two]
+    def counted(self, more_stores: int = 0, **steps: list[tuple[int, int]]) -> None:
+        """The instructions and the operations of each step's last two runs; those that warm up cost more. Three tenths are loads; a
+        fifth are stores, and so many more for each operation."""
+        runs = [(name, more + count, operations) for name, two in steps.items() for more in (10000, 0) for count, operations in two]
         script = ["#!/bin/sh", 'if [ "$1" = --version ]; then echo valgrind-3.1; exit; fi',
                   'for argument; do case "$argument" in --callgrind-out-file=*) out="${argument#*=}";; esac; done',
                   "printf 'clang\\tDebian Clang 19.1.7 (3+b1)\\n'"]
         for index, (name, count, operations) in enumerate(runs, start=1):
+            costs = f"{count} {count * 3 // 10} {count // 5 + more_stores * operations}"
             script += [f"printf '{name}\\t{operations}\\tan operation\\n'",
-                       f'printf "summary: {count}\\nfn=(1) f\\n+3 {count}\\n" >"$out.{index}-02"',
+                       f'printf "events: Ir Dr Dw\\nsummary: {costs}\\nfn=(1) f\\n+3 {costs}\\n" >"$out.{index}-02"',
                        f'echo "summary: 5" >"$out.{index}-01"']
         self.plant("bin/valgrind", *script).chmod(0o755)
 
@@ -329,20 +331,22 @@ class Instructions(PlantedTree):
 
     def test_what_is_spent_once_cancels(self) -> None:
         self.assertEqual(self.count("--record")[0], 0)
-        self.assertEqual(self.recorded(), {"version": "19.1.7", "valgrind": "3.1", "instructions": {"push": 14.0, "wide": 150.0}})
+        self.assertEqual(self.recorded(), {"version": "19.1.7", "valgrind": "3.1", "instructions": {"push": 14.0, "wide": 150.0},
+                                          "accesses": {"push": 7.0, "wide": 75.0}})
 
     def test_without_a_record_it_fails(self) -> None:
         status, printed = self.count()
         self.assertEqual(status, 1)
-        self.assertIn(f"nothing is recorded for {self.KEY}", printed)
+        self.assertIn(f"no instructions are recorded for {self.KEY}", printed)
 
     def test_the_same_again(self) -> None:
         self.count("--record")
         status, printed = self.count("--out", str(self.root / "out.json"))
         self.assertEqual(status, 0, printed)
-        self.assertRegex(printed, r"push +14\.0 +14\.0 +\+0\.0")
+        self.assertRegex(printed, r"push +14\.0 +14\.0 +\+0\.0 +7\.0 +7\.0 +\+0\.0\n")
         out = json.loads((self.root / "out.json").read_text(encoding="utf-8"))
-        self.assertEqual((out["result"], out["steps"][0]), ("pass", {"step": "push", "instructions": 14.0, "recorded": 14.0}))
+        self.assertEqual((out["result"], out["steps"][0]), ("pass", {
+            "step": "push", "instructions": 14.0, "accesses": 7.0, "recorded": {"instructions": 14.0, "accesses": 7.0}}))
 
     def test_one_instruction_more_in_a_small_step(self) -> None:
         self.count("--record")
@@ -353,6 +357,15 @@ class Instructions(PlantedTree):
         self.assertNotIn("wide grew", printed)
         self.assertEqual(json.loads((self.root / "out.json").read_text(encoding="utf-8"))["result"], "fail")
         self.assertEqual(self.recorded()["instructions"]["push"], 14.0)
+
+    def test_one_store_more_in_a_small_step(self) -> None:
+        self.count("--record")
+        self.counted(push=[(700, 50), (1400, 100)], wide=[(3100, 20), (6100, 40)], more_stores=1)
+        status, printed = self.count()
+        self.assertEqual(status, 1)
+        self.assertIn("instructions: push grew from 7 to 8 accesses\n", printed)
+        self.assertNotIn("grew from 14", printed)
+        self.assertNotIn("wide grew", printed)
 
     def test_the_tolerance(self) -> None:
         for before, now, grew in ((10, 10.5, False), (10, 10.6, True), (200, 204, False), (200, 204.1, True), (200, 100, False)):
