@@ -35,6 +35,10 @@ struct limited_result<void> {
 struct nearer_deadline {
     environment_data data;
     nearer_deadline(const environment_data& outer, steady_time deadline) noexcept : data(outer) {
+        // Who runs on an executor keeps its entry, and may outlive the operation: they are those of the environment around it.
+        data.first = no_executor;
+        data.others = {};
+        data.outer = &outer;
         if (deadline < data.deadline) data.deadline = deadline;
     }
     template <typename Handle>

@@ -376,6 +376,24 @@ TEST(timeout, deadline_is_seen_by_the_operation) {
     });
 }
 
+coflux::fork<const void*, pool> entry_of_its_executor(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_return coflux::detail::executor_of(here);
+}
+
+// A generator that is read within keeps the entry of the executor that it is read on, and outlives the operation.
+TEST(timeout, deadline_leaves_the_executors_to_the_environment_around_it) {
+    on_pool([](coflux::environment& here) -> coflux::call<void> {
+        auto forks = [](auto&&) -> coflux::call<const void*> {
+            auto&& me = co_await coflux::context();
+            co_return co_await entry_of_its_executor(me);
+        };
+        const void* const outside = co_await forks(here);
+        const std::optional<const void*> within = co_await coflux::deadline(forks(here), clock::now() + 1h);
+        EXPECT_EQ(within, std::optional(outside));
+    });
+}
+
 TEST(timeout, of_many_that_end_at_about_their_time_ends_for_each_exactly_once) {
     for (const bool many_threads : {false, true}) {
         pool threads(many_threads ? 2 : 1);
