@@ -161,7 +161,9 @@ void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::s
 }
 
 void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes, std::size_t alignment) noexcept {
+    const std::uint64_t result = this_thread.result;  // the frame's own, if it frees itself
     frames.deallocate(base, bytes, alignment);
+    this_thread.result = result;
 }
 
 void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept {

@@ -40,7 +40,8 @@ inline constexpr std::uint32_t inline_start = 1
                                               << 8;  ///< runs inside the call that creates it and has not suspended yet
 inline constexpr std::uint32_t takes_stop = 2 << 8;  ///< its current await wants a child's stop as an outcome
 inline constexpr std::uint32_t retain = 4 << 8;  ///< operator delete leaves the memory: the control outlives the frame
-inline constexpr std::uint32_t destroyed = 8 << 8;  ///< the frame is gone, the memory is not
+/// The frame is gone, the memory is not; or it is going, and what it returns is in `result`.
+inline constexpr std::uint32_t destroyed = 8 << 8;
 inline constexpr std::uint32_t listed =
     16 << 8;  ///< an environment object lists it: root_links stand in front of the control
 inline constexpr std::uint32_t turned = 32 << 8;        ///< stopped in its body: resuming it unwinds it

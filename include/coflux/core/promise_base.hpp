@@ -169,12 +169,16 @@ public:
     // ------------------------------------------------------------------------------------------------------
 
     /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the coroutine frees
-    /// itself.
+    /// itself. If a child is left, it has left the top: a second look may find none.
     [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
         frame_control& c = control();
         // relaxed: if it is on top, nobody but this thread can reach it.
         if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
-        return !c.word.has(frame_flags::scope_open) || !has_children();
+        if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
+            leaves_top();
+            return false;
+        }
+        return true;
     }
 
     /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
@@ -184,6 +188,7 @@ public:
         asm("" : "+r"(c));
         this_thread.current = reinterpret_cast<promise_base*>(c->state.load(memory_order_relaxed) & ~frame_state::tags);
         c->result = result;
+        c->word.set(frame_flags::destroyed);
     }
 
     /// The body ended and control().word.end() says how: waits for the children, then tells whoever waits. Returns who goes

@@ -93,7 +93,7 @@ public:
     /// As a whole word, so that the store of it is known to be none into other members of frames.
     [[nodiscard]] COFLUX_INLINE std::uint64_t result_word() noexcept {
         std::uint64_t word = 0;
-        std::memcpy(&word, &result(), sizeof(kept));
+        std::memcpy(&word, room_.address(), sizeof(kept));
         return word;
     }
 
@@ -142,7 +142,7 @@ template <typename T, typename... Args>
 COFLUX_INLINE void pass_result_on(void* frame) noexcept {
     if constexpr (goes_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
         frame_control& c = frame_control::of(frame);
-        if (frame_state::frees_itself(c.state.load(memory_order_relaxed))) this_thread.result = c.result;
+        if (c.word.has(frame_flags::destroyed)) this_thread.result = c.result;
     }
 }
 

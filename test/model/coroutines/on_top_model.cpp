@@ -253,6 +253,26 @@ struct number_joins : of_on_top<number_joins> {
     }
 };
 
+/// The other child was made by another than its parent: its ticket comes back while the parent looks whether it has children.
+struct number_has_another : of_on_top<number_has_another> {
+    static fork<void> other(environment&) { co_return; }
+    static call<void> makes(environment& of_between) {
+        (void)co_await coflux::context();
+        other(of_between).attach();
+    }
+    static call<int> between(environment&, number_has_another* s) {
+        auto&& here = co_await coflux::context();
+        co_await makes(here);
+        s->by_child.set(7);
+        co_return 1;
+    }
+    static task<void> root(environment&, number_has_another* s) {
+        auto&& here = co_await coflux::context();
+        s->by_parent.set(1);
+        s->goes_on(traced(co_await between(here, s)));
+    }
+};
+
 /// One exception at a time: a handler may be left for another thread, which must not handle one of its own meanwhile.
 struct call_fails : of_on_top<call_fails> {
     static task<void> root(environment&, call_fails* s) {
@@ -347,6 +367,7 @@ int main(int count, char** arguments) {
          sampled<numbers_leave>("numbers_leave", "results that go by the thread, of who leaves"),
          sampled<number_joins>("number_joins",
                                "results that go by the thread, of who ends in place or waits for a child"),
+         sampled<number_has_another>("number_has_another", "the same, of a child that another made"),
          sampled<call_fails>("call_fails", "an error of a call that has left"),
          sampled<fork_fails>("fork_fails", "an error of a fork that has left"),
          sampled<call_fails_at_once>("call_fails_at_once", "an error that makes a call leave"),

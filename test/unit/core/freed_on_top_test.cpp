@@ -3,6 +3,7 @@
 #include <coflux/core/result.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,8 @@
 #include <coflux/coflux.hpp>
 
 #include <gtest/gtest.h>
+
+#include "support/iterations.hpp"
 
 namespace {
 
@@ -31,6 +34,12 @@ struct odd {
     odd& operator=(const odd&) = delete;
     const std::int32_t value;
     bool operator==(const odd& other) const { return value == other.value; }
+};
+/// Is copied as bytes, wherever it says that it lies.
+struct elsewhere {
+    std::int32_t value;
+    elsewhere* operator&() { return nullptr; }
+    bool operator==(const elsewhere& other) const { return value == other.value; }
 };
 struct empty {
     bool operator==(const empty&) const = default;
@@ -144,6 +153,7 @@ TEST(freed_on_top, gives_results_of_all_small_types) {
     expect_gives<std::uint64_t>([] { return ~std::uint64_t{5}; });
     expect_gives<colour>([] { return colour::green; });
     expect_gives<odd>([] { return odd(-3); });
+    expect_gives<elsewhere>([] { return elsewhere{6}; });
     expect_gives<empty>([] { return empty(); });
     expect_gives<three_bytes>([] { return three_bytes{{'a', 'b', 'c'}}; });
 }
@@ -218,6 +228,42 @@ TEST(freed_on_top, waits_for_its_children_first) {
     pool one(1);
     auto env = coflux::make_environment(one);
     awaits_those_with_children(env).get();
+}
+
+// A child that another than its parent makes gives its ticket back while its parent looks whether it has children.
+struct meeting {
+    std::atomic<bool> begun{false};
+    std::atomic<bool> may_end{false};
+};
+coflux::fork<void, pool> ends_when_told(coflux::environment&, coflux::borrowed<meeting> m) {
+    m->begun = true;
+    while (!m->may_end) {}
+    co_return;
+}
+coflux::call<void> makes_it_for(coflux::environment& parent, meeting& m) {
+    (void)co_await coflux::context();
+    ends_when_told(parent, coflux::borrowed(m)).attach();
+}
+coflux::fork<int, pool> ends_with_it(coflux::environment&, coflux::borrowed<meeting> m, int value) {
+    auto&& here = co_await coflux::context();
+    co_await makes_it_for(here, *m);
+    while (!m->begun) {}  // another worker has it
+    m->may_end = true;
+    for (int i = 0; i < value % 300; ++i) asm volatile("");
+    co_return value;
+}
+coflux::task<void, pool> end_together(auto&&, int rounds) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < rounds; ++i) {
+        meeting m;
+        EXPECT_EQ(co_await ends_with_it(here, coflux::borrowed(m), i), i);
+    }
+}
+
+TEST(freed_on_top, looks_once_whether_it_has_children) {
+    pool two(2);
+    auto env = coflux::make_environment(two);
+    end_together(env, coflux_test::sanitized ? 300 : 3000).get();
 }
 
 // --- somebody else suspends inside
