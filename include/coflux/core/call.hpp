@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -103,20 +104,20 @@ public:
         }
     }
 
-    /// For g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the call is its own
-    /// awaiter.
+    /// For g++ 12, as of a fork (owned_awaiter); elsewhere the call is its own awaiter.
     class awaiter {
     public:
-        COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of) {}
+        COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of), result_(detail::this_thread.result) {}
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
             return of_.await_suspend(h);
         }
-        COFLUX_INLINE T await_resume() const { return of_.take(); }
+        COFLUX_INLINE T await_resume() const { return of_.take(result_); }
 
     private:
         call& of_;
+        std::uint64_t result_;
     };
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
@@ -147,7 +148,7 @@ public:
         if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(h.promise());
         return h.promise().await_begun(callee);
     }
-    COFLUX_INLINE T await_resume() { return take(); }
+    COFLUX_INLINE T await_resume() { return take(detail::this_thread.result); }
 
     class outcome_awaiter {
     public:
@@ -194,10 +195,10 @@ private:
     }
     static constexpr detail::on_top_frame frame_on_top = detail::on_top_frame_for<T>;
 
-    COFLUX_INLINE T take() {
+    COFLUX_INLINE T take([[maybe_unused]] const std::uint64_t& result) {
         if constexpr (frame_on_top == detail::on_top_frame::freed) {
             if (control_.empty()) [[likely]]
-                return detail::take_from_thread<T>();
+                return detail::take_from<T>(result);
         } else if (!control_.waited()) [[likely]]
             return detail::take_value<T>(*control_.plain());
         return take_aside(*control_.get());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <source_location>
 #include <type_traits>
 #include <utility>
@@ -18,21 +19,23 @@ namespace detail {
 template <typename Self, typename T>
 class owned_handle;
 
-/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue; elsewhere the
-/// handle is its own awaiter, and an await costs no store for one.
+/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue, and which begins several
+/// awaits of one expression before it resumes from the first: a result that went by the thread waits here. Elsewhere the handle is its
+/// own awaiter, and an await costs no store for one.
 template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:
-    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle) {}
+    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle), result_(this_thread.result) {}
     [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
         return handle_.await_suspend(h);
     }
-    T await_resume() const { return handle_.await_resume(); }
+    T await_resume() const { return handle_.take(result_); }
 
 private:
     Handle& handle_;
+    std::uint64_t result_;
 };
 
 /// The same as an outcome: error and stop are values.
@@ -167,10 +170,12 @@ public:
         }
         return p.await_child(used());
     }
-    COFLUX_INLINE T await_resume() {
+    COFLUX_INLINE T await_resume() { return take(this_thread.result); }
+    /// `result`: what went by the thread, if it ended in place and has no frame any more.
+    COFLUX_INLINE T take([[maybe_unused]] const std::uint64_t& result) {
         if (ended_in_place()) {
             if constexpr (frame_on_top == on_top_frame::freed) {
-                return take_from_thread<T>();
+                return take_from<T>(result);
             } else {
                 const plainly_freed_frame frees(control_);
                 return take_value<T>(*control_.plain());

@@ -57,13 +57,13 @@ inline constexpr bool goes_by_thread = [] {
 template <typename T>
 inline constexpr on_top_frame on_top_frame_for = goes_by_thread<T> ? on_top_frame::freed : on_top_frame::kept;
 
-/// The result of who has just freed itself.
+/// The result of who has just freed itself, from the word that it left.
 template <typename T>
-COFLUX_INLINE T take_from_thread() noexcept {
+COFLUX_INLINE T take_from(const std::uint64_t& word) noexcept {
     if constexpr (!std::is_void_v<T>) {
         using kept = kept_result<T>;
         std::array<std::byte, sizeof(kept)> bytes;
-        std::memcpy(bytes.data(), &this_thread.result, sizeof(kept));
+        std::memcpy(bytes.data(), &word, sizeof(kept));
         if constexpr (std::is_reference_v<T>) {
             return static_cast<T>(*std::bit_cast<kept>(bytes));
         } else {

@@ -192,6 +192,27 @@ TEST(freed_on_top, gives_references_and_nothing) {
     references(env).get();
 }
 
+// g++ begins all awaits of an expression before it resumes from the first.
+coflux::task<void, pool> awaits_several_at_once(auto&&) {
+    auto&& here = co_await coflux::context();
+    for (int which = 0; which < 16; ++which) {
+        const auto leaves = [&](int n) { return (which >> n & 1) != 0; };
+        auto first = fork_of<int>(here, 1, leaves(0));
+        auto second = fork_of<int>(here, 20, leaves(1));
+        EXPECT_EQ(co_await std::move(second) + co_await call_of<int>(here, 300, leaves(2)) +
+                      co_await call_of<int>(here, 4000, leaves(3)) + co_await std::move(first),
+                  4321);
+    }
+}
+
+TEST(freed_on_top, gives_each_of_several_awaits_in_one_expression_its_own_result) {
+    for (const std::size_t threads : {1U, 2U}) {
+        pool workers(threads);
+        auto env = coflux::make_environment(workers);
+        awaits_several_at_once(env).get();
+    }
+}
+
 // --- whose scope has something left
 
 coflux::fork<int, pool> late(coflux::environment&, coflux::borrowed<int> ended, int yields) {
