@@ -58,21 +58,11 @@ public:
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
-    class end_awaiter {
-    public:
-        COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
-        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
-        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<call_promise> h) const noexcept {
-            return h.promise().template body_ended<ending_kind::call>();
-        }
-        void await_resume() const noexcept {}
-
-    private:
-        bool gone_;
-    };
     /// Lazy; and until it asks for its context it runs on behalf of its caller, whose current() it leaves alone.
     COFLUX_INLINE std::suspend_always initial_suspend() const noexcept { return {}; }
-    COFLUX_INLINE end_awaiter final_suspend() noexcept { return end_awaiter(frees_itself<T, Args...>(*this)); }
+    COFLUX_INLINE end_awaiter<ending_kind::call> final_suspend() noexcept {
+        return end_awaiter<ending_kind::call>(frees_itself<T, Args...>(*this));
+    }
 };
 
 }  // namespace detail
@@ -86,7 +76,8 @@ public:
 /// Errors: std::bad_alloc from the call, without effect.
 /// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless
 /// as_outcome() asks.
-/// Threads: the caller's. Costs: one frame; no atomic read-modify-write.
+/// Threads: the caller's. Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it.
+/// Costs: one frame; no atomic read-modify-write.
 template <typename T>
 class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
 public:

@@ -87,21 +87,6 @@ public:
     /// Until it asks for its context it runs on behalf of its creator, of who awaits it, or of nobody.
     void await_resume() const noexcept {}
 
-    class end_awaiter {
-    public:
-        COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
-        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
-        template <typename P>
-        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return h.promise()
-                .template body_ended<kind == start_kind::queued ? ending_kind::queued : ending_kind::may_be_inline>();
-        }
-        void await_resume() const noexcept {}
-
-    private:
-        bool gone_;
-    };
-
 protected:
     static constexpr start_kind kind = start_kind_of<E>;
 
@@ -154,12 +139,11 @@ public:
         return Handle(this->control());
     }
 
-    COFLUX_INLINE typename owned_promise_base<T, E>::end_awaiter final_suspend() noexcept {
-        using end_awaiter = typename owned_promise_base<T, E>::end_awaiter;
+    COFLUX_INLINE auto final_suspend() noexcept {
         if constexpr (start_kind_of<E> == start_kind::queued) {
-            return end_awaiter(frees_itself<T, Args...>(*this));
+            return end_awaiter<ending_kind::queued>(frees_itself<T, Args...>(*this));
         } else {
-            return end_awaiter(false);
+            return end_awaiter<ending_kind::may_be_inline>(false);
         }
     }
 

@@ -121,7 +121,23 @@ protected:
     ~typed_promise() = default;
 };
 
-/// The final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args` are its parameters.
+/// The final suspension, which is none for who frees itself.
+template <ending_kind Kind>
+class end_awaiter {
+public:
+    COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
+    template <typename P>
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+        return h.promise().template body_ended<Kind>();
+    }
+    void await_resume() const noexcept {}
+
+private:
+    bool gone_;
+};
+
+/// Before the final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args` are its parameters.
 template <typename T, typename... Args>
 [[nodiscard]] COFLUX_INLINE bool frees_itself(typed_promise<T>& p) noexcept {
     if constexpr (!goes_by_thread<T>) {
