@@ -20,7 +20,7 @@ namespace {
 }  // namespace
 
 bool environment::look_up(std::uint32_t requests) noexcept {
-    for (const environment* e = this; e != nullptr; e = e->parent_) {
+    for (const environment* e = this; e != nullptr; e = e->parent_.get()) {
         // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
         if (e != this && (e->own_.stops_seen & detail::stop_count_mask) == requests) break;
         if ((e->marks_.load(detail::memory_order_acquire) & stop_asked) != 0) return true;  // pairs with request_stop()
@@ -151,9 +151,12 @@ void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t fla
 
 }  // namespace
 
-void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) noexcept {
+void* try_allocate_from_resource(const frame_layout& layout, const environment& parent, ticket counted,
+                                 std::uint32_t flags) noexcept {
+    const environment_data& data = data_of(parent);
     try {
-        return frames.allocate(bytes, alignment);
+        void* const base = data.frames->allocate(layout.bytes, layout.alignment);
+        return ::new (control_in(base, layout)) frame_control(data.frames, counted, flags | data.frames_flags) + 1;
     } catch (...) {
         allocation_failure = std::current_exception();
         return nullptr;
@@ -161,9 +164,9 @@ void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::s
 }
 
 void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes, std::size_t alignment) noexcept {
-    const std::uint64_t result = this_thread.result;  // the frame's own, if it frees itself
+    const std::uint64_t result = thread_result;  // the frame's own, if it frees itself
     frames.deallocate(base, bytes, alignment);
-    this_thread.result = result;
+    thread_result = result;
 }
 
 void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept {

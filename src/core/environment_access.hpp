@@ -17,15 +17,15 @@ struct environment_access {
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e
     }
-    static environment* parent(const environment& e) noexcept { return e.parent_; }
+    static environment* parent(const environment& e) noexcept { return e.parent_.get(); }
     static const environment_data& data(const environment& e) noexcept { return *e.data_; }
     static environment_object& object(environment& e) noexcept { return static_cast<environment_object&>(e); }
     static promise_base& coroutine(environment& e) noexcept { return static_cast<promise_base&>(e); }
 
     /// The coroutine in whose scope an environment object was derived; nullptr below a root.
     static environment* owner(const environment& e) noexcept {
-        environment* o = e.parent_;
-        while (o != nullptr && is_object(*o)) o = o->parent_;
+        environment* o = e.parent_.get();
+        while (o != nullptr && is_object(*o)) o = o->parent_.get();
         return o;
     }
     static bool is_generator(const environment& e) noexcept {
@@ -34,7 +34,7 @@ struct environment_access {
     /// Who is counted with a child of the object `e`, or of one further down: if it is stopped, the object or the generator
     /// dies with its locals, and must not before its children. nullptr: nobody.
     static environment* counted_with(const environment& e) noexcept {
-        return is_object(e) ? owner(e) : is_generator(e) ? e.parent_ : nullptr;
+        return is_object(e) ? owner(e) : is_generator(e) ? e.parent_.get() : nullptr;
     }
     /// Counts one child more that is made in `e`, and not by `e` itself.
     static void take_tickets(environment& e) noexcept {
@@ -53,7 +53,7 @@ struct environment_access {
     }
     /// Who has the record of what waits in `e`: itself, or for a call who is above; nullptr if that is above a root.
     static environment* recorder(environment* e) noexcept {
-        while (e != nullptr && is_call(*e)) e = e->parent_;
+        while (e != nullptr && is_call(*e)) e = e->parent_.get();
         return e;
     }
     static promise_base* joiner(environment& e) noexcept { return object(e).joiner_; }

@@ -273,8 +273,18 @@ void promise_base::leaves_inline() noexcept {
     c.begin_as(0);
     own_.stops_seen = own_.stops_seen & stop_count_mask;
     if (!c.word.is_plain()) return;
-    this_thread.below = parent_;  // in whose call we run: current again when control goes back to it
+    this_thread.below = parent_.get();  // in whose call we run: current again when control goes back to it
     if (++parent_->own_.children == 0) fold_children();  // the parent is below us on this stack
+}
+
+void promise_base::body_failed() noexcept {
+    frame_control& c = control();
+    // What ends on top of its awaiter's stack ends with a value.
+    if (!c.word.has(frame_flags::inline_start) && c.is_on_top()) leaves_top();
+    failure* const f = current_failure();
+    c.word.set_end(ending::error);
+    c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
+    c.error = f;
 }
 
 bool promise_base::close_scope() noexcept {
@@ -307,7 +317,7 @@ std::coroutine_handle<> promise_base::join_children() noexcept {
 }
 
 std::coroutine_handle<> promise_base::tell_waiters() noexcept {
-    return transfer(tell(&control(), parent_, identity_of(runs_on())));
+    return transfer(tell(&control(), parent_.get(), identity_of(runs_on())));
 }
 
 /// The end of a coroutine whose awaiter may be at home on another executor: this thread may have nobody to go on with.
@@ -334,7 +344,9 @@ void promise_base::count_in_shared(frame_control& c) noexcept {
 }
 
 void promise_base::count_and_start_shared(std::coroutine_handle<> h) noexcept {
-    count_in_shared(control());
+    frame_control& c = control();
+    c.word.count_as_shared();
+    count_in_shared(c);
     start(h);
 }
 
@@ -409,6 +421,7 @@ void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
                          memory_order_release);  // pairs with the loads of those the handle is shared with
         return;
     }
+    of(c).parent_.share();
     c.references().store(2 + extra, memory_order_relaxed);          // published by the fetch_or
     s = c.state.fetch_or(frame_state::list, memory_order_acq_rel);  // pairs with the fetch_or of tell()
     if ((s & frame_state::done) != 0)

@@ -98,13 +98,15 @@ public:
     /// For g++ 12, as of a fork (owned_awaiter); elsewhere the call is its own awaiter.
     class awaiter {
     public:
-        COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of), result_(detail::this_thread.result) {}
+        COFLUX_INLINE explicit awaiter(call& of) noexcept : of_(of), result_(detail::thread_result) {}
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
             return of_.await_suspend(h);
         }
-        COFLUX_INLINE T await_resume() const { return of_.take(result_); }
+        COFLUX_INLINE T await_resume() const {
+            return of_.take([this]() noexcept { return result_; });
+        }
 
     private:
         call& of_;
@@ -130,16 +132,19 @@ public:
         }
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        return !control_.waited() || control_.get()->is_ready();
+        return ended_in_place() || control_.get()->is_ready();
     }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         // relaxed: a call that has begun is not `detached`, whatever else happens to it.
         detail::frame_control& callee = *control_.get();
-        if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(h.promise());
-        return h.promise().await_begun(callee);
+        detail::promise_base& caller = *h.promise().found_again();
+        if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(caller);
+        return caller.await_begun(callee);
     }
-    COFLUX_INLINE T await_resume() { return take(detail::this_thread.result); }
+    COFLUX_INLINE T await_resume() {
+        return take([]() noexcept { return detail::thread_result; });
+    }
 
     class outcome_awaiter {
     public:
@@ -186,13 +191,19 @@ private:
     }
     static constexpr detail::on_top_frame frame_on_top = detail::on_top_frame_for<T>;
 
-    COFLUX_INLINE T take([[maybe_unused]] const std::uint64_t& result) {
+    template <typename Result>
+    COFLUX_INLINE T take([[maybe_unused]] Result result) {
+        if (!ended_in_place()) [[unlikely]]
+            return take_aside(*control_.get());
         if constexpr (frame_on_top == detail::on_top_frame::freed) {
-            if (control_.empty()) [[likely]]
-                return detail::take_from<T>(result);
-        } else if (!control_.waited()) [[likely]]
+            return detail::take_from<T>(result());
+        } else {
             return detail::take_value<T>(*control_.plain());
-        return take_aside(*control_.get());
+        }
+    }
+    [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
+        // Each a form that the optimiser follows from where it ran to where its result is taken.
+        return frame_on_top == detail::on_top_frame::freed ? control_.empty() : !control_.waited();
     }
     /// Out of line, so that who never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(detail::frame_control& callee) {

@@ -27,6 +27,7 @@ namespace coflux {
 
 namespace detail {
 
+class data_ref;
 class promise_base;
 class wait_operation;
 struct environment_access;
@@ -34,7 +35,7 @@ struct environment_data;
 
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
-bool is_pooled(const environment& e) noexcept;
+const data_ref& data_ref_of(const environment& e) noexcept;
 
 /// What environment objects add, shared by all coroutines made in them.
 struct environment_data {
@@ -59,21 +60,70 @@ struct environment_data {
     [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
 };
 
-/// Names an environment_data, and says whether its frames come from the frame pool: every frame that is made asks.
+/// Names an environment_data, and says what every frame that is made asks: whether it comes from the frame pool, and whether it is
+/// made in an environment object.
 class data_ref {
 public:
-    /// `data` may not have begun to live: it is set again when its resource is known.
+    /// Of a coroutine. `data` may not have begun to live.
     COFLUX_INLINE explicit data_ref(const environment_data& data, bool pooled) noexcept
-        : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : 1)) {}
+        : bits_(reinterpret_cast<std::uintptr_t>(&data) | (pooled ? 0 : from_resource)) {}
+    /// Of an environment object; set again when its resource is known.
+    [[nodiscard]] static data_ref of_object(const environment_data& data, bool pooled) noexcept {
+        data_ref r(data, pooled);
+        r.bits_ |= object;
+        return r;
+    }
+    /// Of a coroutine made in what this is of.
+    [[nodiscard]] COFLUX_INLINE data_ref of_child() const noexcept {
+        data_ref r = *this;
+        r.bits_ &= ~object;
+        return r;
+    }
 
-    [[nodiscard]] COFLUX_INLINE bool pooled() const noexcept { return (bits_ & 1) == 0; }
+    [[nodiscard]] COFLUX_INLINE bool pooled() const noexcept { return (bits_ & from_resource) == 0; }
+    [[nodiscard]] COFLUX_INLINE bool is_of_object() const noexcept { return (bits_ & object) != 0; }
+    /// Pooled, and of a coroutine.
+    [[nodiscard]] COFLUX_INLINE bool is_usual() const noexcept { return (bits_ & (from_resource | object)) == 0; }
     [[nodiscard]] COFLUX_INLINE const environment_data& operator*() const noexcept {
-        return *reinterpret_cast<const environment_data*>(bits_ & ~std::uintptr_t{1});
+        return *reinterpret_cast<const environment_data*>(bits_ & ~(from_resource | object));
     }
     [[nodiscard]] COFLUX_INLINE const environment_data* operator->() const noexcept { return &**this; }
 
 private:
+    static constexpr std::uintptr_t from_resource = 1;
+    static constexpr std::uintptr_t object = 2;
+
     std::uintptr_t bits_;
+};
+
+/// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own stack without a
+/// look at its state.
+class parent_ref {
+public:
+    COFLUX_INLINE explicit parent_ref(environment* parent) noexcept : bits_(reinterpret_cast<std::uintptr_t>(parent)) {}
+
+    [[nodiscard]] COFLUX_INLINE environment* get() const noexcept {
+        return reinterpret_cast<environment*>(bits_ & ~shared);
+    }
+    [[nodiscard]] COFLUX_INLINE environment* operator->() const noexcept { return get(); }
+    /// While nobody else knows the coroutine.
+    [[nodiscard]] COFLUX_INLINE environment* own() const noexcept {
+        return reinterpret_cast<environment*>(bits_.own() & ~shared);
+    }
+    [[nodiscard]] COFLUX_INLINE environment& operator*() const noexcept { return *get(); }
+    /// It is `e`, and the coroutine is not shared.
+    [[nodiscard]] COFLUX_INLINE bool is_unshared(const environment* e) const noexcept {
+        return bits_ == reinterpret_cast<std::uintptr_t>(e);
+    }
+    /// Before anybody else knows the coroutine.
+    void become(environment* parent) noexcept { bits_ = reinterpret_cast<std::uintptr_t>(parent); }
+    /// Who has the handle makes the first view or callback. Others may be reading.
+    void share() noexcept { bits_ = bits_ | shared; }
+
+private:
+    static constexpr std::uintptr_t shared = 1;
+
+    relaxed<std::uintptr_t> bits_;
 };
 
 /// Start value of `remaining_`; far from 0, so that the count cannot reach 0 before the scope ends.
@@ -141,19 +191,19 @@ public:
 protected:
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
     COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on, bool starts_inline) noexcept
-        : data_(parent.data_),
+        : data_(parent.data_.of_child()),
           parent_(&parent),
           executor_(runs_on),
           own_((parent.own_.stops_seen & detail::stop_count_mask) | (starts_inline ? detail::stop_count_inline : 0)) {}
     /// That of a call, which learns its executor when it is awaited.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
-        : data_(parent.data_),
+        : data_(parent.data_.of_child()),
           parent_(&parent),
           own_(parent.own_.stops_seen & detail::stop_count_mask),
           marks_(is_call) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept
-        : data_(data, true),
+        : data_(detail::data_ref::of_object(data, true)),
           parent_(parent),
           executor_(nullptr),
           own_(detail::stop_requests.load(detail::memory_order_relaxed)),  // nothing has been requested of a new root
@@ -176,7 +226,7 @@ protected:
 
     /// True for an environment object that a generator makes its children in.
     [[nodiscard]] bool is_of_generator() const noexcept {
-        return parent_ != nullptr && (parent_->marks_.load(detail::memory_order_relaxed) & is_generator) != 0;
+        return parent_.get() != nullptr && (parent_->marks_.load(detail::memory_order_relaxed) & is_generator) != 0;
     }
 
     friend class detail::promise_base;
@@ -184,7 +234,7 @@ protected:
     friend struct detail::environment_access;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
-    friend bool detail::is_pooled(const environment& e) noexcept;
+    friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;
 
     // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one
@@ -198,7 +248,7 @@ protected:
 
     // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are what costs.
     detail::data_ref data_;
-    environment* parent_;
+    detail::parent_ref parent_;
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
     // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_: -1 by each child
     // that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees what they did); the end of
@@ -216,8 +266,8 @@ namespace detail {
 COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
     return *e.data_;
 }
-COFLUX_INLINE bool is_pooled(const environment& e) noexcept {
-    return e.data_.pooled();
+COFLUX_INLINE const data_ref& data_ref_of(const environment& e) noexcept {
+    return e.data_;
 }
 COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
     return e.executor_;

@@ -35,14 +35,14 @@ protected:
         storage_.outer = &outer;
         storage_.deadline = outer.deadline;
         storage_.on_error = outer.on_error;
-        data_ = detail::data_ref(storage_, storage_.frames == nullptr);
+        data_ = detail::data_ref::of_object(storage_, storage_.frames == nullptr);
     }
     ~environment_object() = default;
 
     /// Before the first child: its frames come from `memory`.
     void use(std::pmr::memory_resource& memory) noexcept {
         storage_.use(memory);
-        data_ = detail::data_ref(storage_, storage_.frames == nullptr);
+        data_ = detail::data_ref::of_object(storage_, storage_.frames == nullptr);
     }
 
     /// Everything is in place: from now on a deadline of its own acts.

@@ -25,13 +25,15 @@ class owned_handle;
 template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:
-    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle), result_(this_thread.result) {}
+    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle), result_(thread_result) {}
     [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
         return handle_.await_suspend(h);
     }
-    T await_resume() const { return handle_.take(result_); }
+    T await_resume() const {
+        return handle_.take([this]() noexcept { return result_; });
+    }
 
 private:
     Handle& handle_;
@@ -161,7 +163,7 @@ public:
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return ended_in_place() || used().is_ready(); }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        promise_base& p = h.promise();
+        promise_base& p = *h.promise().found_again();
         if ((used().state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] {
             failed_unless_waits guard(control_);
             const std::coroutine_handle<> next = await_in_list(p, used());
@@ -170,12 +172,15 @@ public:
         }
         return p.await_child(used());
     }
-    COFLUX_INLINE T await_resume() { return take(this_thread.result); }
-    /// `result`: what went by the thread, if it ended in place and has no frame any more.
-    COFLUX_INLINE T take([[maybe_unused]] const std::uint64_t& result) {
+    COFLUX_INLINE T await_resume() {
+        return take([]() noexcept { return thread_result; });
+    }
+    /// `result()`: what went by the thread, if it ended in place and has no frame any more.
+    template <typename Result>
+    COFLUX_INLINE T take([[maybe_unused]] Result result) {
         if (ended_in_place()) {
             if constexpr (frame_on_top == on_top_frame::freed) {
-                return take_from<T>(result);
+                return take_from<T>(result());
             } else {
                 const plainly_freed_frame frees(control_);
                 return take_value<T>(*control_.plain());
@@ -229,6 +234,8 @@ private:
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         if constexpr (Self::starts_in_creator) {
             return false;
+        } else if constexpr (frame_on_top == on_top_frame::freed) {
+            return control_.empty();
         } else {
             return !control_.waited();
         }

@@ -14,7 +14,8 @@
 namespace coflux::detail {
 
 // These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure().
-COFLUX_ASIDE void* allocate_from(std::pmr::memory_resource& frames, std::size_t bytes, std::size_t alignment) noexcept;
+COFLUX_ASIDE void* try_allocate_from_resource(const frame_layout& layout, const environment& parent, ticket counted,
+                                              std::uint32_t flags) noexcept;
 COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
 [[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
@@ -22,20 +23,9 @@ COFLUX_INLINE void* control_in(void* base, const frame_layout& layout) noexcept 
     return static_cast<char*>(base) + layout.offset - sizeof(frame_control);
 }
 
-/// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
-/// before any effect.
-template <bool EndsTrivially = false>
-COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent, ticket counted,
-                                   std::uint32_t flags = 0) {
+template <bool EndsTrivially>
+COFLUX_INLINE void* allocate_pooled_frame(frame_shape shape, ticket counted, std::uint32_t flags) {
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
-    if (!is_pooled(parent)) {
-        const environment_data& data = data_of(parent);
-        std::pmr::memory_resource* const frames = data.frames;
-        void* const base = allocate_from(*frames, layout.bytes, layout.alignment);
-        if (base == nullptr) [[unlikely]]
-            rethrow_allocation_failure();
-        return ::new (control_in(base, layout)) frame_control(frames, counted, flags | data.frames_flags) + 1;
-    }
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
     if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control)) {
         // What the pool has no list for is destroyed: only its deallocate() knows where the block came from.
@@ -45,12 +35,36 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent,
     return ::new (control_in(base, layout)) frame_control(nullptr, counted, flags) + 1;
 }
 
+/// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
+/// before any effect.
+template <bool EndsTrivially = false>
+COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent, ticket counted,
+                                   std::uint32_t flags = 0) {
+    if (data_ref_of(parent).pooled()) [[likely]]
+        return allocate_pooled_frame<EndsTrivially>(shape, counted, flags);
+    void* const frame =
+        try_allocate_from_resource(layout_of_frame(shape, sizeof(frame_control)), parent, counted, flags);
+    if (frame == nullptr) [[unlikely]]
+        rethrow_allocation_failure();
+    return frame;
+}
+
 /// The same for a child that another than its parent creates, or that is made in an environment object.
 COFLUX_INLINE void* allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     void* const frame = try_allocate_shared_frame(shape, parent, flags);
     if (frame == nullptr) [[unlikely]]
         rethrow_allocation_failure();
     return frame;
+}
+
+/// The same for a coroutine that learns who makes it when it is queued; until then its parent's own.
+template <bool EndsTrivially>
+COFLUX_INLINE void* allocate_queued_frame(frame_shape shape, environment& parent) {
+    const data_ref& data = data_ref_of(parent);
+    if (data.is_usual()) [[likely]]
+        return allocate_pooled_frame<EndsTrivially>(shape, ticket::plain, 0);
+    return data.is_of_object() ? allocate_shared_frame(shape, parent, 0)
+                               : allocate_frame<EndsTrivially>(shape, parent, ticket::plain);
 }
 
 /// Frames with an error, a list entry, or a control that must survive.

@@ -74,6 +74,9 @@ public:
     [[nodiscard]] COFLUX_INLINE bool is_shared() const noexcept {
         return (bits_ & static_cast<std::uint32_t>(ticket::shared)) != 0;
     }
+    void count_as_shared() noexcept {
+        bits_ = (bits_ & ~std::uint32_t{3}) | static_cast<std::uint32_t>(ticket::shared);
+    }
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }

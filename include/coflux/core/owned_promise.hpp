@@ -149,11 +149,16 @@ public:
 
 private:
     COFLUX_INLINE static void* allocate(frame_shape shape, environment& env) {
-        constexpr std::uint32_t flags = start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-        // What is made to be begun later is made by the coroutine whose environment it gets.
-        if (starts_deferred<E> || this_thread.current == &env) [[likely]]
-            return allocate_frame<ends_trivially<T, Args...>>(shape, env, ticket::plain, flags);
-        return allocate_shared_frame(shape, env, flags);
+        if constexpr (start_kind_of<E> == start_kind::queued) {
+            return allocate_queued_frame<ends_trivially<T, Args...>>(shape, env);
+        } else {
+            constexpr std::uint32_t flags =
+                start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
+            // What is made to be begun later is made by the coroutine whose environment it gets.
+            if (starts_deferred<E> || this_thread.current == &env) [[likely]]
+                return allocate_frame<ends_trivially<T, Args...>>(shape, env, ticket::plain, flags);
+            return allocate_shared_frame(shape, env, flags);
+        }
     }
 };
 

@@ -24,7 +24,7 @@ enum class start_kind { inline_start, queued, inherited };
 /// What it says about its end.
 enum class ending_kind { call, queued, may_be_inline };
 /// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in it; or it is
-/// freed at once, and the result is in thread_state::result.
+/// freed at once, and the result is in thread_result.
 enum class on_top_frame { kept, freed };
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
@@ -34,12 +34,23 @@ public:
     [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
         return std::coroutine_handle<promise_base>::from_promise(*this);
     }
+    /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the promise's too, in
+    /// each of its awaits, the optimiser would keep that in a second one, and save and restore it wherever the coroutine runs.
+    [[nodiscard]] COFLUX_INLINE promise_base* found_again() noexcept {
+        if constexpr (COFLUX_CLANG) {
+            void* frame = handle().address();
+            asm volatile("" : "+r"(frame));
+            return &std::coroutine_handle<promise_base>::from_address(frame).promise();
+        } else {
+            return this;
+        }
+    }
     [[nodiscard]] COFLUX_INLINE frame_control& control() noexcept { return frame_control::of(handle()); }
     [[nodiscard]] static promise_base& of(frame_control& c) noexcept {
         return std::coroutine_handle<promise_base>::from_address(&c + 1).promise();
     }
     [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
-    [[nodiscard]] environment* parent() const noexcept { return parent_; }
+    [[nodiscard]] environment* parent() const noexcept { return parent_.get(); }
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
     COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
@@ -49,7 +60,7 @@ public:
     void adopted_by(promise_base& caller) noexcept {
         if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0 && !parent_->is_of_generator()) return;
         caller.open_for_waits();  // the record of what waits in the call will be the caller's
-        parent_ = &caller;
+        parent_.become(&caller);
         data_ = caller.data_;
         own_.stops_seen = caller.own_.stops_seen & stop_count_mask;
     }
@@ -61,15 +72,7 @@ public:
         control().word.set(frame_flags::moved);
     }
 
-    void unhandled_exception() noexcept {
-        frame_control& c = control();
-        // What ends on top of its awaiter's stack ends with a value.
-        if (!c.word.has(frame_flags::inline_start) && c.is_on_top()) leaves_top();
-        failure* const f = current_failure();
-        c.word.set_end(ending::error);
-        c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
-        c.error = f;
-    }
+    COFLUX_INLINE void unhandled_exception() noexcept { found_again()->body_failed(); }
 
     // --- awaits
     // -------------------------------------------------------------------------------------------------------
@@ -81,8 +84,8 @@ public:
     /// instead.
     [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
         if (is_told_more()) [[unlikely]]
-            return suspends_slowly();
-        if (control().is_on_top()) leaves_top();
+            return found_again()->suspends_slowly();
+        if (control().is_on_top()) found_again()->leaves_top();
         return false;
     }
 
@@ -104,21 +107,18 @@ public:
     }
 
     /// Before an await of `child`, a fork: if it has not begun and lies on top of this worker's forks, it runs here and now, on top
-    /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other. `child` is
-    /// what the compiler may load again: a register that outlives the run costs more.
+    /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other.
     template <on_top_frame Frame>
-    COFLUX_INLINE bool run_fork_on_top(frame_control* const& child) noexcept {
-        if (!has_room_on_top() || child->state.load(memory_order_relaxed) != 0) return false;
-        // One that another made is counted in another way than this coroutine can undo.
-        if (of(*child).parent_ != this) [[unlikely]]
+    COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
+        if (!has_room_on_top()) return false;
+        // Another's child is counted elsewhere. One of this coroutine's that another made is in the same sum.
+        const promise_base* const self = found_again();
+        if (!of(*child).parent_.is_unshared(self)) [[unlikely]]
             return false;
+        // It is there if it has not begun, whatever else is true of it.
         if (!this_thread.queues->take_back(child->frame())) return false;
-        if (!child->word.is_plain()) [[unlikely]] {  // only now: one that runs elsewhere writes its word
-            this_thread.queues->push_fork(child->frame());
-            return false;
-        }
         // Only this thread can begin it: a plain store tells it where it is.
-        child->state.store(on_top_of_this<Frame>(), memory_order_relaxed);
+        child->state.store(on_top_of<Frame>(self), memory_order_relaxed);
         child->frame().resume();
         if (!ended_on_top()) [[unlikely]]
             return false;
@@ -127,13 +127,13 @@ public:
     }
     /// The same for a call, which this coroutine alone knows.
     template <on_top_frame Frame>
-    COFLUX_INLINE bool run_call_on_top(frame_control* const& callee) noexcept {
+    COFLUX_INLINE bool run_call_on_top(frame_control* callee) noexcept {
         if (!has_room_on_top()) [[unlikely]] {
             callee->begin_as(frame_state::detached);
             return false;
         }
         of(*callee).runs_for(*this);
-        callee->begin_as(on_top_of_this<Frame>());
+        callee->begin_as(on_top_of<Frame>(found_again()));
         callee->frame().resume();
         return ended_on_top();
     }
@@ -175,7 +175,7 @@ public:
         // relaxed: if it is on top, nobody but this thread can reach it.
         if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
         if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            leaves_top();
+            found_again()->leaves_top();
             return false;
         }
         return true;
@@ -209,38 +209,38 @@ public:
                 return call_ended(c);
         }
         if (word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            return join_children();
+            return found_again()->join_children();
         }
         if constexpr (Kind == ending_kind::call) {
             if (!word.has(frame_flags::moved)) [[likely]]
                 return call_ended(c);
-            return tell_waiters();
+            return found_again()->tell_waiters();
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
-                if (word.has(frame_flags::inline_start)) return ended_inline();
+                if (word.has(frame_flags::inline_start)) return found_again()->ended_inline();
             }
             const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
             // On top: the awaiter goes on below.
             if ((s & frame_state::done) != 0) return std::noop_coroutine();
             if (word.is_plain()) [[likely]] {
-                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_)) | frame_state::direct))
-                    [[likely]] {
+                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_.get())) |
+                          frame_state::direct)) [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
                     --w.own_.children;  // it is suspended in the await of this very child
                     if (runs_on() == w.runs_on()) [[likely]]
                         return transfer(w.handle());
-                    return hand_over(w);
+                    return found_again()->hand_over(w);
                 }
                 if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
-                    if (w.coroutine == parent_) {
+                    if (w.coroutine == parent_.get()) {
                         --parent_->own_.children;  // as above: suspended in a wait for this very child
                         leaves();
                         return transfer(w.ended(w, c, identity_of(executor_)));
                     }
                 }
             }
-            return tell_waiters();
+            return found_again()->tell_waiters();
         }
     }
 
@@ -305,7 +305,7 @@ protected:
     /// Counts the new coroutine, and queues it for its first resumption.
     COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept {
         const executor_entry* const own = executor_.own();
-        if (control().word.is_shared()) [[unlikely]]
+        if (this_thread.current != parent_.own()) [[unlikely]]
             return count_and_start_shared(h);
         count_plainly();
         start_on(own, h);
@@ -321,7 +321,7 @@ private:
         start_elsewhere(h);
     }
     COFLUX_INLINE void count_plainly() noexcept {
-        if (++parent_->own_.children == 0) [[unlikely]]
+        if (++parent_.own()->own_.children == 0) [[unlikely]]
             fold_children();
     }
 
@@ -334,7 +334,7 @@ private:
     }
     /// Every await is a stop point: one that may be told to stop suspends first.
     [[nodiscard]] COFLUX_INLINE bool has_room_on_top() noexcept {
-        return stack_address() > this_thread.room_on_top && (!is_told_more() || !told_to_suspend());
+        return stack_address() > this_thread.room_on_top && (!is_told_more() || !found_again()->told_to_suspend());
     }
     [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
         // relaxed: who left a failure has given its ticket back since.
@@ -347,17 +347,17 @@ private:
                has_failures_or_waits();
     }
     template <on_top_frame Frame>
-    [[nodiscard]] COFLUX_INLINE std::uintptr_t on_top_of_this() noexcept {
-        return reinterpret_cast<std::uintptr_t>(this) + frame_state::on_top +
+    [[nodiscard]] static COFLUX_INLINE std::uintptr_t on_top_of(const promise_base* awaiting) noexcept {
+        return reinterpret_cast<std::uintptr_t>(awaiting) + frame_state::on_top +
                (Frame == on_top_frame::freed ? frame_state::detached : 0);
     }
     /// What ran on top of this coroutine's stack has given control back: true if it has ended.
     [[nodiscard]] COFLUX_INLINE bool ended_on_top() noexcept {
         if (this_thread.room_on_top == no_stack) [[unlikely]] {
-            control_is_back();
+            found_again()->control_is_back();
             return false;
         }
-        this_thread.current = this;
+        this_thread.current = found_again();
         return true;
     }
     /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is this
@@ -369,6 +369,7 @@ private:
     }
 
     COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
+    COFLUX_COLD void body_failed() noexcept;
     COFLUX_ASIDE bool suspends_slowly() noexcept;
     COFLUX_ASIDE bool told_to_suspend() noexcept;
     COFLUX_ASIDE void leaves_top() noexcept;

@@ -49,7 +49,7 @@ inline constexpr bool goes_by_thread = [] {
         return true;
     } else {
         using kept = kept_result<T>;
-        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(thread_state::result);
+        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(thread_result);
     }
 }();
 
@@ -148,7 +148,7 @@ template <typename T, typename... Args>
             // The destructors of parameters may run whole coroutines, whose results go by the thread too.
             p.gives_way(p.result_word());
         } else if constexpr (!std::is_void_v<T>) {
-            this_thread.result = p.result_word();
+            thread_result = p.result_word();
         }
         return true;
     }
@@ -158,7 +158,7 @@ template <typename T, typename... Args>
 COFLUX_INLINE void pass_result_on(void* frame) noexcept {
     if constexpr (goes_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
         frame_control& c = frame_control::of(frame);
-        if (c.word.has(frame_flags::destroyed)) this_thread.result = c.result;
+        if (c.word.has(frame_flags::destroyed)) thread_result = c.result;
     }
 }
 

@@ -59,11 +59,13 @@ struct thread_state {
     /// coroutine that began so suspends until control is back with whoever stands below it (docs/design/fork_join.md).
     std::uintptr_t room_on_top = no_stack;
     std::uintptr_t room = no_stack;  ///< the same where nobody has suspended
-    /// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp.
-    std::uint64_t result;
 };
 
 inline constinit thread_local thread_state this_thread{};
+
+/// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp. For itself: as a member of
+/// thread_state it would be found by an address that the optimiser keeps in a register while the coroutine runs.
+inline constinit thread_local std::uint64_t thread_result = 0;
 
 static_assert(std::is_trivially_destructible_v<thread_state>);
 

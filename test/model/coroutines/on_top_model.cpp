@@ -273,6 +273,40 @@ struct number_has_another : of_on_top<number_has_another> {
     }
 };
 
+/// A fork that has a view: its handle goes by its list too, and leaves the frame to the view.
+struct fork_has_view : of_on_top<fork_has_view> {
+    static fork<int> seven(environment&, fork_has_view* s) {
+        s->by_child.set(7);
+        co_return 1;
+    }
+    static task<void> root(environment&, fork_has_view* s) {
+        auto&& here = co_await coflux::context();
+        s->by_parent.set(1);
+        auto f = seven(here, s);
+        const auto view = f.view();
+        s->goes_on(traced(co_await std::move(f)));
+        MODEL_CHECK(co_await view == 1);
+    }
+};
+
+/// A fork that another made for its parent, who awaits it: its ticket is not the parent's own.
+struct fork_of_another : of_on_top<fork_of_another> {
+    static fork<int> seven(environment&, fork_of_another* s) {
+        s->by_child.set(7);
+        co_return 1;
+    }
+    static call<fork<int>> makes(environment& of_root, fork_of_another* s) {
+        (void)co_await coflux::context();
+        co_return seven(of_root, s);
+    }
+    static task<void> root(environment&, fork_of_another* s) {
+        auto&& here = co_await coflux::context();
+        s->by_parent.set(1);
+        auto f = co_await makes(here, s);
+        s->goes_on(traced(co_await std::move(f)));
+    }
+};
+
 /// One exception at a time: a handler may be left for another thread, which must not handle one of its own meanwhile.
 struct call_fails : of_on_top<call_fails> {
     static task<void> root(environment&, call_fails* s) {
@@ -368,6 +402,8 @@ int main(int count, char** arguments) {
          sampled<number_joins>("number_joins",
                                "results that go by the thread, of who ends in place or waits for a child"),
          sampled<number_has_another>("number_has_another", "the same, of a child that another made"),
+         sampled<fork_has_view>("fork_has_view", "a fork that is awaited by its handle, and has a view"),
+         sampled<fork_of_another>("fork_of_another", "a fork that another made for its parent"),
          sampled<call_fails>("call_fails", "an error of a call that has left"),
          sampled<fork_fails>("fork_fails", "an error of a fork that has left"),
          sampled<call_fails_at_once>("call_fails_at_once", "an error that makes a call leave"),

@@ -321,4 +321,38 @@ TEST(freed_on_top, is_told_from_who_left_although_another_suspended_in_its_creat
     awaits_those(env).get();
 }
 
+// A coroutine's own child, made by another: counted in one way, and where it ends on top of its parent, uncounted in the other.
+coflux::fork<int, pool> three(coflux::environment&) {
+    co_return 3;
+}
+coflux::call<coflux::fork<int, pool>> made_for(coflux::environment&, coflux::environment& parent) {
+    (void)co_await coflux::context();
+    co_return three(parent);
+}
+coflux::fork<int, pool> has_them_made(auto&&, int times) {
+    auto&& here = co_await coflux::context();
+    int sum = 0;
+    for (int i = 0; i < times; ++i) {
+        auto of_another = co_await made_for(here, here);
+        auto own = three(here);
+        sum += co_await std::move(own);
+        sum += co_await std::move(of_another);
+    }
+    co_return sum;
+}
+coflux::task<int, pool> makers(auto&&, int forks, int times) {
+    auto&& here = co_await coflux::context();
+    int sum = 0;
+    for (int i = 0; i < forks; ++i) sum += co_await has_them_made(here, times);
+    co_return sum;
+}
+
+TEST(freed_on_top, of_a_child_that_another_made_for_its_parent) {
+    for (const std::size_t workers : {1, 2}) {
+        pool p(workers);
+        auto env = coflux::make_environment(p);
+        EXPECT_EQ(makers(env, 200, 50).get(), 200 * 50 * 6);
+    }
+}
+
 }  // namespace

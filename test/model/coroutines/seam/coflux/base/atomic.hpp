@@ -31,13 +31,17 @@ namespace coflux::model {
 /// share its thread_local variables.
 class switch_point {
 public:
-    switch_point() noexcept : saved_(detail::this_thread) {}
-    ~switch_point() { detail::this_thread = saved_; }
+    switch_point() noexcept : saved_(detail::this_thread), result_(detail::thread_result) {}
+    ~switch_point() {
+        detail::this_thread = saved_;
+        detail::thread_result = result_;
+    }
     switch_point(const switch_point&) = delete;
     switch_point& operator=(const switch_point&) = delete;
 
 private:
     detail::thread_state saved_;
+    std::uint64_t result_;
 };
 
 /// Whether there is an interleaving: else a static object is being initialised.
