@@ -61,8 +61,13 @@ public:
 
     /// Owner: takes the youngest if it is `item`, and says whether it did.
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
+        return pop_if(item, [] { return true; });
+    }
+    /// The same if `allowed()`, which is asked only if it is, and leaves the queue as it is.
+    template <typename Allowed>
+    COFLUX_INLINE bool pop_if(const void* item, Allowed allowed) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
-        if (cells_[b].load(memory_order_relaxed) != item) return false;
+        if (cells_[b].load(memory_order_relaxed) != item || !allowed()) return false;
         return take(b);
     }
 

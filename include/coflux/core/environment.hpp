@@ -96,6 +96,8 @@ private:
     std::uintptr_t bits_;
 };
 
+static_assert(alignof(environment_data) >= 4, "two tags of a data_ref");
+
 /// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own stack without a
 /// look at its state.
 class parent_ref {
@@ -262,6 +264,8 @@ protected:
 };
 
 namespace detail {
+
+static_assert(alignof(environment) >= 2, "the mark of a parent_ref");
 
 COFLUX_INLINE const environment_data& data_of(const environment& e) noexcept {
     return *e.data_;

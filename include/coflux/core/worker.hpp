@@ -35,11 +35,11 @@ public:
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a
     /// turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        // Unsigned, so that a compiler may decrement in memory and look at the sign.
-        turns_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(turns_) - 1);
-        if (turns_ < 0 && owes_a_turn(h)) [[unlikely]]
-            return false;
-        return forks_.pop_if(h.address());
+        return forks_.pop_if(h.address(), [this, h]() noexcept {
+            // Unsigned, so that a compiler may decrement in memory and look at the sign.
+            turns_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(turns_) - 1);
+            return turns_ >= 0 || !owes_a_turn(h);
+        });
     }
 
     /// Queues a coroutine that is ready again, first in, first out.
