@@ -6,8 +6,8 @@ void worker::ask_for_help() noexcept {
     call_for_help();
 }
 
-bool worker::owes_a_turn(std::coroutine_handle<> h) noexcept {
-    return others_wait(h);
+bool worker::owes_a_turn() noexcept {
+    return others_wait();
 }
 
 }  // namespace coflux::detail

@@ -100,7 +100,7 @@ private:
         return due == timing_wheel::never ? due : due - std::min(due, spin);
     }
     void call_for_help() noexcept override;
-    bool others_wait(std::coroutine_handle<> h) noexcept override;
+    bool others_wait() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
 
     thread_pool& pool_;
@@ -155,7 +155,7 @@ std::coroutine_handle<> pool_worker::next() noexcept {
     return search();
 }
 
-bool pool_worker::others_wait(std::coroutine_handle<>) noexcept {
+bool pool_worker::others_wait() noexcept {
     look_at_timers();
     if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
     ++round_;

@@ -39,10 +39,9 @@ sim_worker::sim_worker(world& in)
       timers_(this, this, [](void*) noexcept {}) {}
 
 /// Asked whenever a parent takes back a fork, because there never are turns left.
-bool sim_worker::others_wait(std::coroutine_handle<> h) noexcept {
+bool sim_worker::others_wait() noexcept {
     turns_ = 0;
-    if (!forks_.pop_if(h.address())) return true;  // there is nothing to take, so nothing to decide
-    forks_.push(h.address());
+    if (forks_.size() == 0) return true;  // it was stolen: there is nothing to decide
     constexpr std::array<std::uint64_t, 2> here_or_elsewhere{0, 1};
     return in_.choose(choice::steal, here_or_elsewhere) == 1;
 }

@@ -33,7 +33,7 @@ private:
     friend class world;
 
     void call_for_help() noexcept override {}
-    bool others_wait(std::coroutine_handle<> h) noexcept override;
+    bool others_wait() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
     void is_stolen(coflux::detail::promise_base& p) noexcept;
 

@@ -63,7 +63,7 @@ public:
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         return pop_if(item, [] { return true; });
     }
-    /// The same if `allowed()`, which is asked only if it is, and leaves the queue as it is.
+    /// The same if `allowed()`, which is asked only if it is, unless it was stolen; and which neither pushes nor takes.
     template <typename Allowed>
     COFLUX_INLINE bool pop_if(const void* item, Allowed allowed) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;

@@ -35,10 +35,10 @@ public:
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a
     /// turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        return forks_.pop_if(h.address(), [this, h]() noexcept {
+        return forks_.pop_if(h.address(), [this]() noexcept {
             // Unsigned, so that a compiler may decrement in memory and look at the sign.
             turns_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(turns_) - 1);
-            return turns_ >= 0 || !owes_a_turn(h);
+            return turns_ >= 0 || !owes_a_turn();
         });
     }
 
@@ -66,13 +66,14 @@ protected:
     ~worker() = default;
 
     virtual void call_for_help() noexcept = 0;
-    /// With no turns left, where `h` is asked back: true if the loop must run; else there are turns again.
-    virtual bool others_wait(std::coroutine_handle<> h) noexcept = 0;
+    /// With no turns left, where the youngest fork is asked back, unless it was stolen: true if the loop must run; else there are turns
+    /// again.
+    virtual bool others_wait() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
 
     // The same from a fast path, whose registers they keep.
     COFLUX_ASIDE void ask_for_help() noexcept;
-    COFLUX_ASIDE bool owes_a_turn(std::coroutine_handle<> h) noexcept;
+    COFLUX_ASIDE bool owes_a_turn() noexcept;
 
     /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
     /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds

@@ -73,7 +73,7 @@ public:
 
 private:
     void call_for_help() noexcept override {}
-    bool others_wait(std::coroutine_handle<>) noexcept override {
+    bool others_wait() noexcept override {
         turns_ = 1000;
         return false;
     }
