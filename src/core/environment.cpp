@@ -151,12 +151,9 @@ void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t fla
 
 }  // namespace
 
-void* try_allocate_from_resource(const frame_layout& layout, const environment& parent, ticket counted,
-                                 std::uint32_t flags) noexcept {
-    const environment_data& data = data_of(parent);
+void* try_allocate_from_resource(const frame_layout& layout, const environment& parent) noexcept {
     try {
-        void* const base = data.frames->allocate(layout.bytes, layout.alignment);
-        return ::new (control_in(base, layout)) frame_control(data.frames, counted, flags | data.frames_flags) + 1;
+        return data_of(parent).frames->allocate(layout.bytes, layout.alignment);
     } catch (...) {
         allocation_failure = std::current_exception();
         return nullptr;

@@ -14,8 +14,7 @@
 namespace coflux::detail {
 
 // These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure().
-COFLUX_ASIDE void* try_allocate_from_resource(const frame_layout& layout, const environment& parent, ticket counted,
-                                              std::uint32_t flags) noexcept;
+COFLUX_ASIDE void* try_allocate_from_resource(const frame_layout& layout, const environment& parent) noexcept;
 COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
 [[noreturn]] COFLUX_COLD void rethrow_allocation_failure();
 
@@ -42,11 +41,12 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent,
                                    std::uint32_t flags = 0) {
     if (data_ref_of(parent).pooled()) [[likely]]
         return allocate_pooled_frame<EndsTrivially>(shape, counted, flags);
-    void* const frame =
-        try_allocate_from_resource(layout_of_frame(shape, sizeof(frame_control)), parent, counted, flags);
-    if (frame == nullptr) [[unlikely]]
+    const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
+    void* const base = try_allocate_from_resource(layout, parent);
+    if (base == nullptr) [[unlikely]]
         rethrow_allocation_failure();
-    return frame;
+    const environment_data& data = data_of(parent);  // only now: nothing of it is kept in a register across the call
+    return ::new (control_in(base, layout)) frame_control(data.frames, counted, flags | data.frames_flags) + 1;
 }
 
 /// The same for a child that another than its parent creates, or that is made in an environment object.
