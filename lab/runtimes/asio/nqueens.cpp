@@ -5,19 +5,21 @@
 #include "workloads.hpp"
 
 #include <array>
+#include <cstddef>
 
 namespace lab {
 namespace {
 
 // The ways to complete a board.
-awaitable<std::uint64_t> completions(harness::board board) {
+template <std::size_t N>
+awaitable<std::uint64_t> completions(harness::board<N> board) {
     if (board.full()) {
         co_return 1;
     }
     const pool_executor pool = co_await asio::this_coro::executor;
-    std::array<int, harness::board::largest> rows;
+    std::array<int, N> rows;
     std::size_t safe = 0;
-    for (int row = 0; row < board.size(); ++row) {
+    for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             rows[safe++] = row;
         }
@@ -29,7 +31,8 @@ awaitable<std::uint64_t> completions(harness::board board) {
     co_return co_await children.wait();
 }
 
-awaitable<std::uint64_t> time_nqueens(harness::board empty, harness::stopwatch& watch) {
+template <std::size_t N>
+awaitable<std::uint64_t> time_nqueens(harness::board<N> empty, harness::stopwatch& watch) {
     watch.start();
     const std::uint64_t answer = co_await completions(empty);
     watch.stop();
@@ -40,11 +43,12 @@ awaitable<std::uint64_t> time_nqueens(harness::board empty, harness::stopwatch& 
 
 harness::measured nqueens(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
-    const harness::board empty{n};
     // As in skynet nearly the whole tree is held at once. Measured: 400 to 850 bytes a board.
     harness::require_memory(harness::nqueens_tasks(n) * 850, "the tree in Asio's queue");
     asio::thread_pool pool{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, time_nqueens(empty, watch)); });
+    return harness::with_empty_board(n, [&](auto empty) {
+        return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, time_nqueens(empty, watch)); });
+    });
 }
 
 }  // namespace lab

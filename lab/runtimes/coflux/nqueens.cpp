@@ -5,6 +5,7 @@
 
 #include <coflux/coflux.hpp>
 
+#include <cstddef>
 #include <utility>
 
 namespace lab {
@@ -15,13 +16,14 @@ using forked = coflux::fork<std::uint64_t, pool>;
 using watch_ref = coflux::borrowed<harness::stopwatch>;
 
 /// The ways to complete a board. The forks are awaited from the youngest on, as the worker's queue gives them back.
-forked completions(coflux::environment&, harness::board board) {
+template <std::size_t N>
+forked completions(coflux::environment&, harness::board<N> board) {
     if (board.full()) {
         co_return 1;
     }
     auto&& here = co_await coflux::context();
-    inplace_vector<forked, harness::board::largest> children;
-    for (int row = 0; row < board.size(); ++row) {
+    inplace_vector<forked, N> children;
+    for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             children.push_back(completions(here, board.with(row)));
         }
@@ -33,7 +35,8 @@ forked completions(coflux::environment&, harness::board board) {
     co_return sum;
 }
 
-coflux::task<std::uint64_t, pool> time_nqueens(auto&&, harness::board empty, watch_ref watch) {
+template <std::size_t N>
+coflux::task<std::uint64_t, pool> time_nqueens(auto&&, harness::board<N> empty, watch_ref watch) {
     auto&& here = co_await coflux::context();
     watch->start();
     const std::uint64_t answer = co_await completions(here, empty);
@@ -44,11 +47,12 @@ coflux::task<std::uint64_t, pool> time_nqueens(auto&&, harness::board empty, wat
 }  // namespace
 
 harness::measured nqueens(const harness::request& r) {
-    const harness::board empty{r.integer("n")};
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(
-        r, [&](harness::stopwatch& watch) { return time_nqueens(env, empty, coflux::borrowed(watch)).get(); });
+    return harness::with_empty_board(r.integer("n"), [&](auto empty) {
+        return harness::measure(
+            r, [&](harness::stopwatch& watch) { return time_nqueens(env, empty, coflux::borrowed(watch)).get(); });
+    });
 }
 
 }  // namespace lab

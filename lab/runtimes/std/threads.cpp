@@ -79,14 +79,15 @@ std::uint64_t node(std::uint64_t first, std::uint64_t leaves) {
     return sum;
 }
 
-std::uint64_t completions(harness::board board) {
+template <std::size_t N>
+std::uint64_t completions(harness::board<N> board) {
     if (board.full()) {
         return 1;
     }
     std::vector<std::future<std::uint64_t>> children;
-    for (int row = 0; row < board.size(); ++row) {
+    for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
-            children.push_back(std::async(std::launch::async, completions, board.with(row)));
+            children.push_back(std::async(std::launch::async, completions<N>, board.with(row)));
         }
     }
     std::uint64_t sum = 0;
@@ -183,8 +184,9 @@ harness::measured skynet(const harness::request& r) {
 
 harness::measured nqueens(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
-    const harness::board empty{n};
-    return measure_threads(r, harness::nqueens_tasks(n) - 1, [&empty] { return completions(empty); });
+    return harness::with_empty_board(n, [&](auto empty) {
+        return measure_threads(r, harness::nqueens_tasks(n) - 1, [empty] { return completions(empty); });
+    });
 }
 
 harness::measured matmul(const harness::request& r) {

@@ -5,20 +5,22 @@
 #include <tbb/task_group.h>
 
 #include <array>
+#include <cstddef>
 
 namespace lab {
 namespace {
 
 // The ways to complete a board.
-std::uint64_t completions(harness::board board) {
+template <std::size_t N>
+std::uint64_t completions(harness::board<N> board) {
     if (board.full()) {
         return 1;
     }
-    std::array<std::uint64_t, harness::board::largest> results;
+    std::array<std::uint64_t, N> results;
     std::size_t children = 0;
     int last = -1;
     tbb::task_group group;
-    for (int row = 0; row < board.size(); ++row) {
+    for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             if (last >= 0) {
                 group.run([&result = results[children++], next = board.with(last)] { result = completions(next); });
@@ -41,9 +43,10 @@ std::uint64_t completions(harness::board board) {
 }  // namespace
 
 harness::measured nqueens(const harness::request& r) {
-    const harness::board empty{r.integer("n")};
     workers pool{r.threads()};
-    return harness::measure(r, [&] { return pool.run([&empty] { return completions(empty); }); });
+    return harness::with_empty_board(r.integer("n"), [&](auto empty) {
+        return harness::measure(r, [&] { return pool.run([empty] { return completions(empty); }); });
+    });
 }
 
 }  // namespace lab

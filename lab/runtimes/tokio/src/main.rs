@@ -119,7 +119,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?)),
         "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
         "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
-        "nqueens" => rt.spawn(trees::nqueens(trees::Board::empty(integer("n")?))),
+        "nqueens" => rt.spawn(trees::nqueens(integer("n")?)),
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
         "spawn_join" => {

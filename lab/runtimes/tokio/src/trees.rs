@@ -1,6 +1,8 @@
 //! Fork-join trees with work in their nodes: nqueens and matmul.
 
 use std::cell::UnsafeCell;
+use std::future::Future;
+use std::pin::Pin;
 use std::slice;
 use std::sync::Arc;
 
@@ -10,23 +12,21 @@ use crate::arguments::UsageError;
 use crate::measure::{Measured, Stopwatch};
 use crate::workloads::{join, sum_of};
 
-const LARGEST_BOARD: usize = 14;
-
 /// Queens on the first columns, one each, of which no two are in a row or on a diagonal.
+/// The size is a constant, as in the suite that the workload comes from.
 #[derive(Clone, Copy)]
-pub struct Board {
-    rows: [i8; LARGEST_BOARD],
+struct Board<const N: usize> {
+    rows: [i8; N],
     queens: i8,
-    size: i8,
 }
 
-impl Board {
-    pub fn empty(n: u64) -> Self {
-        Self { rows: [0; LARGEST_BOARD], queens: 0, size: n as i8 }
+impl<const N: usize> Board<N> {
+    fn empty() -> Self {
+        Self { rows: [0; N], queens: 0 }
     }
 
     fn full(&self) -> bool {
-        self.queens == self.size
+        self.queens as usize == N
     }
 
     /// Whether no queen threatens this row of the next column.
@@ -46,19 +46,34 @@ impl Board {
 }
 
 /// The ways to complete a board.
-fn spawn_board(board: Board) -> JoinHandle<u64> {
+fn spawn_board<const N: usize>(board: Board<N>) -> JoinHandle<u64> {
     spawn(async move {
         if board.full() {
             return 1;
         }
-        sum_of((0..board.size).filter(|&row| board.safe(row)).map(|row| spawn_board(board.with(row))).collect()).await
+        sum_of((0..N as i8).filter(|&row| board.safe(row)).map(|row| spawn_board(board.with(row))).collect()).await
     })
 }
 
-pub async fn nqueens(empty: Board) -> Measured {
+async fn time_nqueens<const N: usize>() -> Measured {
     let watch = Stopwatch::start();
-    let answer = join(spawn_board(empty)).await;
+    let answer = join(spawn_board(Board::<N>::empty())).await;
     watch.stop().answer(answer)
+}
+
+type Search = Pin<Box<dyn Future<Output = Measured> + Send>>;
+
+/// The search of n columns, of which limits.rs allows 1 to 14.
+pub fn nqueens(n: u64) -> Search {
+    macro_rules! of_size {
+        ($($size:literal)*) => {
+            match n {
+                $($size => Box::pin(time_nqueens::<$size>()),)*
+                _ => unreachable!("limits.rs allows {n} columns"),
+            }
+        };
+    }
+    of_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
 }
 
 /// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row and
