@@ -87,12 +87,13 @@ TEST(deadline, does_not_act_once_its_environment_has_gone) {
     journal log;
     [](auto&&, journal* to) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
+        const auto when = clock::now() + 100ms;
         {
-            auto sub = coflux::make_environment(here, clock::now() + 1ms);
+            auto sub = coflux::make_environment(here, when);
             co_await sleeps<pool>(sub, to, "child", 1us);
             co_await sub.join();
         }
-        co_await sleeps<pool>(here, to, "other", 3ms);
+        co_await sleeps<pool>(here, to, "other", when + 3ms - clock::now());
     }(env, &log)
                                    .get();
     EXPECT_EQ(log.lines(), (lines{"child wakes", "child dies", "other wakes", "other dies"}));

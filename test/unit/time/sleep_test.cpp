@@ -87,12 +87,12 @@ TEST(sleep, ends_in_the_order_of_deadlines_and_equal_ones_in_the_order_of_their_
     journal log;
     [](auto&&, journal* to) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
-        const auto now = clock::now();
-        auto later = writes(here, to, "later", now + 4ms);
+        const auto when = clock::now() + 100ms;  // all of them sleep by then
+        auto later = writes(here, to, "later", when + 2ms);
         co_await coflux::yield();
-        auto first = writes(here, to, "first", now + 2ms);
+        auto first = writes(here, to, "first", when);
         co_await coflux::yield();
-        auto second = writes(here, to, "second", now + 2ms);
+        auto second = writes(here, to, "second", when);
         co_await coflux::when_all(std::move(later), std::move(first), std::move(second));
     }(env, &log)
                                    .get();

@@ -176,12 +176,12 @@ TEST(timeout, keeps_a_value_that_comes_nevertheless) {
     on_pool([](coflux::environment& here) -> coflux::call<void> {
         auto computing = [](auto&&) -> coflux::fork<int, pool> {
             co_await coflux::yield();
-            const auto until = clock::now() + 3ms;
+            const auto until = clock::now() + 60ms;
             while (clock::now() < until) {}
             co_return 7;
         };
         {
-            const auto got = co_await coflux::timeout(computing(here), 1ms);
+            const auto got = co_await coflux::timeout(computing(here), 50ms);
             EXPECT_EQ(got, std::optional(7));
         }
     });
@@ -196,9 +196,9 @@ TEST(timeout, throws_the_error_of_the_operation_in_time_or_late) {
             throw std::runtime_error("broken");
         };
         int caught = 0;
-        for (const auto works : {0ns, 3'000'000ns}) {
+        for (const auto works : {0ms, 60ms}) {
             try {
-                (void)co_await coflux::timeout(fails(here, works), 1ms);
+                (void)co_await coflux::timeout(fails(here, works), 50ms);
             } catch (const std::runtime_error&) {
                 ++caught;
             }
