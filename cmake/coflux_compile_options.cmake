@@ -10,9 +10,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     endif()
 endif()
 
-set(sanitizers "" "address,undefined" "thread")
+set(sanitizers "" "address" "address,undefined" "thread")
 if(NOT COFLUX_SANITIZE IN_LIST sanitizers)
-    message(FATAL_ERROR "COFLUX_SANITIZE is \"${COFLUX_SANITIZE}\"; allowed: empty, \"address,undefined\", \"thread\"")
+    message(FATAL_ERROR "COFLUX_SANITIZE is \"${COFLUX_SANITIZE}\"; allowed: empty, \"address\", \"address,undefined\", \"thread\"")
 endif()
 unset(sanitizers)
 
