@@ -38,11 +38,12 @@ coflux::call<std::uint64_t> fib_call(coflux::environment&, std::uint64_t n) {
 
 coflux::call<std::uint64_t> node_call(coflux::environment& env, std::uint64_t first, std::uint64_t leaves);
 
-coflux::fork<std::uint64_t, pool> node(coflux::environment& env, std::uint64_t first, std::uint64_t leaves) {
+coflux::fork<std::uint64_t, pool> node(coflux::environment&, std::uint64_t first, std::uint64_t leaves) {
     if (leaves == 1) {
         co_return first;
     }
-    co_return co_await node_call(env, first, leaves);
+    auto&& here = co_await coflux::context();
+    co_return co_await node_call(here, first, leaves);
 }
 
 /// Nine forks and a call, then the forks from the youngest on: that one is what the worker's queue gives back first.
