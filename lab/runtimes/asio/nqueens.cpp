@@ -43,10 +43,10 @@ awaitable<std::uint64_t> time_nqueens(harness::board<N> empty, harness::stopwatc
 
 harness::measured nqueens(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
-    // As in skynet nearly the whole tree is held at once. Measured: 400 to 850 bytes a board.
-    harness::require_memory(harness::nqueens_tasks(n) * 850, "the tree in Asio's queue");
-    asio::thread_pool pool{r.threads()};
     return harness::with_empty_board(n, [&](auto empty) {
+        // As in skynet nearly the whole tree is held at once. Measured: 400 to 850 bytes a board.
+        harness::require_memory(harness::nqueens_tasks(n) * 850, "the tree in Asio's queue");
+        asio::thread_pool pool{r.threads()};
         return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, time_nqueens(empty, watch)); });
     });
 }

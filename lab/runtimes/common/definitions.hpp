@@ -25,7 +25,7 @@ namespace harness {
 // All tasks of skynet's tree, the root included.
 [[nodiscard]] std::uint64_t skynet_tasks(std::uint64_t depth) noexcept;
 
-// The boards of 1 to 14 columns that the search for n queens comes by, the empty one included.
+// The boards of n columns, 1 to 14 as board.hpp has them, that the search for n queens comes by, the empty one included.
 [[nodiscard]] std::uint64_t nqueens_tasks(std::uint64_t n);
 // The products of two blocks of 32 by 32 that one of two n by n matrices is made of.
 [[nodiscard]] std::uint64_t matmul_leaves(std::uint64_t n) noexcept;

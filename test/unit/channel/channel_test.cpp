@@ -1,7 +1,6 @@
 #include <coflux/channel/channel.hpp>
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -17,7 +16,6 @@
 #include <coflux/coflux.hpp>
 
 #include "by_hand.hpp"
-#include "support/cpu_clock.hpp"
 #include "support/no_hang.hpp"
 #include "support/witness.hpp"
 
@@ -397,23 +395,6 @@ TEST(channel, joins_coroutines_that_no_executor_runs) {
         co_return co_await std::move(consumer);
     };
     EXPECT_EQ(root(env).get(), 5050);
-}
-
-TEST(channel, consumer_that_waits_for_a_second_uses_no_processor) {
-    pool threads{2};
-    auto env = coflux::make_environment(threads);
-    coflux::channel<int[4]> ch;
-    auto waits = [](coflux::environment&, borrowed<coflux::channel<int[4]>> c) -> coflux::task<int, pool> {
-        const auto v = co_await c->receive();
-        co_return *v;
-    }(env, borrowed(ch));
-    // An interval, measured, as in law 7; the pool has had its bounded spin before it begins.
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const double before = coflux_test::process_cpu_seconds();
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    EXPECT_LT(coflux_test::process_cpu_seconds() - before, 0.01);
-    EXPECT_TRUE(ch.try_send(9));
-    EXPECT_EQ(waits.get(), 9);
 }
 
 static_assert(!std::is_copy_constructible_v<coflux::channel<int[1]>> &&

@@ -68,4 +68,30 @@ TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hu
     expect_idle_second();
 }
 
+TEST(law_07_idle_by_the_clock, a_pool_whose_coroutines_wait_for_a_value_uses_less_than_a_hundredth_of_a_core) {
+    pool workers(2);
+    std::latch both_work(2);
+    std::latch let_go(1);
+    coflux::channel<int[4]> ch;
+    auto env = coflux::make_environment(workers);
+    const auto receives = [](coflux::environment&, std::latch* arrive, std::latch* wait,
+                             coflux::borrowed<coflux::channel<int[4]>> from) -> coflux::task<int, pool> {
+        arrive->count_down();
+        wait->wait();
+        const auto v = co_await from->receive();
+        co_return *v;
+    };
+    auto first = receives(env, &both_work, &let_go, coflux::borrowed(ch));
+    auto second = receives(env, &both_work, &let_go, coflux::borrowed(ch));
+    both_work.wait();
+    const auto before = workers.counters();  // of workers that are both awake
+    let_go.count_down();
+    wait_until_all_sleep(workers, before);
+    expect_idle_second();
+    EXPECT_TRUE(ch.try_send(9));
+    EXPECT_TRUE(ch.try_send(9));
+    EXPECT_EQ(first.get(), 9);
+    EXPECT_EQ(second.get(), 9);
+}
+
 }  // namespace
