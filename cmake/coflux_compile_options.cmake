@@ -4,9 +4,11 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(COFLUX_CCACHE ccache)
     mark_as_advanced(COFLUX_CCACHE)
     if(COFLUX_CCACHE)
-        # Without these it caches nothing that uses a precompiled header; they concern __TIME__ and what a header defines.
+        # Without this sloppiness it caches nothing that uses a precompiled header: it concerns __TIME__, what a header defines, and
+        # the time at which a header was written. Without the other two nothing that another clone has compiled is found.
         set(CMAKE_CXX_COMPILER_LAUNCHER
-            "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${COFLUX_CCACHE}")
+            "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+            CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime "${COFLUX_CCACHE}")
     endif()
 endif()
 
@@ -44,10 +46,6 @@ function(coflux_sanitize target)
     set(flags -fsanitize=${COFLUX_SANITIZE} -fno-omit-frame-pointer)
     if(COFLUX_SANITIZE MATCHES "undefined")
         list(APPEND flags -fno-sanitize-recover=all)
-        if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-            # Takes a coroutine frame for the whole object, and the control words in front of it for out of bounds.
-            list(APPEND flags -fno-sanitize=object-size)
-        endif()
     endif()
     target_compile_options(${target} PUBLIC "$<BUILD_INTERFACE:${flags}>")
     target_link_options(${target} PUBLIC "$<BUILD_INTERFACE:-fsanitize=${COFLUX_SANITIZE}>")

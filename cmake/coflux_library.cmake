@@ -26,6 +26,8 @@ function(coflux_add_library name)
         ${target}
         PROPERTIES EXPORT_NAME ${name}
                    LINKER_LANGUAGE CXX
+                   # A static library links into a shared one, too (docs/howto/plug-ins.md).
+                   POSITION_INDEPENDENT_CODE ON
                    # Shared libraries of one package find each other next to themselves.
                    INSTALL_RPATH "$ORIGIN"
                    VERSION ${PROJECT_VERSION}

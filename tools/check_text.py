@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Checks what no file may say, and that the README's program is the example that ctest compiles and runs.
+"""Checks what no file may say, and that the programs of the README and the tour are those that ctest compiles and runs.
 
 No mark of unfinished work without the number of an issue, no host name of a package registry (a mirror must be able to
 take its place), no path of a developer's machine.
@@ -25,6 +25,8 @@ MACHINE_PATH = re.compile(r"(?:^|(?<=[\s\"'`(=:]))/(?:work|root)(?=/|$|[\s\"'`)]
 
 README = "README.md"
 FIRST_EXAMPLE = "examples/01_hello.cpp"
+TOUR = "docs/tour"
+PROGRAMS = ("examples", "lab/runtimes/coflux")  # what the tour quotes
 CPP_BLOCK = re.compile(rb"^```cpp\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -67,11 +69,31 @@ def readme_problems(root: Path) -> list[str]:
     return []
 
 
+def stripped_lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines()]
+
+
+def tour_problems(root: Path) -> list[str]:
+    """The blocks of the tour, each of which must stand in a program, in whatever indentation."""
+    programs = [stripped_lines((root / path).read_text(encoding="utf-8"))
+                for path in tree.sources(root, *(folder.split("/")[0] for folder in PROGRAMS))
+                if str(path).startswith(PROGRAMS)]
+    problems = []
+    for page in sorted((root / TOUR).glob("*.md")):
+        text = page.read_bytes()
+        for block in CPP_BLOCK.finditer(text):
+            lines = stripped_lines(block[1].decode())
+            if not any(lines == program[i:i + len(lines)] for program in programs for i in range(len(program))):
+                line = text.count(b"\n", 0, block.start()) + 1
+                problems.append(f"{page.relative_to(root)}:{line}: this block stands in no file of {' or '.join(PROGRAMS)}")
+    return problems
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=tree.ROOT)
     root = parser.parse_args(arguments).root
-    problems = text_problems(root) + readme_problems(root)
+    problems = text_problems(root) + readme_problems(root) + tour_problems(root)
     for problem in problems:
         print(problem)
     print(f"text: {len(problems)} violations")

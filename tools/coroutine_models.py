@@ -28,8 +28,9 @@ def sources(root: Path) -> list[str]:
     """What every model of coroutines is linked with, as its CMakeLists.txt says."""
     listed = re.search(r"set\(primitive_sources([^)]*)\)", (root / FOLDER / "CMakeLists.txt").read_text(encoding="utf-8"))
     assert listed is not None
-    core = sorted(str(path.relative_to(root)) for path in (root / "src/core").glob("*.cpp"))
-    return core + [f"src/{name}" for name in listed[1].split()] + ["test/model/support/model.cpp", f"{FOLDER}/support/model_memory.cpp"]
+    core = sorted(str(path.relative_to(root)) for path in (root / "src/core").rglob("*.cpp"))
+    support = ["test/model/support/model.cpp", f"{FOLDER}/support/model_memory.cpp", f"{FOLDER}/support/model_stack.cpp"]
+    return core + [f"src/{name}" for name in listed[1].split()] + support
 
 
 class Unchanged:

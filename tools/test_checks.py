@@ -22,8 +22,10 @@ import check_layers
 import check_limits
 import check_text
 import coverage
+import docstrings
 import instructions
 import reliability
+import std_headers
 import tree
 
 DATA = tomllib.loads((tree.ROOT / "tools/layers.toml").read_text(encoding="utf-8"))
@@ -204,6 +206,15 @@ class Text(PlantedTree):
         for line in ("lab/workloads", f"lab{path}", f"{path}loads/x"):
             self.plant("docs/a.md", line)
             self.assertEqual(self.problems(), [], line)
+
+    def test_a_block_of_the_tour(self) -> None:
+        self.plant("examples/02_more.cpp", "int main() {", "    int a = 1;", "    int b = 2;", "}")
+        page = ("# x", "", "```cpp", "int a = 1;", "int b = 2;", "```", "```go", "a := 1", "```")
+        self.plant("docs/tour/01-first.md", *page)
+        self.assertEqual(check_text.tour_problems(self.root), [])
+        self.plant("docs/tour/01-first.md", *page, "```cpp", "int b = 2;", "int a = 1;", "```")
+        self.assertEqual(check_text.tour_problems(self.root),
+                         ["docs/tour/01-first.md:10: this block stands in no file of examples or lab/runtimes/coflux"])
 
     def test_the_readme_block(self) -> None:
         self.assertEqual(len(check_text.readme_problems(self.root)), 2)
@@ -446,6 +457,53 @@ class Coverage(unittest.TestCase):
                  for name, missing in (("good", 0), ("bad", 1), ("worse", 2))]
         rows = coverage.table(files)
         self.assertEqual([row.split()[-1] for row in rows], ["file", "worse", "bad"])
+
+
+class Docstrings(PlantedTree):
+    HEADER = "include/coflux/base/x.hpp"
+    RIGHT = ("    /// Waits: `f(Shapes: x)`, in a few", "    /// words.", "    ///", "    /// Returns: nothing.", "    /// Errors, Stops: none. It never",
+             "    /// stops.", "    /// Costs: a lock.")
+
+    def problems(self, *lines: str) -> list[str]:
+        return docstrings.problems(self.root, [self.plant(self.HEADER, *lines).relative_to(self.root)])
+
+    def test_sections_one_a_line_in_order(self) -> None:
+        self.assertEqual(self.problems(*self.RIGHT), [])
+        doc = docstrings.parse("\n".join(self.RIGHT))
+        self.assertEqual(doc.text, ["Waits: `f(Shapes: x)`, in a few words."])
+        self.assertEqual(doc.sections, [(("Returns",), "nothing."), (("Errors", "Stops"), "none. It never stops."), (("Costs",), "a lock.")])
+
+    def test_a_section_inside_a_line(self) -> None:
+        self.assertEqual(self.problems("/// Waits.", "/// Returns: nothing. Errors: none."),
+                         [f"{self.HEADER}:2: Errors is not at the beginning of a line"])
+
+    def test_sections_in_another_order(self) -> None:
+        self.assertEqual(self.problems("/// Costs: a lock.", "/// Returns: nothing."), [f"{self.HEADER}:2: Returns stands behind Costs"])
+
+    def test_each_docstring_has_its_own_order(self) -> None:
+        self.assertEqual(self.problems("/// Costs: a lock.", "int a;", "/// Returns: nothing.", "int f();"), [])
+
+    def test_a_word_that_is_no_section(self) -> None:
+        self.assertEqual(self.problems("/// Ownership: its own."), [f"{self.HEADER}:1: Ownership is no section"])
+
+    def test_they_are_put_in_order(self) -> None:
+        code = ("int a;  ///< Costs: a. Returns: b.", "int f();")
+        before = "\n".join(("    /// Waits. Costs: a lock. Ownership: its own.", "    /// Returns: nothing. Shapes: `T` moves.", *code, ""))
+        after = "\n".join(("    /// Waits.", "    /// Shapes: its own. `T` moves.", "    /// Returns: nothing.", "    /// Costs: a lock.", *code, ""))
+        self.assertEqual(docstrings.fixed(before), after)
+        self.assertEqual(docstrings.fixed(after), after)
+        drawing = "/// Costs: a.\n/// Returns: b.\n///   a --> b\n"
+        self.assertEqual(docstrings.fixed(drawing), drawing)
+
+
+class StdHeaders(PlantedTree):
+    def test_what_a_header_pulls_in(self) -> None:
+        self.plant("include/coflux/base/a.hpp", "#include <atomic>", "#include <vector>")
+        self.plant("include/coflux/base/detail/b.hpp", "#include <coflux/base/a.hpp>")
+        self.plant("include/coflux/core/c.hpp", "#include <vector>", '#include "../base/detail/b.hpp"', "// #include <map>")
+        self.assertEqual(std_headers.report(self.root), ["coflux/base/a.hpp: 2: atomic vector", "coflux/core/c.hpp: 2: vector | atomic"])
+        self.assertEqual(std_headers.reasons(self.root, "atomic"), [
+            "coflux/base/a.hpp -> <atomic>", "coflux/core/c.hpp -> coflux/base/detail/b.hpp -> coflux/base/a.hpp -> <atomic>"])
 
 
 class Format(PlantedTree):

@@ -1,0 +1,92 @@
+#!/usr/bin/python3
+"""Lists which headers of the standard library each public header pulls in: its own, and those of the headers that it includes.
+
+    tools/std_headers.py                    a line for each public header
+    tools/std_headers.py --why functional   for each that pulls it in, through which headers
+
+What <vector> and its like include themselves is not followed: that is the standard library's own business.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import deque
+from pathlib import Path
+
+import check_layers
+import docstrings
+import tree
+
+
+def include_graph(root: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """For each header of include/: the files of ours that it includes, and the others."""
+    files = {str(path) for path in tree.sources(root, "include")}
+    graph = {}
+    for file in sorted(files):
+        ours, others = [], []
+        for include in check_layers.includes((root / file).read_text(encoding="utf-8")):
+            target = check_layers.resolve(file, include, files)
+            (others if target is None else ours).append(include.name if target is None else target)
+        graph[file] = (ours, others)
+    return graph
+
+
+def paths(graph: dict[str, tuple[list[str], list[str]]], header: str) -> dict[str, list[str]]:
+    """Each foreign header that `header` pulls in, with a shortest way to it through ours."""
+    found: dict[str, list[str]] = {}
+    ways = {header: [header]}
+    queue = deque([header])
+    while queue:
+        file = queue.popleft()
+        ours, others = graph.get(file, ([], []))
+        for name in others:
+            found.setdefault(name, ways[file])
+        for target in ours:
+            if target not in ways:
+                ways[target] = [*ways[file], target]
+                queue.append(target)
+    return found
+
+
+def short(file: str) -> str:
+    return file.removeprefix("include/")
+
+
+def report(root: Path) -> list[str]:
+    graph = include_graph(root)
+    lines = []
+    for header in map(str, docstrings.headers(root)):
+        found = paths(graph, header)
+        own = sorted(name for name, way in found.items() if len(way) == 1)
+        through = sorted(name for name, way in found.items() if len(way) > 1)
+        lines.append(f"{short(header)}: {len(found)}: {' '.join(own)}" + (f" | {' '.join(through)}" if through else ""))
+    return lines
+
+
+def reasons(root: Path, name: str) -> list[str]:
+    graph = include_graph(root)
+    lines = []
+    for header in map(str, docstrings.headers(root)):
+        way = paths(graph, header).get(name)
+        if way is not None:
+            lines.append(" -> ".join([*map(short, way), f"<{name}>"]))
+    return lines
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--root", type=Path, default=tree.ROOT)
+    parser.add_argument("--why", metavar="HEADER", help="through which headers HEADER is pulled in")
+    options = parser.parse_args(arguments)
+    if options.why is None:
+        print("public header: how many: its own | through headers of ours")
+    lines = reasons(options.root, options.why) if options.why else report(options.root)
+    for line in lines:
+        print(line)
+    print(f"std_headers: {len(lines)} public headers" + (f" pull in <{options.why}>" if options.why else ""))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
