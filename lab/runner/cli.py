@@ -112,7 +112,11 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     known = catalog.all_workloads()
     workloads = [known[name] for name in known if not chosen.workload or name in chosen.workload]
     names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
-    cases = plan(workloads, sizes, chosen.threads or len(execute.cpus_for(1 << 16)))
+    cpus = len(execute.cpus_for(1 << 16))
+    if chosen.threads is not None and chosen.threads > cpus:
+        parser.error(f"--threads {chosen.threads} is more than the {cpus} CPUs that this process may use; a thread that shares "
+                     "its CPU measures the scheduler of the system")
+    cases = plan(workloads, sizes, chosen.threads or cpus)
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:
         parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; "

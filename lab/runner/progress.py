@@ -1,8 +1,9 @@
-"""One line a repetition; on a terminal the line of what runs is refreshed in place."""
+"""One line a repetition; on a terminal the line of what runs is refreshed in place, and one a row stays."""
 
 from __future__ import annotations
 
 import shutil
+from statistics import median
 from typing import TextIO
 
 from runner import catalog
@@ -24,8 +25,7 @@ class Progress:
     def starting(self, row: Row, repetition: int, left: int, seconds_left: float | None) -> None:
         self._total = self._done + left
         time_left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
-        self._prefix = (f"[{self._done + 1}/{self._total}{time_left}] {row.case.workload} "
-                        f"{catalog.short_label(row.case.params)} · {row.runtime} · "
+        self._prefix = (f"[{self._done + 1}/{self._total}{time_left}] {name_of(row)} · "
                         f"{repetition + 1}/{self._repetitions}")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
@@ -37,8 +37,10 @@ class Progress:
         if not self._terminal:
             print(f"{self._prefix}: {result}", file=self._stream, flush=True)
         elif row.status not in (None, "unsupported"):
-            # What went wrong stays on the screen; the next repetition refreshes the line below it.
+            # What stays on the screen: what went wrong, and each figure. The next repetition refreshes the line below it.
             print(f"\r\x1b[K{self._prefix}: {result}", file=self._stream, flush=True)
+        elif row.status is None and len(row.repetitions) >= self._repetitions:
+            print(f"\r\x1b[K{name_of(row)}: {nanoseconds(_median(row))} ns/item", file=self._stream, flush=True)
 
     def close(self) -> None:
         """Ends the line that was being refreshed."""
@@ -46,12 +48,23 @@ class Progress:
             print("\r\x1b[K", end="", file=self._stream, flush=True)
 
 
+def name_of(row: Row) -> str:
+    return f"{row.case.workload} {catalog.short_label(row.case.params)} · {row.runtime}"
+
+
 def _outcome(row: Row) -> str:
     if row.status is not None:
         return f"{row.status}: {row.reason}"
+    return f"{nanoseconds(row.repetitions[-1].wall_ns / _items(row))} ns/item"
+
+
+def _median(row: Row) -> float:
+    return median(each.wall_ns for each in row.repetitions) / _items(row)
+
+
+def _items(row: Row) -> int:
     case = row.case
-    items = catalog.all_workloads()[case.workload].items(case.params, case.threads)
-    return f"{nanoseconds(row.repetitions[-1].wall_ns / items)} ns/item"
+    return catalog.all_workloads()[case.workload].items(case.params, case.threads)
 
 
 def duration(seconds: float) -> str:

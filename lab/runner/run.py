@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -55,7 +56,9 @@ def run(state: State, directory: Path, old_directory: Path | None, continuing: b
 
 def _print_outcome(rows: list[dict]) -> None:
     """The table, and below it every row that has no figure because something went wrong."""
-    print(f"\n{tables.matrix(losses_first(by_case(rows)), report.runtimes_of(rows))}")
+    # Where the output goes to a file, its width is that of the sources.
+    width = shutil.get_terminal_size((120, 24)).columns
+    print(f"\n{tables.matrix(losses_first(by_case(rows)), report.runtimes_of(rows), width)}")
     for row in rows:
         if row["status"] in results.BAD:
             print(f"{row['status']}: {comparison.row_name(row)}: {row['reason']}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, median
@@ -66,33 +68,84 @@ def _settle_all(rows: list[Row], status: str, reason: str) -> None:
         row.settle(status, reason)
 
 
-def measure_all(state: State, build: Path, directory: Path, observer: Observer) -> None:
+def measure_all(state: State, build: Path, directory: Path, observer: Observer,
+                clock: Callable[[], float] = time.monotonic) -> None:
     """Does what is pending and saves after every repetition. May be interrupted at any point by an exception."""
     workloads = catalog.all_workloads()
+    pace = Pace()
     while pending := state.pending():
         repetition, row = pending[0]
-        observer.starting(row, repetition, len(pending), seconds_left(state, pending))
+        observer.starting(row, repetition, len(pending), pace.seconds_left(state, pending))
+        began = clock()
+        expected = pace.expected(state, row)
         line = probe.round_trip_ns(build, row.case.threads) if row.case.threads >= 2 else None
-        started = time.monotonic()
+        started = clock()
         outcome = execute.measure(RUNTIMES[row.runtime].command(build, "run"), row.case, workloads[row.case.workload])
+        seconds = clock() - started
         if isinstance(outcome, execute.Measured):
-            row.repetitions.append(Repetition(**asdict(outcome), line_round_trip_ns=line,
-                                              process_seconds=time.monotonic() - started))
+            row.repetitions.append(Repetition(**asdict(outcome), line_round_trip_ns=line, process_seconds=seconds))
         elif outcome.status == "unsupported":
             row.settle(outcome.status, outcome.reason)
         else:
             row.settle(outcome.status, f"repetition {repetition + 1} of {state.repetitions}: {outcome.reason}")
         state.save(directory)
+        pace.turned(expected, seconds, clock() - began)
         observer.finished(row)
 
 
-def seconds_left(state: State, pending: list[tuple[int, Row]]) -> float | None:
-    """An estimate: a row's own mean where it has run, otherwise the median row's. None before anything ran.
+class Pace:
+    """How long what is pending will take.
 
-    The median, because a few rows take a hundred times as long as most.
+    A process is expected to take as long as the last ones of its row, of its case, or of the last cases, in this order. What is
+    expected is then held against what the last turns really took: so the estimate follows the load of the machine. What a turn costs
+    beside its process, the probe and the saving, may be more than the process.
     """
-    known = {id(row): fmean(each.process_seconds for each in row.repetitions) for row in state.rows if row.repetitions}
-    if not known:
-        return None
-    typical = median(known.values())
-    return sum(known.get(id(row), typical) for _, row in pending)
+
+    RECENT = 9
+
+    def __init__(self) -> None:
+        self._ratios: deque[float] = deque(maxlen=self.RECENT)
+        self._beside: deque[float] = deque(maxlen=self.RECENT)
+
+    def turned(self, expected: float | None, process_seconds: float, whole_seconds: float) -> None:
+        """A turn ended."""
+        self._beside.append(whole_seconds - process_seconds)
+        if expected:
+            self._ratios.append(process_seconds / expected)
+
+    def expected(self, state: State, row: Row) -> float | None:
+        """What a process of the row takes, as far as others tell; None before anything ran."""
+        return _Durations(state).of(row)
+
+    def seconds_left(self, state: State, pending: list[tuple[int, Row]]) -> float | None:
+        """None before anything ran."""
+        durations = _Durations(state)
+        if durations.any is None:
+            return None
+        load = median(self._ratios) if self._ratios else 1.0
+        beside = fmean(self._beside) if self._beside else 0.0
+        return sum(durations.of(row) * load + beside for _, row in pending)
+
+
+class _Durations:
+    """What the processes of the rows took lately."""
+
+    WEIGHT_OF_LAST = 0.25
+
+    def __init__(self, state: State) -> None:
+        self._rows = {id(row): fmean(each.process_seconds for each in row.repetitions[-2:])
+                      for row in state.rows if row.repetitions}
+        cases: dict[str, list[float]] = {}
+        for row in state.rows:
+            if row.repetitions:
+                cases.setdefault(row.case.key, []).append(self._rows[id(row)])
+        self._cases = {key: fmean(each) for key, each in cases.items()}
+        # The mean, though a few cases take a hundred times as long as most: their number among those to come is not known. The
+        # later a case was measured the more it says of the load that there is now.
+        self.any = None
+        for seconds in self._cases.values():
+            self.any = seconds if self.any is None else self.any + self.WEIGHT_OF_LAST * (seconds - self.any)
+
+    def of(self, row: Row) -> float | None:
+        own = self._rows.get(id(row))
+        return own if own is not None else self._cases.get(row.case.key, self.any)

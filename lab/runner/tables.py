@@ -28,23 +28,44 @@ def against_coflux(case: CaseResult, runtime: str) -> str:
     return "" if compared is None else compared.text()
 
 
-def matrix(cases: list[CaseResult], runtimes: list[str]) -> str:
-    """Cases by runtimes: the median, and below it the ratio to Coflux."""
+def matrix(cases: list[CaseResult], runtimes: list[str], width: int) -> str:
+    """Cases by runtimes: the median, and below it the ratio to Coflux. As many tables as `width` columns ask for, each with Coflux."""
+    tables = []
+    others = [runtime for runtime in runtimes if runtime != COFLUX]
+    while others or not tables:
+        shown = len(others)
+        while (table := _table(cases, [each for each in runtimes if each == COFLUX or each in others[:shown]])) and \
+                shown > 1 and width_of(table) > width:
+            shown -= 1
+        tables.append(table)
+        others = others[max(shown, 1):]
+    return "\n\n".join(align(table, rule_after=0) for table in tables)
+
+
+def _table(cases: list[CaseResult], runtimes: list[str]) -> list[list[str]]:
     lines = [["ns/item", *runtimes]]
     for case in cases:
         mark = " (loss)" if case.losses else ""
         lines.append([case.workload + mark, *(figure(case.rows.get(runtime)) for runtime in runtimes)])
         lines.append([f"  {case.short_label}", *(against_coflux(case, runtime) for runtime in runtimes)])
-    return align(lines, rule_after=0)
+    return lines
+
+
+def width_of(lines: list[list[str]]) -> int:
+    return sum(_widths(lines)) + len(GAP) * (len(lines[0]) - 1)
+
+
+def _widths(lines: list[list[str]]) -> list[int]:
+    return [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
 
 
 def align(lines: list[list[str]], rule_after: int) -> str:
     """Columns as wide as their widest cell, the first to the left and the others to the right."""
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    widths = _widths(lines)
     text = []
     for number, line in enumerate(lines):
         cells = [line[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(line[1:], widths[1:]))]
         text.append(GAP.join(cells).rstrip())
         if number == rule_after:
-            text.append("-" * (sum(widths) + len(GAP) * (len(widths) - 1)))
+            text.append("-" * width_of(lines))
     return "\n".join(text)

@@ -25,6 +25,10 @@ class Arguments(LabTest):
             self.assert_refused(f"--reps={text}", says="a whole number of at least 1")
             self.assert_refused(f"--threads={text}", says="a whole number of at least 1")
 
+    def test_more_threads_than_cpus_are_refused(self) -> None:
+        for text in ("3", "99"):
+            self.assert_refused("--threads", text, says=f"--threads {text} is more than the 2 CPUs")
+
     def test_a_workload_without_cases_in_the_suite_is_refused(self) -> None:
         self.assert_refused("--suite", "seed", "--workload", "fib", "pipeline",
                             says="the suite seed has no case of fib")

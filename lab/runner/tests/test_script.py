@@ -1,6 +1,8 @@
 import os
 import subprocess
+from unittest import mock
 
+from runner import cli
 from runner.paths import BUILD_VARIABLE, ROOT
 from runner.tests.fakes import LabTest
 
@@ -20,6 +22,23 @@ class Script(LabTest):
             done = self.script(option)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             self.assertIn(says, done.stdout)
+        self.assert_built_nothing()
+
+    def without_python(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        with mock.patch.dict(os.environ, {"LAB_PYTHON": str(self.root / "no-python3")}):
+            return self.script(*arguments)
+
+    def test_without_python_help_and_wrong_options_install_nothing(self) -> None:
+        done = self.without_python("--help")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        for option in cli.make_parser()._option_string_actions:
+            if option.startswith("--") and option != "--check-args":
+                self.assertIn(option, done.stdout)
+        done = self.without_python("--frobnicate")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("unknown option '--frobnicate'", done.stderr)
+        done = self.without_python("--list")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assert_built_nothing()
 
     def test_bad_arguments_build_nothing(self) -> None:

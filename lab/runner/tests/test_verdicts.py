@@ -1,6 +1,7 @@
 import unittest
 
 from runner import comparison, report, tables
+from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, result_row, results_of
 from runner.verdicts import by_case, losses_first, ratio
 
@@ -47,12 +48,22 @@ class Losses(unittest.TestCase):
         self.assertEqual(case.ratio_to_baseline("bare").text(), "0.50 x")
 
     def test_a_table_without_coflux_has_figures_and_no_ratios(self) -> None:
-        text = tables.matrix(by_case([near("asio", 5.0), near("tbb", 6.0)]), ["asio", "tbb"])
+        text = tables.matrix(by_case([near("asio", 5.0), near("tbb", 6.0)]), ["asio", "tbb"], 120)
         self.assertIn("5.00", text)
         self.assertNotIn(" x", text)
 
+    def test_the_table_is_no_wider_than_asked_for_and_coflux_is_in_each_part(self) -> None:
+        names = list(RUNTIMES)
+        cases = by_case([near(name, 12345.0 + 1000 * number) for number, name in enumerate(names)])
+        for width in (40, 60, 80, 120):
+            text = tables.matrix(cases, names, width)
+            self.assertLessEqual(max(map(len, text.splitlines())), width, text)
+            self.assertEqual({name for name in names if name in text.split()}, set(names))
+            for part in text.split("\n\n"):
+                self.assertIn("coflux", part.splitlines()[0].split())
+
     def test_the_table_shows_the_status_where_there_is_no_figure(self) -> None:
-        text = tables.matrix(by_case([near("coflux", 5.0), result_row("asio", [], status="wrong")]), ["coflux", "asio"])
+        text = tables.matrix(by_case([near("coflux", 5.0), result_row("asio", [], status="wrong")]), ["coflux", "asio"], 120)
         self.assertIn("wrong", text)
 
 
