@@ -22,39 +22,36 @@ using pool = coflux::thread_pool_executor;
 /// As far from its neighbours as one in a coroutine's frame.
 class alignas(128) bare_timer : public coflux::detail::timer {
 public:
-    bare_timer() noexcept : timer(kind) {}
-    using timer::ready_for;
+    bare_timer() noexcept : timer(&bare_timer::nothing) {}
+    using timer::belongs_to;
 
 private:
     static void nothing(coflux::detail::timer&) noexcept {}
-    static constexpr coflux::detail::timer_kind kind{&nothing, &nothing};
 };
 
 /// An item is a timer that is armed and taken back on its own thread, among others.
 void arm_and_cancel(benchmark::State& state) {
     int executor = 0;
-    coflux::detail::timer_queue queue(&executor, nullptr, [](void*) noexcept {});
+    coflux::detail::timer_queue queue(&executor);
     coflux::detail::this_thread.timers = &queue;
     std::mt19937_64 random(42);
     const auto deadline = [&] { return queue.now() + 1'000'000 + random() % 49'000'000; };
     std::vector<bare_timer> others(static_cast<std::size_t>(state.range(0)));
     for (bare_timer& t : others) {
-        t.ready_for(queue);
-        queue.insert(t, deadline());
+        t.belongs_to(queue);
+        queue.arm(t, deadline());
     }
     std::vector<std::uint64_t> deadlines(4096);
     for (std::uint64_t& d : deadlines) d = deadline();
     bare_timer one;
     std::size_t i = 0;
     for (auto _ : state) {
-        one.ready_for(queue);
-        queue.insert(one, deadlines[i++ % deadlines.size()]);
+        one.belongs_to(queue);
+        queue.arm(one, deadlines[i++ % deadlines.size()]);
         benchmark::ClobberMemory();
-        if (one.take()) queue.remove(one);
+        benchmark::DoNotOptimize(queue.take(one));
     }
-    for (bare_timer& t : others) {
-        if (t.take()) queue.remove(t);
-    }
+    for (bare_timer& t : others) benchmark::DoNotOptimize(queue.take(t));
     coflux::detail::this_thread.timers = nullptr;
     state.SetItemsProcessed(state.iterations());
 }

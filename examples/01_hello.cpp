@@ -4,11 +4,11 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> twice(auto&&, int x) {
+coflux::fork<int, pool> twice(coflux::environment&, int x) {
     co_return 2 * x;
 }
 
-coflux::task<int, pool> sum(auto&&) {
+coflux::task<int, pool> sum(coflux::environment&) {
     auto&& here = co_await coflux::context();  // this coroutine, as environment of its children
     auto a = twice(here, 1);                   // starts now, on the pool
     auto b = twice(here, 2);

@@ -8,18 +8,18 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> parse(auto&&, std::string text) {
+coflux::fork<int, pool> parse(coflux::environment&, std::string text) {
     co_await coflux::yield();
     co_return std::stoi(text);  // throws std::invalid_argument
 }
 
-coflux::fork<void, pool> log_line(auto&&, std::string text) {
+coflux::fork<void, pool> log_line(coflux::environment&, std::string text) {
     co_await coflux::yield();
     std::printf("  logged: %s\n", text.c_str());
 }
 
 // An awaited child gives its value or throws its error here.
-coflux::task<int, pool> sum_or_zero(auto&&, std::string a, std::string b) {
+coflux::task<int, pool> sum_or_zero(coflux::environment&, std::string a, std::string b) {
     auto&& here = co_await coflux::context();
     auto x = parse(here, std::move(a));
     auto y = parse(here, std::move(b));
@@ -33,13 +33,13 @@ coflux::task<int, pool> sum_or_zero(auto&&, std::string a, std::string b) {
 }
 
 // A child that nobody awaits belongs to the scope: the task ends after it.
-coflux::task<void, pool> leaves_a_child(auto&&) {
+coflux::task<void, pool> leaves_a_child(coflux::environment&) {
     auto&& here = co_await coflux::context();
     log_line(here, "by a child whose handle is gone").attach();
 }
 
 // Its error, which nobody observed, is the scope's.
-coflux::task<void, pool> leaves_failing_children(auto&&) {
+coflux::task<void, pool> leaves_failing_children(coflux::environment&) {
     auto&& here = co_await coflux::context();
     parse(here, "one").attach();
     parse(here, "two").attach();

@@ -14,7 +14,7 @@ struct announces_its_end {
 };
 
 // Runs until it is stopped: each yield is a stop point.
-coflux::fork<int, pool> searches(auto&&, borrowed<std::atomic<bool>> begun) {
+coflux::fork<int, pool> searches(coflux::environment&, borrowed<std::atomic<bool>> begun) {
     const announces_its_end local{"the search"};
     for (;;) {
         *begun = true;
@@ -24,7 +24,7 @@ coflux::fork<int, pool> searches(auto&&, borrowed<std::atomic<bool>> begun) {
     co_return 0;
 }
 
-coflux::task<int, pool> waits_for_the_search(auto&&, borrowed<std::atomic<bool>> begun) {
+coflux::task<int, pool> waits_for_the_search(coflux::environment&, borrowed<std::atomic<bool>> begun) {
     auto&& here = co_await coflux::context();
     const announces_its_end local{"the task"};
     auto search = searches(here, begun);
@@ -32,7 +32,7 @@ coflux::task<int, pool> waits_for_the_search(auto&&, borrowed<std::atomic<bool>>
 }
 
 // One that wants to know asks for the outcome.
-coflux::task<void, pool> stops_its_search(auto&&, borrowed<std::atomic<bool>> begun) {
+coflux::task<void, pool> stops_its_search(coflux::environment&, borrowed<std::atomic<bool>> begun) {
     auto&& here = co_await coflux::context();
     auto search = searches(here, begun);
     while (!*begun) co_await coflux::yield();

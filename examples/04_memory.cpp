@@ -7,11 +7,11 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> leaf(auto&&, int x) {
+coflux::fork<int, pool> leaf(coflux::environment&, int x) {
     co_return x* x;
 }
 
-coflux::fork<int, pool> branch(auto&&, int from, int to) {
+coflux::fork<int, pool> branch(coflux::environment&, int from, int to) {
     auto&& here = co_await coflux::context();
     int sum = 0;
     for (int x = from; x < to; ++x) sum += co_await leaf(here, x);
@@ -19,17 +19,18 @@ coflux::fork<int, pool> branch(auto&&, int from, int to) {
 }
 
 // A subtree on an arena: its frames are bumped off one chunk, and all go when the subtree is done.
-coflux::task<int, pool> on_an_arena(auto&&) {
+coflux::task<int, pool> on_an_arena(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::arena memory;
     auto below = coflux::make_environment(here, &memory);
-    const int sum = co_await branch(below, 0, 100);
-    co_await below.join();  // what is made in an environment ends before it
+    // What is made in an environment ends before it: the block joins its children, also when an error passes.
+    const int sum = co_await coflux::with_scope(
+        below, [](coflux::task_scope& scope) -> coflux::call<int> { co_return co_await branch(scope, 0, 100); });
     std::printf("  the arena held %s\n", memory.used() > 100 * sizeof(int) ? "100 leaves and more" : "nothing");
     co_return sum;
 }
 
-coflux::task<int, pool> on_the_roots_memory(auto&&, int count) {
+coflux::task<int, pool> on_the_roots_memory(coflux::environment&, int count) {
     auto&& here = co_await coflux::context();
     co_return co_await branch(here, 0, count);
 }

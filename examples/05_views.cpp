@@ -8,19 +8,19 @@
 using pool = coflux::thread_pool_executor;
 using text_view = coflux::fork_view<std::string>;
 
-coflux::fork<std::string, pool> fetch(auto&&, std::string name) {
+coflux::fork<std::string, pool> fetch(coflux::environment&, std::string name) {
     co_await coflux::yield();
     co_return name;
 }
 
 // A view gives a const reference into the fork's frame: two readers, no copy.
-coflux::fork<std::string, pool> compile(auto&&, text_view source, text_view header) {
+coflux::fork<std::string, pool> compile(coflux::environment&, text_view source, text_view header) {
     const std::string& s = co_await source;
     const std::string& h = co_await header;
     co_return "object(" + s + ", " + h + ")";
 }
 
-coflux::fork<std::string, pool> link(auto&&, text_view a, text_view b) {
+coflux::fork<std::string, pool> link(coflux::environment&, text_view a, text_view b) {
     const std::string& first = co_await a;
     co_return "program(" + first + ", " + co_await b + ")";
 }
@@ -30,7 +30,7 @@ coflux::fork<std::string, pool> link(auto&&, text_view a, text_view b) {
 //       a.o          b.o
 //          \        /
 //           program
-coflux::task<std::string, pool> build(auto&&) {
+coflux::task<std::string, pool> build(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto a = fetch(here, "a.cpp");
     auto b = fetch(here, "b.cpp");

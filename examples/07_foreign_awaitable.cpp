@@ -44,7 +44,7 @@ private:
     std::string answer_;
 };
 
-coflux::task<std::string, pool> asks(auto&&, std::string question) {
+coflux::task<std::string, pool> asks(coflux::environment&, std::string question) {
     old_service service;
     const std::thread::id before = std::this_thread::get_id();
     std::string answer = co_await asking(service, std::move(question));

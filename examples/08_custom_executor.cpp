@@ -22,7 +22,12 @@ public:
 
     /// Runs until `task` has ended.
     template <typename Task>
-    void run_until(const Task& task) {
+    void run_until(Task& task) {
+        // A task whose last child ends elsewhere ends there: so its end wakes the loop.
+        const auto wake = [this]() noexcept { execute(std::noop_coroutine()); };
+        task.on_value(wake);
+        task.on_error([wake](const std::exception_ptr&) noexcept { wake(); });
+        task.on_stopped(wake);
         while (!task.done()) take().resume();
     }
 
@@ -42,11 +47,11 @@ private:
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<int, pool> compute(auto&&, int x) {
+coflux::fork<int, pool> compute(coflux::environment&, int x) {
     co_return x* x;
 }  // on the pool
 
-coflux::task<void, main_loop> program(auto&&, std::thread::id main_thread) {
+coflux::task<void, main_loop> program(coflux::environment&, std::thread::id main_thread) {
     auto&& here = co_await coflux::context();
     for (int x = 1; x <= 3; ++x) {
         const int square = co_await compute(here, x);

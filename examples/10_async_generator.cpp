@@ -9,7 +9,7 @@
 using pool = coflux::thread_pool_executor;
 using page = std::vector<std::string>;
 
-coflux::fork<page, pool> fetch(auto&&, int number) {
+coflux::fork<page, pool> fetch(coflux::environment&, int number) {
     co_await coflux::yield();  // a server would be asked here
     page lines;
     for (int i = 0; i < 3 && number < 3; ++i) lines.push_back(std::to_string(number) + "." + std::to_string(i));
@@ -17,7 +17,7 @@ coflux::fork<page, pool> fetch(auto&&, int number) {
 }
 
 // Runs only as far as it is read, as part of who reads it. Its forks are its own: they never outlive its locals.
-coflux::async_generator<page> pages(auto&&) {
+coflux::async_generator<page> pages(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto next = fetch(here, 0);
     for (int number = 1;; ++number) {
@@ -28,7 +28,7 @@ coflux::async_generator<page> pages(auto&&) {
     }
 }
 
-coflux::async_generator<std::string> lines(auto&&) {
+coflux::async_generator<std::string> lines(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto all = pages(here);
     while (page* const p = co_await all.next()) {
@@ -37,14 +37,14 @@ coflux::async_generator<std::string> lines(auto&&) {
 }
 
 // Another generator's elements as if they were our own.
-coflux::async_generator<std::string> report(auto&&) {
+coflux::async_generator<std::string> report(coflux::environment&) {
     auto&& here = co_await coflux::context();
     co_yield "begin";
     co_yield coflux::elements_of(lines(here));
     co_yield "end";
 }
 
-coflux::task<int, pool> read(auto&&) {
+coflux::task<int, pool> read(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto text = report(here);
     while (const std::string* const line = co_await text.next()) std::printf("%s\n", line->c_str());

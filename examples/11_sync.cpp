@@ -30,7 +30,7 @@ coflux::call<std::vector<int>> load_prices(coflux::environment&) {
     co_return {1, 2, 3, 4};
 }
 
-coflux::fork<void, pool> works(auto&&, borrowed<workshop> shop, std::size_t who) {
+coflux::fork<void, pool> works(coflux::environment&, borrowed<workshop> shop, std::size_t who) {
     co_await shop->prices_loaded.call(
         [&](coflux::environment& here) -> coflux::call<void> { shop->prices = co_await load_prices(here); });
     for (int day = 0; day < 2; ++day) {
@@ -46,22 +46,26 @@ coflux::fork<void, pool> works(auto&&, borrowed<workshop> shop, std::size_t who)
 }
 
 // Waits for a total that never comes. Stopped, it does not hold the lock, and nobody has to wake it.
-coflux::fork<void, pool> celebrates(auto&&, borrowed<workshop> shop) {
+coflux::fork<void, pool> celebrates(coflux::environment&, borrowed<workshop> shop) {
     auto guard = co_await shop->book.lock();
     co_await shop->booked.wait(guard, [&] { return shop->total >= 1'000'000; });
     std::printf("a million\n");
 }
 
-coflux::task<void, pool> runs(auto&&) {
+coflux::task<void, pool> runs(coflux::environment&) {
     auto&& here = co_await coflux::context();
     workshop shop;
-    auto party = celebrates(here, borrowed(shop));
-    std::vector<coflux::fork<void, pool>> workers;
-    for (std::size_t i = 0; i < 4; ++i) workers.push_back(works(here, borrowed(shop), i));
-    co_await coflux::when_all(std::move(workers));
-    party.request_stop();
-    const auto outcome = co_await coflux::as_outcome(std::move(party));
-    std::printf("total %d, %s\n", shop.total, outcome.is_stopped() ? "no party" : "a party");
+    co_await coflux::with_scope(here, [&](coflux::task_scope& guests) -> coflux::call<void> {
+        auto party = celebrates(guests, borrowed(shop));
+        // If one of them fails, the others are stopped: they would wait at the barrier for ever.
+        co_await coflux::with_scope(guests, [&](coflux::task_scope& workers) -> coflux::call<void> {
+            for (std::size_t i = 0; i < 4; ++i) workers.spawn(works, borrowed(shop), i);
+            co_return;
+        });
+        party.request_stop();
+        const auto outcome = co_await coflux::as_outcome(std::move(party));
+        std::printf("total %d, %s\n", shop.total, outcome.is_stopped() ? "no party" : "a party");
+    });
 }
 
 int main() {

@@ -11,7 +11,8 @@ using numbers = coflux::channel<int[8]>;
 using words = coflux::channel<std::string[8]>;
 using signal = coflux::channel<bool[1]>;
 
-coflux::fork<void, pool> serves(auto&&, borrowed<numbers> in, borrowed<words> text, borrowed<signal> quit) {
+coflux::fork<void, pool> serves(coflux::environment&, borrowed<numbers> in, borrowed<words> text,
+                                borrowed<signal> quit) {
     int sum = 0;
     std::size_t letters = 0;
     for (;;) {
@@ -30,19 +31,20 @@ coflux::call<std::string> answers_late(coflux::environment&, words& never) {
     co_return v ? *v : "nothing";
 }
 
-coflux::task<void, pool> root(auto&&) {
+coflux::task<void, pool> root(coflux::environment&) {
     auto&& here = co_await coflux::context();
     numbers in;
     words text;
     signal quit;
-    auto server = serves(here, borrowed(in), borrowed(text), borrowed(quit));
-    for (int i = 1; i <= 100; ++i) {
-        (void)co_await in.send(i);
-        if (i % 10 == 0) (void)co_await text.send("ten");
-    }
-    while (in.size() != 0 || text.size() != 0) co_await coflux::yield();
-    (void)co_await quit.send(true);
-    co_await std::move(server);
+    co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<void> {
+        scope.spawn(serves, borrowed(in), borrowed(text), borrowed(quit));
+        for (int i = 1; i <= 100; ++i) {
+            (void)co_await in.send(i);
+            if (i % 10 == 0) (void)co_await text.send("ten");
+        }
+        while (in.size() != 0 || text.size() != 0) co_await coflux::yield();
+        (void)co_await quit.send(true);
+    });  // the server has ended here
 
     // A case may be anything that can be awaited. `otherwise` wins where nothing can be done at once.
     words never;

@@ -15,8 +15,9 @@ struct question {
     coflux::oneshot_sender<int> answer;
 };
 
-/// Counts how often it was asked for each word. Ends when nobody can ask any more.
-coflux::fork<int, pool> counter(auto&&, coflux::mpsc_receiver<question> questions) {
+// Counts how often it was asked for each word. Ends when all who could ask are gone.
+coflux::fork<int, pool> counter(coflux::environment&, coflux::mpsc_receiver<question> from) {
+    auto questions = std::move(from);  // a local dies with the body, a parameter when the result is taken
     std::map<std::string, int> counts;
     int all = 0;
     while (auto q = co_await questions.receive()) {
@@ -26,23 +27,21 @@ coflux::fork<int, pool> counter(auto&&, coflux::mpsc_receiver<question> question
     co_return all;
 }
 
-coflux::fork<int, pool> asks(auto&&, coflux::mpsc_sender<question> counter, std::string word, int times) {
+coflux::fork<int, pool> asks(coflux::environment&, coflux::mpsc_sender<question> to, std::string word, int times) {
+    auto counter = std::move(to);
     int last = 0;
     for (int i = 0; i < times; ++i) {
         auto [answer, result] = coflux::make_oneshot<int>();
-        // Waits for a place if the counter is behind.
         question q{word, std::move(answer)};
         const bool sent = co_await counter.send(std::move(q));
         if (!sent) break;
         const auto count = co_await result.receive();
         last = count.value_or(0);
     }
-    // A parameter lives as long as the fork's result: this sender must not keep the queue open until then.
-    counter.close();
     co_return last;
 }
 
-coflux::task<void, pool> counts(auto&&) {
+coflux::task<void, pool> counts(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto [tx, rx] = coflux::make_mpsc<question>(4);
     auto all = counter(here, std::move(rx));
@@ -53,14 +52,14 @@ coflux::task<void, pool> counts(auto&&) {
 }
 
 // One sender and one receiver: less to agree on, so it is the fastest. A batch takes what is there.
-coflux::fork<void, pool> squares(auto&&, coflux::spsc_sender<int> tx) {
+coflux::fork<void, pool> squares(coflux::environment&, coflux::spsc_sender<int> tx) {
     for (int i = 1; i <= 1000; ++i) {
         const bool sent = co_await tx.send(i * i);
         if (!sent) co_return;
     }
 }
 
-coflux::task<long, pool> sum_of_squares(auto&&) {
+coflux::task<long, pool> sum_of_squares(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto [tx, rx] = coflux::make_spsc<int>(64);
     squares(here, std::move(tx)).attach();

@@ -14,14 +14,14 @@ struct settings {
 };
 
 /// Every message, or how many were overwritten before this receiver came for them.
-coflux::fork<std::uint64_t, pool> listens(auto&&, coflux::broadcast_receiver<std::string> rx) {
+coflux::fork<std::uint64_t, pool> listens(coflux::environment&, coflux::broadcast_receiver<std::string> rx) {
     std::uint64_t heard = 0;
     while (const auto message = co_await rx.receive()) heard += message.missed() + 1;
     co_return heard;
 }
 
 /// The state that counts is the last one; those between may pass by unseen.
-coflux::fork<std::string, pool> follows(auto&&, coflux::watch_receiver<settings> rx) {
+coflux::fork<std::string, pool> follows(coflux::environment&, coflux::watch_receiver<settings> rx) {
     for (bool more = co_await rx.changed(); more; more = co_await rx.changed()) {
         const auto now = rx.borrow();  // stays as it is while a newer one is sent
         if (now->limit < 0) std::printf("never printed: limits are positive\n");
@@ -29,7 +29,7 @@ coflux::fork<std::string, pool> follows(auto&&, coflux::watch_receiver<settings>
     co_return rx.borrow()->level;
 }
 
-coflux::task<void, pool> tells(auto&&) {
+coflux::task<void, pool> tells(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto [news, listener] = coflux::make_broadcast<std::string>(16);
     auto [state, follower] = coflux::make_watch(settings{"quiet", 1});

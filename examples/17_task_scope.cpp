@@ -36,7 +36,7 @@ coflux::fork<void, pool> crawl(coflux::task_scope& scope, std::string page, cofl
     scope.spawn(crawl, page + "b", found);
 }
 
-coflux::fork<void, pool> keeps_alive(auto&&, coflux::borrowed<results> found) {
+coflux::fork<void, pool> keeps_alive(coflux::environment&, coflux::borrowed<results> found) {
     struct says_when_it_ends {
         results& to;
         ~says_when_it_ends() { to.add("the connection is closed"); }
@@ -44,28 +44,29 @@ coflux::fork<void, pool> keeps_alive(auto&&, coflux::borrowed<results> found) {
     for (;;) co_await coflux::yield();
 }
 
-coflux::task<void, pool> root(auto&&) {
+coflux::task<void, pool> root(coflux::environment&) {
     auto&& here = co_await coflux::context();
     results found;
 
     std::printf("all that can be read\n");
-    coflux::task_scope all(here, coflux::scope_policy::collect_all);
-    all.spawn(crawl, "ab", coflux::borrowed(found));
-    all.spawn(crawl, "ba", coflux::borrowed(found));
+    const auto both = [&](coflux::task_scope& scope) -> coflux::call<void> {
+        scope.spawn(crawl, "ab", coflux::borrowed(found));
+        co_await crawl(scope, "ba", coflux::borrowed(found));
+    };
     try {
-        co_await all.join();
+        co_await coflux::with_scope(here, coflux::scope_policy::collect_all, both);
     } catch (const std::runtime_error& e) {
         std::printf("  but: %s\n", e.what());
     }
     found.print();
 
-    // The first error stops the others, also those that would run for ever.
-    std::printf("all or nothing\n");
-    coflux::task_scope strict(here);
-    strict.spawn([](auto&& env, auto to) { return keeps_alive(env, to); }, coflux::borrowed(found));
-    strict.spawn(crawl, "abba", coflux::borrowed(found));
+    std::printf("all or nothing\n");  // the first error stops the others, also those that would run for ever
+    const auto strict = [&](coflux::task_scope& scope) -> coflux::call<void> {
+        scope.spawn(keeps_alive, coflux::borrowed(found));
+        co_await crawl(scope, "abba", coflux::borrowed(found));
+    };
     try {
-        co_await strict.join();
+        co_await coflux::with_scope(here, strict);
     } catch (const std::runtime_error& e) {
         std::printf("  %s\n", e.what());
     }

@@ -2,6 +2,7 @@
 #include <coflux/coflux.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <ranges>
 #include <stdexcept>
@@ -12,17 +13,18 @@
 
 using pool = coflux::thread_pool_executor;
 
-coflux::fork<std::string, pool> answers(auto&&, std::string name, int after) {
-    for (int i = 0; i < after; ++i) co_await coflux::yield();
+coflux::fork<std::string, pool> answers(coflux::environment&, std::string name, int after) {
+    co_await coflux::sleep_for(std::chrono::milliseconds(after));
     if (name == "broken") throw std::runtime_error("no answer from " + name);
     co_return name;
 }
 
-coflux::call<int> waits_for_ever(auto&&) {
-    for (;;) co_await coflux::yield();  // until it is stopped
+coflux::call<int> waits_for_ever(coflux::environment&) {
+    co_await coflux::manual_event().wait();  // until it is stopped
+    co_return 0;
 }
 
-coflux::task<void, pool> root(auto&&) {
+coflux::task<void, pool> root(coflux::environment&) {
     auto&& here = co_await coflux::context();
 
     // Who loses is stopped, and has ended before the result is there.
@@ -50,10 +52,11 @@ coflux::task<void, pool> root(auto&&) {
 
     // A loop with a bound: at most eight of the thousand run at once.
     std::atomic<int> total{0};
-    co_await coflux::for_each_concurrent(std::views::iota(1, 1001), 8, [&total](auto&&, int i) -> coflux::call<void> {
-        co_await coflux::yield();
-        total += i;
-    });
+    co_await coflux::for_each_concurrent(std::views::iota(1, 1001), 8,
+                                         [&total](coflux::environment&, int i) -> coflux::call<void> {
+                                             co_await coflux::yield();
+                                             total += i;
+                                         });
     std::printf("for_each_concurrent: %d\n", total.load());
 }
 

@@ -10,12 +10,12 @@
 using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 
-coflux::call<std::string> ask(auto&&, std::string who, std::chrono::milliseconds needs) {
+coflux::call<std::string> ask(coflux::environment&, std::string who, std::chrono::milliseconds needs) {
     co_await coflux::sleep_for(needs);  // stopped here when time is up: nothing below is run
     co_return "answer of " + who;
 }
 
-coflux::fork<int, pool> counts(auto&&) {
+coflux::fork<int, pool> counts(coflux::environment&) {
     coflux::interval tick(5ms);
     for (int n = 1;; ++n) {
         co_await tick.next();
@@ -23,11 +23,11 @@ coflux::fork<int, pool> counts(auto&&) {
     }
 }
 
-coflux::fork<void, pool> works_until_it_is_stopped(auto&&) {
+coflux::fork<void, pool> works_until_it_is_stopped(coflux::environment&) {
     co_await 10h;
 }
 
-coflux::task<void, pool> tries(auto&&) {
+coflux::task<void, pool> tries(coflux::environment&) {
     auto&& here = co_await coflux::context();
 
     const auto fast = co_await coflux::timeout(ask(here, "the fast one", 1ms), 10s);
@@ -43,12 +43,11 @@ coflux::task<void, pool> tries(auto&&) {
 
     // Everything made in `sub` is stopped when its time has come.
     auto sub = coflux::make_environment(here, coflux::clock::now() + 3ms);
-    auto first = works_until_it_is_stopped(sub);
-    auto second = works_until_it_is_stopped(sub);
-    const auto a = co_await coflux::as_outcome(std::move(first));
-    const auto b = co_await coflux::as_outcome(std::move(second));
-    co_await sub.join();
-    std::printf("%s, %s\n", a.is_stopped() ? "stopped" : "done", b.is_stopped() ? "stopped" : "done");
+    const auto work = [](coflux::task_scope& scope) -> coflux::call<void> {
+        co_await coflux::when_all(works_until_it_is_stopped(scope), works_until_it_is_stopped(scope));
+    };
+    const auto both = co_await coflux::as_outcome(coflux::with_scope(sub, work));
+    std::printf("%s\n", both.is_stopped() ? "both stopped" : "done");
 }
 
 int main() {

@@ -19,14 +19,14 @@ struct account {
 };
 
 // Looks first and takes the lock afterwards: what it saw may be old by then.
-coflux::fork<void, sim_executor> withdraw(auto&&, borrowed<account> from, int amount) {
+coflux::fork<void, sim_executor> withdraw(coflux::environment&, borrowed<account> from, int amount) {
     if (from->balance < amount) co_return;
     co_await coflux::sleep_for(std::chrono::seconds(1));  // asks the customer: virtual time, it takes none
     auto held = co_await from->lock.lock();
     from->balance -= amount;
 }
 
-coflux::task<int, sim_executor> two_at_the_counter(auto&&) {
+coflux::task<int, sim_executor> two_at_the_counter(coflux::environment&) {
     auto&& here = co_await coflux::context();
     account shared;
     auto first = withdraw(here, borrowed(shared), 60);

@@ -18,7 +18,7 @@ struct account {
 };
 
 template <bool Guarded>
-coflux::fork<void, kit::sim_executor> deposit(auto&&, coflux::borrowed<account> to, int amount) {
+coflux::fork<void, kit::sim_executor> deposit(coflux::environment&, coflux::borrowed<account> to, int amount) {
     coflux::mutex::guard guard;
     if constexpr (Guarded) guard = co_await to->lock.lock();
     kit::fault_point();  // here the real thing could fail
@@ -28,12 +28,14 @@ coflux::fork<void, kit::sim_executor> deposit(auto&&, coflux::borrowed<account> 
 }
 
 template <bool Guarded>
-coflux::task<int, kit::sim_executor> two_deposits(auto&&) {
+coflux::task<int, kit::sim_executor> two_deposits(coflux::environment&) {
     auto&& here = co_await coflux::context();
     account a;
-    auto one = deposit<Guarded>(here, coflux::borrowed(a), 1);
-    auto two = deposit<Guarded>(here, coflux::borrowed(a), 2);
-    co_await coflux::when_all(std::move(one), std::move(two));
+    co_await coflux::with_scope(here, [&a](coflux::task_scope& scope) -> coflux::call<void> {
+        scope.spawn(deposit<Guarded>, coflux::borrowed(a), 1);
+        scope.spawn(deposit<Guarded>, coflux::borrowed(a), 2);
+        co_return;
+    });
     co_return a.balance;
 }
 

@@ -3,6 +3,7 @@
 
 #include <coflux/channel/broadcast.hpp>
 #include <coflux/channel/channel.hpp>
+#include <coflux/channel/channel_ends.hpp>
 #include <coflux/channel/mpsc.hpp>
 #include <coflux/channel/mpsc_receiver.hpp>
 #include <coflux/channel/oneshot.hpp>
@@ -36,6 +37,7 @@
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/executor/noop_executor.hpp>
+#include <coflux/executor/stop_on_signals.hpp>
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/fwd.hpp>
 #include <coflux/generator/async_generator.hpp>
@@ -43,7 +45,9 @@
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>
 #include <coflux/memory/frame_pool.hpp>
+#include <coflux/scope/shielded.hpp>
 #include <coflux/scope/task_scope.hpp>
+#include <coflux/scope/with_scope.hpp>
 #include <coflux/sync/auto_event.hpp>
 #include <coflux/sync/barrier.hpp>
 #include <coflux/sync/condition_variable.hpp>

@@ -45,5 +45,9 @@ template <typename T>
 class basic_channel;
 template <typename T>
 class permit;
+template <typename Channel>
+class channel_sender;
+template <typename Channel>
+class channel_receiver;
 
 }  // namespace coflux

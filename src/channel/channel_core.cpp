@@ -37,6 +37,22 @@ void channel_wakes::wake_all() noexcept {
 channel_core::~channel_core() {
     COFLUX_VERIFY(senders_.empty() && receivers_.empty(), "a channel dies while somebody waits at it");
     COFLUX_VERIFY(reserved_ == 0, "a channel dies before %zu of its permits", std::size_t{reserved_});
+    // acquire pairs with the release of the last of each: what that end did is over.
+    const unsigned senders = sender_ends_.load(memory_order_acquire);
+    const unsigned receivers = receiver_ends_.load(memory_order_acquire);
+    COFLUX_VERIFY(senders + receivers == 0, "a channel dies before %u of its senders and %u of its receivers", senders,
+                  receivers);
+}
+
+void channel_core::remove_sender() noexcept {
+    // acq_rel: the last one closes behind all that the others have sent.
+    if (sender_ends_.fetch_sub(1, memory_order_acq_rel) == 1) close();
+}
+
+bool channel_core::remove_receiver() noexcept {
+    if (receiver_ends_.fetch_sub(1, memory_order_acq_rel) != 1) return false;  // acq_rel: as above
+    close();
+    return true;
 }
 
 void channel_core::close() noexcept {

@@ -114,7 +114,7 @@ bool select_core::await_ready() noexcept {
         } else {
             select_child& c = *e.child;
             if (!std::exchange(c.begun, true)) {
-                run(c.control->frame());
+                promise_base::of(*c.control).begin_in_creator(c.control->frame());
                 this_thread.current = &p;
             }
             if (c.control->done()) decide_at_once(i);
@@ -129,10 +129,8 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
     const bool told_before = p.suspends();
     if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
-    if (told_before) [[unlikely]] {
-        stop_losers(nobody);
-        return p.stop_here();
-    }
+    if (told_before) [[unlikely]]
+        return stop_and_join();
     try {
         begin();
     } catch (...) {
@@ -164,9 +162,9 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         }
         parked_ = false;
         locks.unlock();
-        stop_losers(nobody);
         end();
-        return p.stop_here();
+        published_ = false;
+        return stop_and_join();
     }
     // Nothing of this is touched any more, unless there are children: they hold it.
     locks.unlock();
@@ -211,11 +209,18 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
     return transfer(p.handle());
 }
 
+/// A stop came before the wait: tells the coroutines among the cases, wherever they were made, and waits for their ends.
+std::coroutine_handle<> select_core::stop_and_join() noexcept {
+    if (children_ == 0) return coroutine().stop_here();
+    word_.store(stopped, memory_order_relaxed);  // no request finds this any more
+    return join_losers();
+}
+
 /// It is decided, and this thread runs the coroutine: tells the losers to stop, and waits for their ends.
 std::coroutine_handle<> select_core::join_losers() noexcept {
     promise_base& p = coroutine();
     units_.store(1, memory_order_relaxed);  // published by waits_for()
-    stop_losers(decided() - first_case);
+    stop_losers(is_decided() ? decided() - first_case : nobody);
     for (select_entry& e : cases_) {
         if (e.child == nullptr || !e.child->runs()) continue;
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out

@@ -1,9 +1,7 @@
 #include <coflux/combine/detail/concurrency_window.hpp>
 
-#include <new>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
 #include <coflux/core/failure.hpp>
 
 #include "core/environment_access.hpp"
@@ -29,7 +27,7 @@ concurrency_window::~concurrency_window() {
 }
 
 bool concurrency_window::must_end() noexcept {
-    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.stop_requested();
+    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.is_told();
 }
 
 void concurrency_window::reserve() {
@@ -70,9 +68,7 @@ void concurrency_window::note(frame_control& c, bool known_to_scope) noexcept {
     if (end != ending::error) return;
     if (!known_to_scope) return environment_access::record(loop_, *c.error);
     // It is in the list of the scope that the child was made in, which may be another: a failure is in one list only.
-    auto* const again = new (std::nothrow) failure(c.error->error());
-    COFLUX_VERIFY(again != nullptr, "out of memory while keeping an exception");
-    for (const std::exception_ptr& other : c.error->others()) again->add(other);
+    failure* const again = failure_like(*c.error);
     c.error->observe();
     environment_access::record(loop_, *again);
     again->release();

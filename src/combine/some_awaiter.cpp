@@ -1,5 +1,8 @@
 #include <coflux/combine/detail/some_awaiter.hpp>
 
+#include <stdexcept>
+#include <string>
+
 #include <coflux/core/failure.hpp>
 
 #include "core/environment_access.hpp"
@@ -21,6 +24,11 @@ constexpr std::size_t stopped_in(std::uint64_t ends) noexcept {
 
 }  // namespace
 
+void throw_bad_count(const char* operation, std::size_t wanted, std::size_t of) {
+    throw std::invalid_argument("coflux: " + std::string(operation) + ": " + std::to_string(wanted) + " of " +
+                                std::to_string(of) + " are wanted; it takes at least one, and no more than there are");
+}
+
 void some_awaiter::give_up() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         if (places_[i].child != nullptr) promise_base::drop(*places_[i].child);
@@ -33,30 +41,65 @@ void some_awaiter::watch(some_place* places, std::size_t count) noexcept {
     pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: nobody else knows this object yet
 }
 
+void some_awaiter::hear_early(std::size_t i) noexcept {
+    some_place& place = places_[i];
+    place.of = this;
+    place.ended = &child_ended;
+    place.hears_early = true;
+    if (waits(place)) return;
+    place.of = nullptr;
+    if (place.child->word.end() != ending::value) return;  // stopped: that is noted with the others
+    place.noted = true;
+    if (note_value(i)) stop_others_early(i);
+}
+
+/// True if its end will call the place; false: it has ended.
+bool some_awaiter::waits(some_place& place) noexcept {
+    std::uintptr_t s = 0;
+    // release: the end sees the place; acquire: if the child has ended, its result is visible.
+    return place.child->state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place)),
+                                                      memory_order_acq_rel, memory_order_acquire);
+}
+
 bool some_awaiter::await_ready() noexcept {
+    std::size_t unheard = 0;
     for (std::size_t i = 0; i < count_; ++i) {
+        if (places_[i].of != nullptr) continue;
         if (!places_[i].child->done()) return false;
+        ++unheard;
     }
-    for (std::size_t i = 0; i < count_; ++i) note(i);
+    // acquire pairs with the ends of those that are waited for already: none of them touches this object any more.
+    if (pending_.load(memory_order_acquire) != unheard + 1) return false;
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (places_[i].of == nullptr && !places_[i].noted) note(i);
+    }
     pending_.store(0, memory_order_relaxed);  // as above
     return !stops_awaiting();
 }
 
 std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine_;
+    const bool told = p.suspends();
     // relaxed: nobody else knows this object yet
-    if (p.suspends() || pending_.load(memory_order_relaxed) == 0) return p.stop_here();
+    if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
+    if (took_over_others()) [[unlikely]] {
+        passes_stop_.begin(p, told, this, &tell_all, &go_on);
+    } else if (told) [[unlikely]] {
+        return p.stop_here();
+    }
     p.leaves();
     const std::size_t last = count_ - 1;
     std::size_t heard = 1;  // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
     for (std::size_t i = 0; i <= last; ++i) {
         some_place& place = places_[i];
+        if (place.of != nullptr) continue;  // it is waited for
         // No coroutine: the awaiting one may be woken by another child's end, so its plain count of children is not for this
         // one to change.
         place.of = this;
         place.ended = &child_ended;
         frame_control& c = *place.child;
+        p.is_not(c);
         std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
         const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place));
         if (s == 0) {
@@ -70,35 +113,53 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         }
         if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, place)) continue;
         place.of = nullptr;
-        note(i);
+        if (!place.noted) note(i);
         ++heard;
     }
     if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
     if (stops_awaiting()) p.turn_to_stop();
+    if (!passes_stop_.over()) return std::noop_coroutine();
     return transfer(p.handle());
 }
 
 std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, const void* here) noexcept {
     auto& place = static_cast<some_place&>(self);
     some_awaiter& of = *place.of;
-    of.note(static_cast<std::size_t>(&place - of.places_));
+    const auto i = static_cast<std::size_t>(&place - of.places_);
+    if (here == &foretold) {
+        place.noted = true;  // for its end, which comes after
+        if (of.note_value(i)) of.stop_others_early(i);
+        return std::noop_coroutine();
+    }
+    if (!place.noted) of.note(i);
     if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
     promise_base& p = of.coroutine_;
     if (of.stops_awaiting()) p.turn_to_stop();
+    if (!of.passes_stop_.over()) return std::noop_coroutine();
     return promise_base::resume_from(p, here);
+}
+
+bool some_awaiter::took_over_others() const noexcept {
+    for (std::size_t i = 0; i < count_; ++i) {
+        frame_control& c = *places_[i].child;
+        if (!c.done() && !is_told_with(coroutine_, c)) return true;
+    }
+    return false;
+}
+
+void some_awaiter::tell_all(void* self) noexcept {
+    const auto& of = *static_cast<some_awaiter*>(self);
+    for (std::size_t i = 0; i < of.count_; ++i) tell_to_stop(*of.places_[i].child);
+}
+
+void some_awaiter::go_on(void* self) noexcept {
+    static_cast<some_awaiter*>(self)->passes_stop_.wake();
 }
 
 void some_awaiter::note(std::size_t i) noexcept {
     bool decides = false;
     switch (places_[i].child->word.end()) {
-    case ending::value: {
-        const std::uint64_t before = ends_.fetch_add(one_value, memory_order_relaxed);
-        const std::size_t rank = values_in(before);
-        if ((before & error_decided) != 0 || rank >= wanted_) break;
-        places_[rank].ranked = i;
-        decides = rank + 1 == wanted_;
-        break;
-    }
+    case ending::value: decides = note_value(i); break;
     case ending::error: {
         if (errors_ == some_errors::wait) {
             ends_.fetch_or(erred, memory_order_relaxed);
@@ -127,11 +188,24 @@ void some_awaiter::note(std::size_t i) noexcept {
     if (decides) stop_others(i);
 }
 
+bool some_awaiter::note_value(std::size_t i) noexcept {
+    const std::uint64_t before = ends_.fetch_add(one_value, memory_order_relaxed);
+    const std::size_t rank = values_in(before);
+    if ((before & error_decided) != 0 || rank >= wanted_) return false;
+    places_[rank].ranked = i;
+    return rank + 1 == wanted_;
+}
+
+void some_awaiter::stop_others_early(std::size_t i) noexcept {
+    for (std::size_t j = 0; j < count_; ++j) {
+        if (j != i) promise_base::of(*places_[j].child).request_stop();
+    }
+}
+
 void some_awaiter::stop_others(std::size_t i) noexcept {
     for (std::size_t j = 0; j < count_; ++j) {
         if (j == i) continue;
-        frame_control& c = *places_[j].child;
-        if (!c.done()) promise_base::of(c).request_stop();
+        tell_to_stop(*places_[j].child);
     }
 }
 
@@ -141,7 +215,8 @@ bool some_awaiter::has_values() const noexcept {
 }
 
 bool some_awaiter::stops() const noexcept {
-    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0;
+    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0 &&
+           !passes_stop_.has_failed();
 }
 
 bool some_awaiter::stops_awaiting() const noexcept {
@@ -150,7 +225,10 @@ bool some_awaiter::stops_awaiting() const noexcept {
 
 void some_awaiter::settle() {
     this_thread.current = &coroutine_;
-    if (!has_values()) rethrow();
+    if (!has_values()) {
+        if ((ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0) passes_stop_.throw_if_failed();
+        rethrow();
+    }
     if (values_in(ends_.load(memory_order_relaxed)) == count_) [[likely]]
         return;
     for (std::size_t i = 0; i < count_; ++i) {

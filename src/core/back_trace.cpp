@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "environment_access.hpp"
+#include "readable_name.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -20,7 +21,11 @@ void print_back_trace() noexcept {
             return;
         }
         const std::source_location at = environment_access::coroutine(*e).control().place();
-        std::fprintf(stderr, "  in %s at %s:%u\n", at.function_name(), at.file_name(),
+        if (at.line() == 0) {
+            std::fprintf(stderr, "  in a coroutine that failed\n");
+            continue;
+        }
+        std::fprintf(stderr, "  in %s at %s:%u\n", readable_name(at.function_name()).c_str(), at.file_name(),
                      static_cast<unsigned>(at.line()));
     }
 }

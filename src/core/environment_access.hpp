@@ -1,6 +1,8 @@
 // What the core's own sources may touch in environments; private to the library.
 #pragma once
 
+#include <utility>
+
 #include <coflux/core/environment.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/promise_base.hpp>
@@ -11,9 +13,12 @@ namespace coflux::detail {
 /// From now on a failed check prints where the running coroutine and those above it stand.
 void enable_back_trace() noexcept;
 
+/// The waiter or the promise in a frame's state.
+constexpr std::uintptr_t pointer_of(std::uintptr_t state) {
+    return state & ~frame_state::tags;
+}
+
 struct environment_access {
-    /// From here on 16 bytes of an environment that only its owner and its children read: executor_, own_.stops_seen, own_.children.
-    static constexpr std::size_t unread_when_destroyed = 2 * sizeof(void*);
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e
     }
@@ -37,12 +42,33 @@ struct environment_access {
         return is_object(e) ? owner(e) : is_generator(e) ? e.parent_.get() : nullptr;
     }
     /// Counts one child more that is made in `e`, and not by `e` itself.
-    static void take_tickets(environment& e) noexcept {
+    /// Returns the count before: 0 if nobody is waited for any more, and the child would be lost.
+    static std::int32_t take_tickets(environment& e) noexcept {
         // relaxed, pairs with nothing: the scopes are open while the creator runs.
-        e.remaining_.fetch_add(1, memory_order_relaxed);
-        if (!is_object(e)) return;
+        const std::int32_t before = e.remaining_.fetch_add(1, memory_order_relaxed);
+        if (!is_object(e)) return before;
         for (environment* o = counted_with(e); o != nullptr; o = counted_with(*o))
             o->remaining_.fetch_add(1, memory_order_relaxed);
+        return before;
+    }
+    /// `e`, a coroutine, is stopped and its children are joined: its locals may make more until they are dead.
+    static void reopen(environment& e) noexcept {
+        e.marks_.fetch_or(environment::unwinds, memory_order_relaxed);  // pairs with nothing: for this thread
+        e.remaining_.store(scope_open, memory_order_relaxed);
+    }
+    /// The opposite; true if nobody is left.
+    static bool close_again(environment& e) noexcept {
+        // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
+        return e.remaining_.fetch_sub(scope_open, memory_order_acq_rel) == scope_open;
+    }
+    /// True of a coroutine that has waited for its children, and of which what is left dies on this thread.
+    static bool is_joined(const environment& e) noexcept {
+        // relaxed, pairs with nothing: this thread has been given the coroutine since.
+        return (e.marks_.load(memory_order_relaxed) & environment::unwinds) != 0 ||
+               e.remaining_.load(memory_order_relaxed) == 0;
+    }
+    static bool is_root(const environment& e) noexcept {
+        return (e.marks_.load(memory_order_relaxed) & environment::is_root) != 0;  // set before anybody else knows e
     }
     /// The scope that an error of a child of `e` fails: that of a generator for what it makes its children in.
     static environment& failing(environment& e) noexcept {
@@ -51,12 +77,32 @@ struct environment_access {
     static bool is_call(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_call) != 0;  // set before anybody else knows e
     }
-    /// Who has the record of what waits in `e`: itself, or for a call who is above; nullptr if that is above a root.
+    static bool is_shielded(const environment& e) noexcept {
+        return (e.marks_.load(memory_order_relaxed) & environment::is_shielded) != 0;  // as above
+    }
+    /// Who has the record of what waits in `e`: itself, or for a call who is above; nullptr if that is above a root. Of calls that
+    /// call each other each longest_look-th has one, so that the way there is short.
     static environment* recorder(environment* e) noexcept {
-        while (e != nullptr && is_call(*e)) e = e->parent_.get();
+        environment* at = e;
+        std::uint32_t calls = 0;
+        for (; at != nullptr; at = at->parent_.get()) {
+            const std::uint32_t marks = at->marks_.load(memory_order_relaxed);  // waits() looks again
+            if ((marks & environment::is_call) == 0 || (marks & environment::has_waits) != 0) break;
+            calls += is_generator(*at) ? 0 : 1;
+        }
+        return calls < longest_look ? at : pass_calls(e, calls % longest_look);
+    }
+    /// The first at or above `e` that has so many calls fewer on its way up, and may have a record: a generator may not, which
+    /// looks at its children to see whether it can be destroyed.
+    static environment* pass_calls(environment* e, std::uint32_t calls) noexcept {
+        for (; is_call(*e) && (calls != 0 || is_generator(*e)); e = e->parent_.get()) calls -= is_generator(*e) ? 0 : 1;
         return e;
     }
-    static promise_base* joiner(environment& e) noexcept { return object(e).joiner_; }
+    static promise_base* joiner(environment& e) noexcept {
+        return object(e).joiner_ != nullptr ? object(e).joiner_->p_ : nullptr;
+    }
+    /// Nothing made in the object `e` is left: true if the caller goes on with who joins it.
+    static bool joined(environment& e) noexcept { return object(e).joiner_->passes_stop_.over(); }
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
     static std::int32_t& children(environment& e) noexcept { return e.own_.children; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
@@ -65,6 +111,10 @@ struct environment_access {
 
     /// Remembers a failed child's error for the end of the scope, and forgets those at hand that were observed since.
     static void record(environment& of, failure& f) noexcept;
+    /// An error of a child, or of its block, stops `e`, which has children and has not been stopped.
+    static bool stops_for(environment& e) noexcept;
+    /// The error that stopped `e`, with a reference that is the caller's now; nullptr: there is none.
+    static failure* take_cause(environment& e) noexcept { return std::exchange(object(e).stopped_by_, nullptr); }
     /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns
     /// a reference.
     static failure* collect(environment& e, failure* first) noexcept;
@@ -93,7 +143,7 @@ struct environment_access {
         e.marks_.fetch_or(environment::has_failures, memory_order_relaxed);  // pairs with nothing: under the guard
     }
 
-    /// The record of the waits in and below `e`, which is no call; nullptr if there is none. Pre: its scope is open.
+    /// The record of the waits in and below `e`, a recorder(); nullptr if there is none. Pre: its scope is open.
     static wait_record* waits(const environment& e) noexcept {
         // acquire pairs with the release in install(): the record is complete, and so is the way up from it.
         if ((e.marks_.load(memory_order_acquire) & environment::has_waits) == 0) return nullptr;
@@ -101,10 +151,26 @@ struct environment_access {
     }
     /// Gives `e` the record `r` below the record `up`, unless it has one by now; returns what it has.
     static wait_record* publish_waits(environment& e, wait_record& r, wait_record* up) noexcept;
+    /// The record of `e`, a recorder(). Makes it, with those above, if there is none. Throws std::bad_alloc before any effect.
+    static wait_record& record_of(environment& e);
+    /// Gives those above `e` their records, if there is memory: then requests find them, and they need not look up.
+    static void record_above(environment& e) noexcept;
     /// The scope is joined: takes the record away, if there is one, and puts the failures back.
     static void end_waits(environment& e) noexcept;
+    /// A stop was requested above `e`.
+    static void pass_request(environment& e) noexcept {
+        e.marks_.fetch_or(environment::stop_asked, memory_order_release);  // pairs with the acquire in look_up()
+    }
+    /// A stop was requested of `e`: passes that on to all below it that have a record.
+    static void mark_below(environment& e) noexcept;
     /// Claims and stops what waits in and below `e`. Pre: the request can be seen.
     static void stop_waits(environment& e) noexcept;
+
+    /// While `p` is in thread_state::begins: the one behind it. It has no scope yet, so the word of its scope's failures is free.
+    static promise_base* begins_after(const promise_base& p) noexcept {
+        return static_cast<promise_base*>(p.failures_);
+    }
+    static void set_begins_after(promise_base& p, promise_base* next) noexcept { p.failures_ = next; }
 
     static void list(environment& e, frame_control& c) noexcept;
     static void unlist(environment& e, frame_control& c) noexcept;

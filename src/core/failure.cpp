@@ -6,12 +6,19 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/core/thread_driver.hpp>
+#include <coflux/core/thread_state.hpp>
 
 namespace coflux {
 namespace {
 
-thread_local std::vector<std::exception_ptr> others_of_last;
-thread_local std::exception_ptr last_thrown;
+/// What this thread threw last of that which did not come alone.
+struct thrown {
+    std::exception_ptr error;
+    detail::error_chain others;
+    std::vector<std::exception_ptr> list;  // of the others, once somebody asked
+};
+thread_local thrown last;
 
 void print(const char* what, const std::exception_ptr& error) noexcept {
     try {
@@ -25,64 +32,114 @@ void print(const char* what, const std::exception_ptr& error) noexcept {
 
 }  // namespace
 
-std::span<const std::exception_ptr> other_errors() noexcept {
-    if (last_thrown == nullptr || last_thrown != std::current_exception()) return {};
-    return others_of_last;
+std::span<const std::exception_ptr> other_errors() {
+    if (last.error == nullptr || last.error != std::current_exception()) return {};
+    if (last.list.empty()) last.list = last.others.list();
+    return last.list;
 }
 
 namespace detail {
 
-void failure::add(const std::exception_ptr& other) noexcept {
-    try {
-        others_.push_back(other);
-    } catch (const std::bad_alloc&) {
-        COFLUX_VERIFY(false, "out of memory while keeping several errors");
+/// Stands for what `before` stands for, the error of `item`, and what came with that.
+struct error_chain::link {
+    link* before;
+    failure* item;
+    std::size_t size;
+    atomic<int> references{1};
+
+    static std::size_t size_of(const link* l) noexcept { return l == nullptr ? 0 : l->size; }
+};
+
+error_chain::error_chain(const error_chain& other) noexcept : last_(other.last_) {
+    if (last_ != nullptr) last_->references.fetch_add(1, memory_order_relaxed);  // `other` has one
+}
+
+void error_chain::add(failure& f) noexcept {
+    auto* const added = new (std::nothrow) link{last_, &f, link::size_of(last_) + 1 + link::size_of(f.others_.last_)};
+    COFLUX_VERIFY(added != nullptr, "out of memory while keeping several errors");
+    last_ = added;
+}
+
+std::vector<std::exception_ptr> error_chain::list() const {
+    std::vector<std::exception_ptr> listed(link::size_of(last_));
+    // A chain, and behind the place of its last error: chains of chains are as deep as scopes are.
+    std::vector<std::pair<const link*, std::size_t>> left;
+    left.emplace_back(last_, listed.size());
+    while (!left.empty()) {
+        auto [l, end] = left.back();
+        left.pop_back();
+        for (; l != nullptr; l = l->before) {
+            const link* const with_it = l->item->others_.last_;
+            if (with_it != nullptr) left.emplace_back(with_it, end);
+            end -= link::size_of(with_it) + 1;
+            listed[end] = l->item->error_;
+        }
+    }
+    return listed;
+}
+
+void error_chain::release(link* l) noexcept {
+    failure* dead = nullptr;  // in a list, because a chain of chains may be deep
+    for (;;) {
+        // acq_rel pairs with the other releases: whoever deletes sees all uses.
+        while (l != nullptr && l->references.fetch_sub(1, memory_order_acq_rel) == 1) {
+            if (l->item->is_last()) {
+                l->item->next = dead;  // it is in no scope's list any more
+                dead = l->item;
+            }
+            delete std::exchange(l, l->before);
+        }
+        if (dead == nullptr) return;
+        failure* const f = std::exchange(dead, dead->next);
+        l = std::exchange(f->others_.last_, nullptr);
+        delete f;
     }
 }
 
 void failure::rethrow() {
     observe();
     const std::exception_ptr error = error_;
-    if (others_.empty()) {
-        others_of_last.clear();
-        last_thrown = nullptr;
-    } else {
-        others_of_last = others_;  // copied: several views may rethrow the same failure
-        last_thrown = error;
-    }
+    last.list.clear();
+    last.others = others_;
+    last.error = others_.empty() ? nullptr : error;
     release();
     std::rethrow_exception(error);
 }
 
-failure* current_failure() noexcept {
-    const std::exception_ptr error = std::current_exception();
-    auto* const made = new (std::nothrow) failure(error);
+namespace {
+
+failure* new_failure(std::exception_ptr error, error_chain others) noexcept {
+    auto* const made = new (std::nothrow) failure(std::move(error), std::move(others));
     COFLUX_VERIFY(made != nullptr, "out of memory while keeping an exception");
-    // An error that comes through a second coroutine brings along what came with it.
-    if (last_thrown != nullptr && last_thrown == error) {
-        for (const std::exception_ptr& other : others_of_last) made->add(other);
-    }
     return made;
+}
+
+}  // namespace
+
+failure* current_failure() noexcept {
+    std::exception_ptr error = std::current_exception();
+    // An error that comes through a second coroutine brings along what came with it.
+    error_chain others = last.error != nullptr && last.error == error ? last.others : error_chain();
+    return new_failure(std::move(error), std::move(others));
+}
+
+failure* failure_like(const failure& f) noexcept {
+    return new_failure(f.error(), f.others());
 }
 
 namespace {
 
-/// A failure with the error of `first`, whose reference it takes over, and what came with it.
-failure* begin_joined(failure* first) noexcept {
-    auto* const joined = new (std::nothrow) failure(first->error());
-    COFLUX_VERIFY(joined != nullptr, "out of memory while keeping several errors");
-    for (const std::exception_ptr& other : first->others()) joined->add(other);
+/// The error of `first`, whose reference it takes over, with `others`.
+failure* joined(failure* first, error_chain others) noexcept {
+    failure* const all = new_failure(first->error(), std::move(others));
     first->observe();
     first->release();
-    return joined;
+    return all;
 }
 
-/// The same with one of the others.
-void add_joined(failure& joined, failure* other) noexcept {
-    joined.add(other->error());
-    for (const std::exception_ptr& with_it : other->others()) joined.add(with_it);
-    other->observe();
-    other->release();
+void add_joined(error_chain& others, failure& other) noexcept {
+    other.observe();
+    others.add(other);
 }
 
 }  // namespace
@@ -94,9 +151,9 @@ failure* join_failures(failure* first, std::span<failure* const> others) noexcep
         others = others.subspan(1);
     }
     if (others.empty()) return first;
-    failure* const joined = begin_joined(first);
-    for (failure* const f : others) add_joined(*joined, f);
-    return joined;
+    error_chain with_it = first->others();
+    for (failure* const f : others) add_joined(with_it, *f);
+    return joined(first, std::move(with_it));
 }
 
 failure* join_failures(failure* first, failure* others) noexcept {
@@ -106,24 +163,25 @@ failure* join_failures(failure* first, failure* others) noexcept {
         others = std::exchange(first->next, nullptr);
     }
     if (others == nullptr) return first;
-    failure* const joined = begin_joined(first);
+    error_chain with_it = first->others();
     while (others != nullptr) {
         failure* const f = others;
         others = std::exchange(f->next, nullptr);
-        add_joined(*joined, f);
+        add_joined(with_it, *f);
     }
-    return joined;
+    return joined(first, std::move(with_it));
 }
 
 void report_unobserved(error_handler handler, const failure& f) noexcept {
     if (handler != nullptr) {
         handler(f.error());
-        for (const std::exception_ptr& other : f.others()) handler(other);
+        for (const std::exception_ptr& other : f.others().list()) handler(other);
         return;
     }
+    if (this_thread.driver != nullptr && this_thread.driver->keeps_unobserved(f)) return;
     std::fprintf(stderr, "coflux: an error that nobody observed\n");
     print("error", f.error());
-    for (const std::exception_ptr& other : f.others()) print("also", other);
+    for (const std::exception_ptr& other : f.others().list()) print("also", other);
     std::terminate();
 }
 

@@ -2,7 +2,16 @@
 
 #include <coflux/core/this_coroutine.hpp>
 
+#include "readable_name.hpp"
+
 namespace coflux::detail {
+
+void fail_resume_on(const char* name) noexcept {
+    const std::string_view type = type_in(name);
+    fail(__FILE__, __LINE__, "an executor of the environment",
+         "resume_on: the environment does not have this executor (%.*s): give it to make_environment",
+         static_cast<int>(type.size()), type.data());
+}
 
 std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<> h) const noexcept {
     if (p_.suspends()) return p_.stop_here();

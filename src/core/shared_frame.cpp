@@ -64,6 +64,7 @@ bool shared_wait::claim(wait_operation& waiting) noexcept {
 std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     promise_base& p = coroutine();
     if (p.suspends()) return p.stop_here();
+    p.is_not(c);
     shared_place& place = *::new (allocate_pooled(sizeof(shared_place), alignof(shared_place))) shared_place(*this);
     place_ = &place;  // its destructor frees it where begin() throws
     begin();
@@ -105,6 +106,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
         list_place::leave(place);
         return p.stop_here();
     }
+    p.is_not(child);
     p.leaves();
     if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
     list_place::leave(place);

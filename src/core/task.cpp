@@ -2,8 +2,10 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/thread_driver.hpp>
+#include <coflux/core/wrapper.hpp>
 
 #include "environment_access.hpp"
+#include "readable_name.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -12,28 +14,90 @@ struct blocking_waiter : waiter {
     atomic<int> woken{0};  // 0 waits, 1 the coroutine has ended
 };
 
-const char* name_of_current() noexcept {
-    const environment* const e = this_thread.current;
-    if (e == nullptr) return "a coroutine";
-    // The thread's current environment always is a coroutine's.
-    return const_cast<promise_base*>(static_cast<const promise_base*>(e))->control().place().function_name();
+readable_name name_of(const std::source_location& at) noexcept {
+    return readable_name(at.line() == 0 ? "a coroutine" : at.function_name());
 }
+
+/// A coroutine, which an environment above a coroutine need not be.
+readable_name name_of(const environment* e) noexcept {
+    while (e != nullptr && environment_access::is_object(*e)) e = environment_access::parent(*e);
+    if (e == nullptr) return readable_name("");
+    return name_of(environment_access::coroutine(*const_cast<environment*>(e)).control().place());
+}
+
+/// Who blocks, for a message: what it is, and its name.
+struct blocked_place {
+    const char* what = "";
+    readable_name name{""};
+};
+
+blocked_place who_blocks() noexcept {
+    const thread_state& t = this_thread;
+    if (t.current != nullptr) return {"", name_of(t.current)};
+    if (t.ends != nullptr) {
+        // The place of one that failed is gone.
+        if (!t.ends->word.has(frame_flags::has_error)) return {"the end of ", name_of(t.ends->place())};
+        return {"the end of a child of ", name_of(t.ends_in)};
+    }
+    if (t.queues == nullptr) return {"a callback of the timers", readable_name("")};
+    return {"a coroutine that has not asked for its context", readable_name("")};
+}
+
+/// Where the coroutine of this thread awaits something, or did last; nothing if there is none.
+std::source_location place_of_current() noexcept {
+    const environment* const e = this_thread.current;
+    return e == nullptr || environment_access::is_object(*e)
+               ? std::source_location()
+               : environment_access::coroutine(*const_cast<environment*>(e)).control().place();
+}
+
+[[noreturn]] COFLUX_COLD void fail_at(const std::source_location& at, const char* expression,
+                                      const char* message) noexcept {
+    fail(at.file_name(), static_cast<int>(at.line()), expression, "%s", message);
+}
+
+constexpr const char* used_up = "a handle was used after it was awaited, moved from or attached";
 
 }  // namespace
 
 void fail_empty() noexcept {
-    fail(__FILE__, __LINE__, "valid()", "a handle was used after it was awaited, moved from or attached");
+    const std::source_location last = place_of_current();
+    if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this place", used_up);
+    fail(__FILE__, __LINE__, "valid()", "%s", used_up);
 }
 
-void fail_awaited_twice() noexcept {
-    fail(__FILE__, __LINE__, "!done()", "a call was awaited twice");
+void fail_argument(const char* operation, const char* kind, std::size_t position, const char* why) noexcept {
+    fail(__FILE__, __LINE__, "valid()", "%s: %s %zu %s", operation, kind, position + 1, why);
+}
+
+void fail_used_up(const char* operation, const char* kind, std::size_t position) noexcept {
+    fail_argument(operation, kind, position, "is a handle that was awaited, moved from or attached");
+}
+
+void fail_empty(promise_base& p, std::source_location where) noexcept {
+    p.awaits_at(where);  // the back-trace is to begin here, and not at the last await that was right
+    fail_at(where, "valid(), of what is awaited", used_up);
+}
+
+void fail_copied(promise_base& p, std::source_location where) noexcept {
+    p.awaits_at(where);
+    fail_at(
+        where, "the handle is where it was made",
+        "a handle in a conditional expression: g++ evaluates both branches of c ? a : b in a statement that awaits, copies one bit by "
+        "bit and destroys the original too: write if and else, or choose in a statement before");
+}
+
+void fail_awaited_twice(promise_base& p) noexcept {
+    fail_at(p.control().place(), "!done()", "a call was awaited twice");
 }
 
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
-    COFLUX_VERIFY(this_thread.current == nullptr && this_thread.queues == nullptr,
-                  "a blocking wait for %s on a thread that runs coroutines, in %s: co_await the task instead",
-                  c.place().function_name(), name_of_current());
+    const bool may_block = this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers;
+    const blocked_place in = may_block ? blocked_place() : who_blocks();
+    COFLUX_VERIFY(may_block,
+                  "a blocking wait for %s on a thread that runs coroutines, in %s%s: co_await the task instead",
+                  name_of(c.place()).c_str(), in.what, in.name.c_str());
     if (thread_driver* const d = this_thread.driver; d != nullptr && d->drive(c, may_throw)) return;
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
@@ -55,19 +119,15 @@ void block_until_done(frame_control& c, bool may_throw) {
 }
 
 void end_of_task_handle(frame_control& c) noexcept {
-    const bool was_done = c.done();
-    if (!was_done || !c.word.has(frame_flags::destroyed)) {
-        promise_base& p = promise_base::of(c);
-        environment* const parent = p.parent();
-        const bool root = environment_access::is_object(*parent) && environment_access::parent(*parent) == nullptr;
-        if (root) {
-            const error_handler on_error = p.data().on_error;
-            block_until_done(c, false);
-            if (c.word.end() == ending::error && !c.error->observed()) {
-                c.error->observe();
-                report_unobserved(on_error, *c.error);
-            }
-        }
+    if (c.is_left_behind()) return promise_base::drop(c);
+    // Nothing of the parent, which may be gone: only a root's is known to be there.
+    promise_base& p = promise_base::of(c);
+    if (!environment_access::is_root(p)) return promise_base::lose(c);
+    const error_handler on_error = p.data().on_error;
+    block_until_done(c, false);
+    if (c.word.end() == ending::error && !c.error->observed()) {
+        c.error->observe();
+        report_unobserved(on_error, *c.error);
     }
     promise_base::drop(c);
 }

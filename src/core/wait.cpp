@@ -24,9 +24,11 @@ void free_record(wait_record* r) noexcept {
     deallocate_pooled(r, sizeof(wait_record), alignof(wait_record));
 }
 
-/// Who has the record above that of `e`, which is no call.
+/// Who has the record above that of `e`.
 environment* above(const environment& e) noexcept {
-    return environment_access::recorder(environment_access::parent(e));
+    environment* const parent = environment_access::parent(e);
+    if (!environment_access::is_call(e)) return environment_access::recorder(parent);
+    return environment_access::pass_calls(parent, longest_look - 1);
 }
 
 /// The records from that of `e` up to the first environment that has one; not yet published. A chain by `next`, the topmost
@@ -58,10 +60,17 @@ wait_record& publish(wait_record* r, wait_record* up) noexcept {
 wait_record* environment_access::publish_waits(environment& e, wait_record& r, wait_record* up) noexcept {
     const failures_guard guard(e);
     if (wait_record* const others = waits(e)) return others;
+    std::uint32_t marks = environment::has_waits;
     r.above = up;
     r.next = nullptr;
     if (up != nullptr) {
         const spin_guard list(up->lock);
+        // Who passes a request on had this lock before, and left its mark on the way from here to `up`; or finds the record.
+        // What is shielded takes none over; it has a record if anything below it has.
+        for (const environment* p = &e; p != up->of && !is_shielded(e);) {
+            p = p->parent_.get();
+            marks |= p->marks_.load(memory_order_acquire) & environment::stop_asked;  // pairs with request_stop()
+        }
         r.next = up->below;
         if (r.next != nullptr) r.next->previous = &r;
         up->below = &r;
@@ -70,8 +79,32 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     e.failures_ = &r;
     if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->root_waits(r);
     // release pairs with the acquire in waits(): whoever sees the record is linked up to the root by it.
-    e.marks_.fetch_or(environment::has_waits, memory_order_release);
+    e.marks_.fetch_or(marks, memory_order_release);
     return &r;
+}
+
+wait_record& environment_access::record_of(environment& e) {
+    if (wait_record* const r = waits(e)) [[likely]]
+        return *r;
+    // From the top down, so that who finds a record is linked up to the root.
+    wait_record* next = prepare(&e);
+    environment* const known = next != nullptr ? above(*next->of) : &e;
+    wait_record* r = known != nullptr ? waits(*known) : nullptr;
+    while (next != nullptr) {
+        wait_record* const made = next;
+        next = made->next;
+        r = &publish(made, r);
+    }
+    return *r;
+}
+
+void environment_access::record_above(environment& e) noexcept {
+    environment* const at = recorder(parent(e));
+    if (at == nullptr) return;
+    try {
+        (void)record_of(*at);
+    } catch (...) {  // no memory: who looks goes on looking
+    }
 }
 
 void environment_access::end_waits(environment& e) noexcept {
@@ -100,6 +133,9 @@ void environment_access::end_waits(environment& e) noexcept {
             up->below = left;
         }
     }
+    // Awaits that g++ completed and never resumes from (~wait_operation()) outlive the record of a stopped coroutine. No request finds
+    // it any more.
+    while (r->waiting != nullptr) r->waiting->unpublish();
     free_record(r);
 }
 
@@ -107,18 +143,7 @@ void wait_operation::begin() {
     environment* const e = environment_access::recorder(coroutine_);
     // One that never asked for its context has no scope yet; only itself can be concerned.
     if (e == coroutine_) coroutine_->open_for_waits();
-    wait_record* r = environment_access::waits(*e);
-    if (r == nullptr) [[unlikely]] {
-        // From the top down, so that who finds a record is linked up to the root.
-        wait_record* next = prepare(e);
-        environment* const known = next != nullptr ? above(*next->of) : e;
-        r = known != nullptr ? environment_access::waits(*known) : nullptr;
-        while (next != nullptr) {
-            wait_record* const made = next;
-            next = made->next;
-            r = &publish(made, r);
-        }
-    }
+    wait_record* const r = &environment_access::record_of(*e);
     record_ = r;
     const spin_guard guard(r->lock);
     published_previous_ = nullptr;
@@ -143,13 +168,22 @@ void wait_operation::wake_elsewhere() noexcept {
 }
 
 std::coroutine_handle<> take_woken() noexcept {
-    if (proxy_frame* const p = this_thread.resumed; p != nullptr) {
-        this_thread.resumed = p->next;
+    thread_state& t = this_thread;
+    if (proxy_frame* const p = t.resumed; p != nullptr) {
+        if (p == &t.begins) {
+            promise_base& first = *p->coroutine;
+            p->coroutine = environment_access::begins_after(first);
+            if (p->coroutine == nullptr) t.resumed = p->next;
+            return first.handle();
+        }
+        t.resumed = p->next;
         return p->coroutine->handle();
     }
-    wait_operation& w = *this_thread.woken;
-    this_thread.woken = w.next;
-    return w.coroutine().handle();
+    wait_operation& w = *t.woken;
+    t.woken = w.next;
+    const std::coroutine_handle<> h = w.coroutine().handle();
+    if (w.kind().taken != nullptr) w.kind().taken(w);
+    return h;
 }
 
 void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context) {
@@ -167,17 +201,24 @@ void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context
     }
 }
 
-/// One request: claims what waits in and below one record, then stops what it has claimed.
+/// One request on its way to what is in and below one record: to mark the coroutines, then to claim what waits and stop it.
 struct stop_walk {
+    const environment* at;       // whose record it is
     const environment* through;  // what is not made in it, or below it, is passed by; nullptr: nothing is
     wait_operation* first = nullptr;
     wait_operation* last = nullptr;
 
     /// True if `e` is the call that is stopped, or was made in it through other calls.
-    [[nodiscard]] bool concerns(environment* e) const noexcept {
+    [[nodiscard]] bool concerns(const environment* e) const noexcept {
         if (through == nullptr) return true;
-        while (e != through && e != nullptr && environment_access::is_call(*e)) e = environment_access::parent(*e);
+        while (e != through && e != at && e != nullptr && environment_access::is_call(*e))
+            e = environment_access::parent(*e);
         return e == through;
+    }
+
+    /// Pre: as claim(). Who publishes a record below this one takes the lock after us, and sees the mark.
+    void mark(wait_record& r, bool all) const noexcept {
+        if (all) environment_access::pass_request(*r.of);
     }
 
     /// Pre: the record's lock is held.
@@ -195,17 +236,19 @@ struct stop_walk {
 
     /// The subtree below `top`, whose lock is held and then released. Locks are held from the top down to where it looks,
     /// so that no record goes away meanwhile.
-    void claim_below(wait_record& top) noexcept {
-        claim(top, false);
+    template <typename Visit>
+    void visit_below(wait_record& top, Visit visit) noexcept {
+        visit(top, false);
         wait_record* at = &top;
         wait_record* child = at->below;
         for (;;) {
             // Only the first level below a call's recorder may have been made elsewhere.
-            while (child != nullptr && at == &top && !concerns(environment_access::parent(*child->of)))
+            while (child != nullptr && (environment_access::is_shielded(*child->of) ||
+                                        (at == &top && !concerns(environment_access::parent(*child->of)))))
                 child = child->next;
             if (child != nullptr) {
                 child->lock.lock();
-                claim(*child, true);
+                visit(*child, true);
                 at = child;
                 child = at->below;
             } else if (at == &top) {
@@ -221,40 +264,65 @@ struct stop_walk {
     }
 
     void stop_claimed() noexcept {
-        if (first == nullptr) return;
         // Who is resumed in place runs code of users: not before the last that was claimed has been told. Else the coroutine of one
         // that was not could be resumed on this stack and wait for us.
         const resumption_pause pause;
+        this_thread.stopping = this;
         while (first != nullptr) {
             wait_operation& op = *first;
             first = op.next;
             op.next = nullptr;
             op.kind_->stop(op);  // the operation may be gone from here on
         }
+        this_thread.stopping = nullptr;  // before the coroutines that wait for the pause to end
+    }
+
+    /// Leaves what was claimed to a request further down this stack, which is stopping what it has claimed itself.
+    void leave_to(stop_walk& outer) const noexcept {
+        (outer.first == nullptr ? outer.first : outer.last->next) = first;
+        outer.last = last;
     }
 };
 
+/// The record that has what is below `e`, locked; nullptr if nothing is.
+wait_record* locked_record(environment* at) noexcept {
+    if (at == nullptr) return nullptr;
+    const environment_access::failures_guard guard(*at);
+    wait_record* const top = environment_access::waits(*at);
+    if (top != nullptr) top->lock.lock();  // under the guard, or it might be freed first
+    return top;
+}
+
+void environment_access::mark_below(environment& e) noexcept {
+    environment* const at = recorder(&e);
+    wait_record* const top = locked_record(at);
+    if (top == nullptr) return;
+    stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
+    walk.visit_below(*top, [&](wait_record& r, bool all) { walk.mark(r, all); });
+}
+
 void environment_access::stop_waits(environment& e) noexcept {
     environment* const at = recorder(&e);
-    if (at == nullptr) return;
-    wait_record* top = nullptr;
-    {
-        const failures_guard guard(*at);
-        top = waits(*at);
-        if (top == nullptr) return;
-        top->lock.lock();  // under the guard, or it might be freed first
-    }
-    stop_walk walk{.through = at == &e ? nullptr : &e};
-    walk.claim_below(*top);
+    wait_record* const top = locked_record(at);
+    if (top == nullptr) return;
+    stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
+    walk.visit_below(*top, [&](wait_record& r, bool all) { walk.claim(r, all); });
+    if (walk.first == nullptr) return;
+    // An operation that is told tells its handles, and so on: a loop, not a recursion, however long the chain is. What is claimed
+    // and not told yet is alive: it does not go on before.
+    if (this_thread.stopping != nullptr) return walk.leave_to(*this_thread.stopping);
     walk.stop_claimed();
 }
 
 }  // namespace detail
 
 void environment::request_stop() noexcept {
-    marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
+    // release pairs with the acquire in look_up().
+    const std::uint32_t marks = marks_.fetch_or(stop_asked, detail::memory_order_release);
+    // Before it is counted: who has a record looks at no parent. A record that is published from here on takes the mark over.
+    if ((marks & (has_waits | is_call)) != 0) detail::environment_access::mark_below(*this);
     std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
-    // Releases the mark to whoever sees the new count; and before the locks of the records: who waits either sees the
+    // Releases the marks to whoever sees the new count; and before the locks of the records: who waits either sees the
     // count in must_stop(), or is found.
     while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
                                                         detail::memory_order_seq_cst, detail::memory_order_relaxed)) {}

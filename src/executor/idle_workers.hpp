@@ -40,7 +40,11 @@ public:
         return ends_.load(memory_order_acquire);  // pairs with the store in end(): what came before it is in sight
     }
 
-    void begin_search() noexcept { idle_.fetch_add(one_searcher, memory_order_seq_cst); }
+    /// The worker that sleeps at `place` is awake, and looks for work.
+    void begin_search(const os::parker& place) noexcept {
+        idle_.fetch_add(one_searcher, memory_order_seq_cst);
+        looks_out_no_more(place);  // after that: who queues something finds a searcher or a look-out
+    }
 
     /// The last searcher leaves with something found: while it looked, pushers woke nobody. If there may be more,
     /// somebody else must look.
@@ -76,6 +80,8 @@ public:
             sleeper = sleepers_.back();
             sleepers_.pop_back();
             idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
+            // On its way it will look: nobody else need be woken for a lone coroutine. Under the lock, which it takes before it does.
+            (void)looks_out(*sleeper);
         }
         sleeper->unpark();
     }
@@ -89,11 +95,35 @@ public:
         return true;
     }
 
-    /// After falls_asleep(): parks until that is the end of it, `park(all_sleep)`, or `stays_awake()`, which looks for work.
-    template <typename StaysAwake, typename Park>
-    void sleep(StaysAwake stays_awake, Park park) const noexcept {
-        for (bool woken = false; !woken && !stays_awake();)
-            woken = park(sleepers_of(idle_.load(memory_order_seq_cst)) == workers_);
+    /// True if a sleeper looks for work before long, or has been woken and has not looked yet: a worker that queues what it will most
+    /// likely take back itself wakes nobody then.
+    [[nodiscard]] bool somebody_looks_out() const noexcept {
+        // seq_cst: after the pusher woke up; pairs with looks_out_no_more()
+        return lookout_.load(memory_order_seq_cst) != nullptr;
+    }
+
+    /// How long a sleeper rests, if nobody wakes it, before it looks for work.
+    enum class rest : std::uint8_t {
+        moment,  ///< it is the look-out, or was
+        while_others_work,
+        for_ever  ///< all sleep: nobody can push but from outside, which misses no sleeper
+    };
+
+    /// After falls_asleep(): parks until that is the end of it, `park(rest)`, or `stays_awake()`, which looks for work. It is the look-out
+    /// if nobody else is, as long as `looks_on()`, and not all sleep.
+    template <typename StaysAwake, typename LooksOn, typename Park>
+    void sleep(const os::parker& place, StaysAwake stays_awake, LooksOn looks_on, Park park) noexcept {
+        bool out = looks_out(place);
+        for (bool woken = false; !woken && !stays_awake();) {
+            rest until = out ? rest::moment : rest::while_others_work;
+            if (out && (all_sleep() || !looks_on())) {
+                looks_out_no_more(place);
+                out = false;  // what was queued a moment before is seen by one more look
+            }
+            // After the look-out is gone: who wakes up after this, and queues something, wakes somebody for it.
+            if (!out && all_sleep()) until = rest::for_ever;
+            woken = park(until);
+        }
     }
 
     /// Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
@@ -107,6 +137,17 @@ public:
     }
 
 private:
+    bool looks_out(const os::parker& place) noexcept {
+        const os::parker* nobody = nullptr;
+        // relaxed: what it was made for is seen by a look, or is late by a moment
+        return lookout_.compare_exchange_strong(nobody, &place, memory_order_relaxed, memory_order_relaxed);
+    }
+    void looks_out_no_more(const os::parker& place) noexcept {
+        // seq_cst: before the look at the idle word in sleep(); pairs with somebody_looks_out()
+        if (lookout_.load(memory_order_relaxed) == &place) lookout_.store(nullptr, memory_order_seq_cst);
+    }
+    [[nodiscard]] bool all_sleep() const noexcept { return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_; }
+
     static constexpr std::uint32_t one_sleeper = 1;
     static constexpr std::uint32_t one_searcher = 0x10000;
     static constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
@@ -117,6 +158,8 @@ private:
     // it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
     atomic<std::uint32_t> entered_{0};  // threads of others between enter() and leave()
+    // Where the look-out sleeps, or is on its way from; nullptr: there is none. Set by its worker, or by who wakes it; reset by its worker.
+    atomic<const os::parker*> lookout_{nullptr};
     const std::size_t workers_;
     atomic<bool> ends_{false};  // set once, under lock_
     alignas(cache_line) mutex lock_;

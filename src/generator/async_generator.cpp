@@ -83,18 +83,13 @@ void async_generator_base::leave_failures() noexcept {
     frame_control& c = control();
     if (c.word.end() != ending::error) return;
     environment& scope = environment_access::failing(*parent());
-    environment_access::record(scope, *c.error);
-    // It dies with the locals of that very coroutine, whose end has been decided.
-    if (!environment_access::is_object(scope) && environment_access::remaining(scope).load(memory_order_relaxed) == 0)
-        environment_access::coroutine(scope).scope_joined();
+    environment_access::record(scope, *c.error);  // if that is being stopped, it looks again when its locals are dead
 }
 
 /// True if one of those who wait for its children has done so: it is being unwound on this very stack.
 bool async_generator_base::is_below_joined() noexcept {
     for (environment* e = parent(); e != nullptr; e = environment_access::counted_with(*e)) {
-        // relaxed, pairs with nothing: if it is 0, this thread has been given that coroutine since.
-        if (!environment_access::is_object(*e) && environment_access::remaining(*e).load(memory_order_relaxed) == 0)
-            return true;
+        if (!environment_access::is_object(*e) && environment_access::is_joined(*e)) return true;
     }
     return false;
 }
@@ -128,7 +123,7 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
         COFLUX_VERIFY(
             !g->is_below_joined(),
             "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
-        environment_access::take_tickets(*g->parent());
+        (void)environment_access::take_tickets(*g->parent());
         g->control().word.set(static_cast<std::uint32_t>(ticket::shared));
         g->request_stop();
     }

@@ -95,6 +95,24 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     central[size_class].put(size_class, rest, count);
 }
 
+void* allocate_checked_frame(std::size_t bytes, std::size_t alignment) {
+    if constexpr (COFLUX_ASAN) {
+        void* const taken = allocate_large_frame(bytes, alignment);
+        if (taken == nullptr) throw_bad_alloc();
+        return taken;
+    } else {
+        return allocate_pooled(bytes, alignment);
+    }
+}
+
+void deallocate_checked_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    if constexpr (COFLUX_ASAN) {
+        deallocate_large_frame(block, bytes, alignment);
+    } else {
+        deallocate_pooled(block, bytes, alignment);
+    }
+}
+
 void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept {
     return ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
 }

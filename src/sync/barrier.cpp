@@ -5,24 +5,24 @@
 namespace coflux::detail {
 
 barrier_base::~barrier_base() {
-    COFLUX_VERIFY(room_.waiters.empty(), "a barrier was destroyed while coroutines wait in it");
+    COFLUX_VERIFY(waiters_.queue.empty(), "a barrier was destroyed while coroutines wait in it");
 }
 
 std::size_t barrier_base::count() noexcept {
-    const spin_guard guard(room_.lock);
+    const spin_guard guard(waiters_.lock);
     return expected_;
 }
 
-/// Under the room's lock: arrives. True for the last of the phase, who must call end_phase() without the lock.
+/// Under the list's lock: arrives. True for the last of the phase, who must call end_phase() without the lock.
 bool barrier_base::arrive() noexcept {
     COFLUX_VERIFY(pending_ != 0, "more have arrived in a barrier than it expects");
     if (--pending_ != 0) return false;
-    released_.add_all(room_.waiters);
+    released_.add_all(waiters_.queue);
     return true;
 }
 
 bool barrier_base::arrive_if_last() noexcept {
-    const spin_guard guard(room_.lock);
+    const spin_guard guard(waiters_.lock);
     return pending_ == 1 && arrive();
 }
 
@@ -32,7 +32,7 @@ void barrier_base::end_phase() noexcept {
     complete_(*this);
     const wait_chain all = std::exchange(released_, wait_chain());
     {
-        const spin_guard guard(room_.lock);
+        const spin_guard guard(waiters_.lock);
         pending_ = expected_;
     }
     all.wake();
@@ -41,7 +41,7 @@ void barrier_base::end_phase() noexcept {
 void barrier_base::drop() noexcept {
     bool last = false;
     {
-        const spin_guard guard(room_.lock);
+        const spin_guard guard(waiters_.lock);
         --expected_;
         last = arrive();
     }
@@ -54,31 +54,22 @@ std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine
         of_.drop();
         return p.stop_here();
     }
-    begin();
-    of_.room_.lock.lock();
-    if (must_stop()) [[unlikely]] {
-        of_.room_.lock.unlock();
-        end();
-        of_.drop();
-        return p.stop_here();
+    switch (try_to_wait(of_.waiters_.lock, of_.waiters_.queue, *this, waited_, [this]() noexcept {
+        last_ = of_.arrive();
+        return last_;
+    })) {
+    case wait_attempt::ready: return transfer(p.handle());
+    case wait_attempt::stop: of_.drop(); return p.stop_here();
+    case wait_attempt::waits: break;
     }
-    last_ = of_.arrive();
-    if (last_) {
-        of_.room_.lock.unlock();
-        end();
-        return transfer(p.handle());
-    }
-    waited_ = true;
-    of_.room_.waiters.push_back(*this);
-    of_.room_.lock.unlock();  // from here on all of this may be gone
     return suspended();
 }
 
 /// It has arrived, and that stays; in later phases it is not expected.
 bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
     barrier_base& of = static_cast<wait_awaiter&>(w).of_;
-    const spin_guard guard(of.room_.lock);
-    if (!of.room_.waiters.remove(w)) return false;
+    const spin_guard guard(of.waiters_.lock);
+    if (!of.waiters_.queue.remove(w)) return false;
     --of.expected_;
     return true;
 }

@@ -14,36 +14,34 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
     detail::promise_base& p = coroutine();
     if (p.suspends()) [[unlikely]]
         return p.stop_here();
-    begin();
     mutex& m = mutex_;
     wait_operation* next_owner = nullptr;
-    m.room_.lock.lock();
-    if (must_stop()) [[unlikely]] {
-        m.room_.lock.unlock();
-        end();
+    bool waits = false;
+    const auto give_up_the_lock = [&]() noexcept {
+        mutex* const others = of_.mutex_.load(memory_order_relaxed);  // under the lock, or of a waiter
+        COFLUX_VERIFY(others == nullptr || others == &m,
+                      "coroutines wait in a condition_variable with the locks of two mutexes at a time");
+        // release: a notifier that finds the mutex by this finds it made. It cannot come too early: what it notifies of it did
+        // under the lock, which it gets after this.
+        of_.mutex_.store(&m, memory_order_release);
+        guard_.of_ = nullptr;
+        // Under the list's lock: no stop and no notification takes this wait before that is done.
+        if (m.state_.load(memory_order_relaxed) == mutex::has_waiters) {
+            next_owner = &m.next_owner();
+        } else {
+            m.state_.store(mutex::unlocked, memory_order_release);  // pairs with the acquire in mutex::enter()
+        }
+        return false;
+    };
+    if (detail::try_to_wait(m.waiters_.lock, of_.waiters_, *this, waits, give_up_the_lock) ==
+        detail::wait_attempt::stop)
         return p.stop_here();
-    }
-    mutex* const others = of_.mutex_.load(memory_order_relaxed);  // under the lock, or of somebody who waits
-    COFLUX_VERIFY(others == nullptr || others == &m,
-                  "coroutines wait in a condition_variable with the locks of two mutexes at a time");
-    // release: a notifier that finds the mutex by this finds it made. It cannot come too early: what it notifies of it did under
-    // the lock, which it gets after this.
-    of_.mutex_.store(&m, memory_order_release);
-    of_.waiters_.push_back(*this);
-    guard_.of_ = nullptr;
-    // The lock is given up under the room's lock: nobody takes this wait, by a stop or a notification, before that is done.
-    if (m.state_.load(memory_order_relaxed) == mutex::wanted) {
-        next_owner = &m.next_owner();
-    } else {
-        m.state_.store(mutex::unlocked, memory_order_release);  // pairs with the acquire in mutex::enter()
-    }
-    m.room_.lock.unlock();  // from here on all of this may be gone
-    const std::coroutine_handle<> next = suspended();
+    const std::coroutine_handle<> next = suspended();  // from here on all of this may be gone
     if (next_owner != nullptr) next_owner->wake();
     return next;
 }
 
-/// Under the room's lock: takes `w` out; false if it is not there.
+/// Under the list's lock: takes `w` out; false if it is not there.
 bool condition_variable::remove(wait_operation& w) noexcept {
     if (!waiters_.remove(w)) return false;
     if (waiters_.empty()) mutex_.store(nullptr, memory_order_relaxed);  // publishes nothing
@@ -52,21 +50,21 @@ bool condition_variable::remove(wait_operation& w) noexcept {
 
 bool condition_variable::wait_awaiter::claim(wait_operation& w) noexcept {
     auto& self = static_cast<wait_awaiter&>(w);
-    const spin_guard guard(self.mutex_.room_.lock);
+    const spin_guard guard(self.mutex_.waiters_.lock);
     if (self.place_ == place::here) return self.of_.remove(w);
     if (w.previous == nullptr) return false;  // it has the lock
     if (self.place_ == place::at_mutex_for_one_note) self.of_.pass_on(self.mutex_);
     return self.mutex_.withdraw(w);
 }
 
-/// Under the room's lock, for one who stands in the queue of `m` on account of a notify_one(), and is to be stopped: the next
-/// stands there in his stead, at its end. The mutex is `wanted` by him, and so it remains.
+/// Under the list's lock, for one who stands in the queue of `m` on account of a notify_one(), and is to be stopped: the next
+/// stands there in his stead, at its end. The mutex is marked by him, and so it remains.
 void condition_variable::pass_on(mutex& m) noexcept {
     wait_operation* const next = waiters_.front();
     if (next == nullptr) return;
     (void)remove(*next);
     static_cast<wait_awaiter*>(next)->place_ = wait_awaiter::place::at_mutex_for_one_note;
-    m.room_.waiters.push_back(*next);
+    m.waiters_.queue.push_back(*next);
 }
 
 void condition_variable::notify(bool all) noexcept {
@@ -74,16 +72,16 @@ void condition_variable::notify(bool all) noexcept {
     if (m == nullptr) return;
     wait_operation* owner = nullptr;  // at most one gets the lock at once
     {
-        const spin_guard guard(m->room_.lock);
+        const spin_guard guard(m->waiters_.lock);
         if (mutex_.load(memory_order_relaxed) != m) return;  // a stop, or another notifier, took the last one
         while (wait_operation* const w = waiters_.front()) {
             (void)remove(*w);
             static_cast<wait_awaiter*>(w)->place_ =
                 all ? wait_awaiter::place::at_mutex : wait_awaiter::place::at_mutex_for_one_note;
-            if (m->enter_or_want()) {
+            if (m->ready_or_mark({})) {
                 owner = w;
             } else {
-                m->room_.waiters.push_back(*w);
+                m->waiters_.queue.push_back(*w);
             }
             if (!all) break;
         }

@@ -14,43 +14,35 @@ void manual_event::set() noexcept {
     detail::wait_chain all;
     std::uint32_t s = state_.load(memory_order_relaxed);
     for (;;) {
-        if (s != wanted) {
+        if (s != has_waiters) {
             // A write even if it was set: a later reset() then sees what came before this call, too. release pairs with
             // the acquire in reset() and is_set().
             if (state_.compare_exchange_weak(s, is_on, memory_order_release, memory_order_relaxed)) return all.wake();
             continue;
         }
-        const spin_guard guard(room_.lock);
-        all.add_all(room_.waiters);
-        // Under the lock nobody else leaves `wanted`; if nobody waits any more, somebody has.
-        if (state_.load(memory_order_relaxed) == wanted) state_.store(is_off, memory_order_relaxed);
+        const spin_guard guard(waiters_.lock);
+        all.add_all(waiters_.queue);
+        // Under the lock nobody else leaves `has_waiters`; if nobody waits any more, somebody has.
+        if (state_.load(memory_order_relaxed) == has_waiters) state_.store(is_off, memory_order_relaxed);
         s = state_.load(memory_order_relaxed);
     }
 }
 
-/// Under the room's lock: true if the event is set, else it is `wanted`.
-bool manual_event::is_set_or_want() noexcept {
+/// Under the list's lock: true if the event is set, else it has waiters.
+bool manual_event::ready_or_mark(want) noexcept {
     std::uint32_t s = state_.load(memory_order_acquire);  // pairs with the release in set()
     while (s == is_off) {
-        // The mark publishes nothing: who finds it takes the room's lock. acquire: it may have been set.
-        if (state_.compare_exchange_weak(s, wanted, memory_order_acquire, memory_order_acquire)) return false;
+        // The mark publishes nothing: who finds it takes the list's lock. acquire: it may have been set.
+        if (state_.compare_exchange_weak(s, has_waiters, memory_order_acquire, memory_order_acquire)) return false;
     }
     return s == is_on;
 }
 
-std::coroutine_handle<> manual_event::wait_node::suspend(bool& waits) {
-    return detail::wait_in(of_.room_, *this, waits, [this] { return of_.is_set_or_want(); });
+/// Under the list's lock: a stop has taken the last waiter.
+void manual_event::unmark() noexcept {
+    state_.store(is_off, memory_order_relaxed);
 }
 
-bool manual_event::wait_node::claim(wait_operation& w) noexcept {
-    manual_event& of = static_cast<wait_node&>(w).of_;
-    const spin_guard guard(of.room_.lock);
-    if (!of.room_.waiters.remove(w)) return false;
-    if (of.room_.waiters.empty()) of.state_.store(is_off, memory_order_relaxed);
-    return true;
-}
-
-constinit const detail::wait_kind manual_event::wait_node::kind{&claim, &wait_operation::stop_claimed,
-                                                                "a manual_event"};
+template class detail::list_wait<manual_event>;
 
 }  // namespace coflux

@@ -7,39 +7,44 @@ using detail::memory_order_relaxed;
 using detail::spin_guard;
 using detail::wait_operation;
 
-bool mutex::enter_or_want() noexcept {
+bool mutex::ready_or_mark(want) noexcept {
     std::uint32_t s = state_.load(memory_order_relaxed);
     for (;;) {
-        if (s == wanted) return false;
+        if (s == has_waiters) return false;
         const bool is_free = s == unlocked;
-        // acquire pairs with the release in leave(). The mark publishes nothing: who finds it takes the room's lock.
-        if (state_.compare_exchange_weak(s, is_free ? locked : wanted, memory_order_acquire, memory_order_relaxed))
+        // acquire pairs with the release in leave(). The mark publishes nothing: who finds it takes the list's lock.
+        if (state_.compare_exchange_weak(s, is_free ? locked : has_waiters, memory_order_acquire, memory_order_relaxed))
             return is_free;
     }
 }
 
-// relaxed in the next two: `locked` lets nobody in, and the owner publishes what he did when he leaves.
+/// Under the list's lock: the last waiter was taken out. relaxed: `locked` lets no coroutine in, and the owner publishes what it did
+/// when it leaves.
+void mutex::unmark() noexcept {
+    state_.store(locked, memory_order_relaxed);
+}
+
 wait_operation& mutex::next_owner() noexcept {
-    wait_operation& next = *room_.waiters.pop_front();
-    if (room_.waiters.empty()) state_.store(locked, memory_order_relaxed);
+    wait_operation& next = *waiters_.queue.pop_front();
+    if (waiters_.queue.empty()) unmark();
     return next;
 }
 
 bool mutex::withdraw(wait_operation& w) noexcept {
-    if (!room_.waiters.remove(w)) return false;
-    if (room_.waiters.empty()) state_.store(locked, memory_order_relaxed);
+    if (!waiters_.queue.remove(w)) return false;
+    if (waiters_.queue.empty()) unmark();
     return true;
 }
 
 void mutex::leave_slowly() noexcept {
     for (;;) {
-        room_.lock.lock();
-        if (!room_.waiters.empty()) {
+        waiters_.lock.lock();
+        if (!waiters_.queue.empty()) {
             wait_operation& next = next_owner();
-            room_.lock.unlock();  // the last touch: the next owner has not been told yet
+            waiters_.lock.unlock();  // the last touch: the next owner has not been told yet
             return next.wake();
         }
-        room_.lock.unlock();
+        waiters_.lock.unlock();
         // A stop took the last one who waited. The CAS is the last touch: whoever is let in by it may destroy the mutex.
         std::uint32_t s = locked;
         // release pairs with the acquire in enter().
@@ -47,16 +52,6 @@ void mutex::leave_slowly() noexcept {
     }
 }
 
-std::coroutine_handle<> mutex::wait_node::suspend(bool& waits) {
-    return detail::wait_in(of_.room_, *this, waits, [this] { return of_.enter_or_want(); });
-}
-
-bool mutex::wait_node::claim(wait_operation& w) noexcept {
-    mutex& of = static_cast<wait_node&>(w).of_;
-    const spin_guard guard(of.room_.lock);
-    return of.withdraw(w);
-}
-
-constinit const detail::wait_kind mutex::wait_node::kind{&claim, &wait_operation::stop_claimed, "a mutex"};
+template class detail::list_wait<mutex>;
 
 }  // namespace coflux

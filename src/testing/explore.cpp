@@ -14,6 +14,7 @@
 #include <coflux/testing/pct_chooser.hpp>
 #include <coflux/testing/replay_chooser.hpp>
 
+#include "schedule_text.hpp"
 #include "world.hpp"
 
 namespace coflux::testing {
@@ -21,6 +22,8 @@ namespace detail {
 namespace {
 
 constexpr std::size_t usual_runs = 200;
+/// What making a schedule small may cost, beside explore_options::shrink_runs: a run that does not end is a million already.
+constexpr std::size_t shrink_steps = 3'000'000;
 
 std::optional<std::string_view> variable(const char* name) {
     const char* const text = std::getenv(name);
@@ -51,7 +54,7 @@ void print_run(const char* message) noexcept {
     if (const current_run* const r = running) {
         std::fprintf(stderr, "coflux: in a run with COFLUX_SEED=%llu (%.*s)\n  COFLUX_SCHEDULE=%s\n",
                      static_cast<unsigned long long>(r->seed), static_cast<int>(r->chooser.size()), r->chooser.data(),
-                     to_text(r->in->schedule()).c_str());
+                     schedule_variable(r->in->schedule()).c_str());
     }
     if (handler_before != nullptr) handler_before(message);
 }
@@ -136,8 +139,10 @@ public:
     }
 
     exploration replay(std::string_view schedule) {
-        std::optional<replay_chooser> decides = replay_chooser::parse(schedule);
-        COFLUX_VERIFY(decides, "COFLUX_SCHEDULE is none: %s", schedule.data());
+        const std::optional<std::string> text = schedule_of_variable(schedule);
+        COFLUX_VERIFY(text, "COFLUX_SCHEDULE names a file that cannot be read: %s", schedule.data() + 1);
+        std::optional<replay_chooser> decides = replay_chooser::parse(*text);
+        COFLUX_VERIFY(decides, "COFLUX_SCHEDULE is none: %s", text->c_str());
         gathers_ = true;
         if (!counted_run(*decides, "replay", 0) && decides->diverged_at() != replay_chooser::nowhere)
             result_.failure->diverged_at = decides->diverged_at();
@@ -181,7 +186,10 @@ private:
         hash_ = hash_of(sim.schedule());
         if (!sim.failure().empty()) {
             kind = in.was_livelock ? failure_kind::livelock : failure_kind::deadlock;
-            what = sim.failure();
+            what = sim.failure() + in.unobserved;
+        } else if (!error && !in.unobserved.empty()) {
+            error = in.first_unobserved;
+            what = in.unobserved;
         } else if (!error && options_.verdict) {
             kind = failure_kind::verdict;
             what = options_.verdict();
@@ -206,7 +214,9 @@ private:
     bool still_fails(const std::vector<decision>& schedule, run_failure& f, bool as_small = false) {
         replay_chooser decides{schedule};
         ++tries_;
-        if (run(decides, f.chooser, f.seed)) return false;
+        const bool good = run(decides, f.chooser, f.seed);
+        tried_steps_ += steps_;
+        if (good) return false;
         run_failure& found = *result_.failure;
         const std::size_t now = deviations_of(found.schedule);
         const std::size_t before = deviations_of(f.schedule);
@@ -216,13 +226,15 @@ private:
         return true;
     }
 
+    [[nodiscard]] bool may_try() const noexcept { return tries_ < options_.shrink_runs && tried_steps_ < shrink_steps; }
+
     void shrink() {
         run_failure f = std::move(*result_.failure);
         std::vector<decision> fewer;
-        for (std::size_t chunk = deviations_of(f.schedule); chunk != 0 && tries_ < options_.shrink_runs;) {
+        for (std::size_t chunk = deviations_of(f.schedule); chunk != 0 && may_try();) {
             bool smaller = false;
             // From the end: what is left out there changes no number of what stays.
-            for (std::size_t behind = 0; behind < deviations_of(f.schedule) && tries_ < options_.shrink_runs;) {
+            for (std::size_t behind = 0; behind < deviations_of(f.schedule) && may_try();) {
                 fewer = f.schedule;
                 std::size_t at = 0;
                 for (auto d = fewer.rbegin(); d != fewer.rend(); ++d) {
@@ -256,6 +268,7 @@ private:
     exploration result_;
     std::unordered_set<std::uint64_t> seen_;  // hashes of schedules
     std::size_t tries_ = 0;
+    std::size_t tried_steps_ = 0;
     bool gathers_ = false;  // the run is to leave a tree
     // Of the last run.
     std::size_t decisions_ = 0;
@@ -281,7 +294,7 @@ exploration explore(const std::function<void(simulation&)>& body) {
 }
 
 std::string run_failure::replay() const {
-    return "COFLUX_SCHEDULE=" + to_text(schedule);
+    return "COFLUX_SCHEDULE=" + detail::schedule_variable(schedule);
 }
 
 std::string exploration::report() const {

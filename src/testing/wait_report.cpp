@@ -12,6 +12,7 @@
 #include <coflux/core/wait.hpp>
 
 #include "../core/environment_access.hpp"
+#include "../core/readable_name.hpp"
 #include "world.hpp"
 
 namespace coflux::testing::detail {
@@ -27,42 +28,17 @@ namespace {
 
 constexpr std::size_t most_waits = 32;
 constexpr std::size_t most_lines = 200;
+constexpr std::size_t most_spins = 4;
+constexpr std::size_t few_turns = 8;  // a loop that ends now and then yields so often, too
 
-/// `bank::transfer` of `coflux::fork<void> bank::transfer(auto &&, int) [env:auto = …]`, as either compiler writes it.
-std::string short_name(std::string_view function) {
-    std::string text;
-    for (std::size_t i = 0; i < function.size();) {
-        bool unnamed = false;
-        for (const std::string_view word : {"(anonymous namespace)::", "{anonymous}::"}) {
-            unnamed = unnamed || function.substr(i).starts_with(word);
-            if (function.substr(i).starts_with(word)) i += word.size();
-        }
-        for (const std::string_view word : {"(anonymous class)", "(lambda)"}) {
-            if (!function.substr(i).starts_with(word)) continue;
-            text += "lambda";
-            i += word.size();
-            unnamed = true;
-        }
-        if (!unnamed) text += function[i++];
-    }
-    // Up to the parameters, from the blank before the name on; neither lies between angle brackets.
-    std::size_t begin = 0;
-    int depth = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] == '<') ++depth;
-        if (text[i] == '>') --depth;
-        if (depth != 0) continue;
-        if (text[i] == ' ') begin = i + 1;
-        if (text[i] == '(' && !std::string_view(text).substr(0, i).ends_with("operator"))
-            return text.substr(begin, i - begin);
-    }
-    return text;
+std::string text_of(const std::source_location& at) {
+    return std::string(coflux::detail::readable_name(at.function_name()).c_str()) + " at " + at.file_name() + ":" +
+           std::to_string(at.line());
 }
 
 std::string place_of(promise_base& p) {
     const std::source_location at = p.control().place();
-    if (at.line() == 0) return "a coroutine that failed";
-    return short_name(at.function_name()) + " at " + at.file_name() + ":" + std::to_string(at.line());
+    return at.line() == 0 ? "a coroutine that failed" : text_of(at);
 }
 
 /// Calls `f(promise_base&)` for each coroutine that is known to await `p`.
@@ -210,6 +186,29 @@ private:
 };
 
 }  // namespace
+
+void world::note_spin(promise_base& p) {
+    const std::source_location at = p.control().place();
+    const auto same = [&at](const spin& s) {
+        return s.at.line() == at.line() && std::string_view(s.at.file_name()) == at.file_name();
+    };
+    const auto known = std::find_if(spins_.begin(), spins_.end(), same);
+    if (known != spins_.end()) {
+        ++known->turns;
+    } else if (spins_.size() < most_spins) {
+        spins_.push_back({at, 1});
+    }
+}
+
+std::string world::livelock_text() const {
+    std::string text = "livelock: no end after " + std::to_string(steps_) + " resumptions\n";
+    for (const spin& s : spins_) {
+        if (s.turns < few_turns) continue;
+        text += "looks like a spin on yield() in " + text_of(s.at) +
+                ": wait for what it looks for; some schedules let a loop on yield() run for ever\n";
+    }
+    return text;
+}
 
 std::string world::describe(frame_control* also) const {
     census alive;

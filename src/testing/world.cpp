@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/core/failure.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/thread_state.hpp>
 #include <coflux/core/transfer.hpp>
@@ -31,12 +32,22 @@ thread_local std::vector<std::unique_ptr<world>> spare;
 /// A number that does not fit into a frame is kept beside it.
 constexpr std::uint32_t kept_beside = coflux::detail::frame_word::largest_number;
 
+/// So many of the last turns before a run counts as one that does not end are looked at for spins.
+constexpr std::size_t watched_turns = 256;
+
+std::string what_of(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "what was thrown is not derived from std::exception";
+    }
+}
+
 }  // namespace
 
-sim_worker::sim_worker(world& in)
-    : worker(this, in.nobody_sleeps),
-      in_(in),
-      timers_(this, this, [](void*) noexcept {}) {}
+sim_worker::sim_worker(world& in) : worker(this, in.nobody_sleeps), in_(in), timers_(this) {}
 
 /// Asked whenever a parent takes back a fork, because there never are turns left.
 bool sim_worker::others_wait() noexcept {
@@ -93,6 +104,10 @@ void world::open(simulation& is, chooser& decides, const simulation_options& opt
     failure_.clear();
     collects_failures = gathers_trees = was_livelock = false;
     tree.clear();
+    unobserved.clear();
+    first_unobserved = nullptr;
+    spins_.clear();
+    had_turn_ = nullptr;
     schedule_.clear();
     workers_used_ = 0;
     known_.clear();
@@ -180,6 +195,7 @@ std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
 }
 
 void world::add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept {
+    if (h == had_turn_ && ours) note_spin(promise_base::of(frame_control::of(h)));
     ready_.push_back({h, &to, ours});
     names_.push_back(name_of(h, ours));
 }
@@ -258,6 +274,7 @@ std::size_t world::choose(choice what, std::span<const std::uint64_t> candidates
 
 void world::resume(ready next) noexcept {
     ++steps_;
+    if (steps_ + watched_turns > options_.max_steps) had_turn_ = next.coroutine;
     coflux::detail::worker::stand_for(next.on);
     this_thread.timers = &next.on->timers_;
     this_thread.room = this_thread.room_on_top = coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
@@ -274,15 +291,6 @@ bool world::step(clock_tick until) {
             this_thread.queues == nullptr,
         "a simulation is driven by another thread than its own, by one of its coroutines, or beside a younger one");
     for (;;) {
-        for (std::size_t i = 0; i < workers_used_; ++i) {
-            sim_worker& w = *workers_[i];
-            if (w.timers_.nothing_to_look_at()) continue;
-            this_thread.timers = &w.timers_;
-            coflux::detail::worker::stand_for(&w);
-            w.timers_.look_at_mail();
-            coflux::detail::worker::stand_for(nullptr);
-            this_thread.timers = nullptr;
-        }
         collect();
         const clock_tick next = next_deadline();
         const bool due = next <= now_;
@@ -327,7 +335,7 @@ void world::run() {
         if (!step()) return;
     }
     collect();
-    const std::string text = "livelock: no end after " + std::to_string(steps_) + " resumptions\n" + describe(nullptr);
+    const std::string text = livelock_text() + describe(nullptr);
     if (failure_.empty()) {
         failure_ = text;
         was_livelock = true;
@@ -354,18 +362,24 @@ bool world::owns(frame_control& c) const noexcept {
 void world::hangs(frame_control& c, bool may_throw) {
     const bool live = steps_ >= options_.max_steps;
     collect();
-    std::string text = live ? "livelock: no end after " + std::to_string(steps_) + " resumptions\n"
-                            : "deadlock: nobody can run, and somebody waits\n";
+    std::string text = live ? livelock_text() : "deadlock: nobody can run, and somebody waits\n";
     text += describe(&c);
     const bool first = failure_.empty();
     if (first) {
         failure_ = text;
         was_livelock = live;
     }
+    had_turn_ = nullptr;
     promise_base::of(c).parent()->request_stop();
     const std::size_t limit = steps_ + options_.max_steps;
     while (!c.done() && steps_ < limit && step()) {}
     COFLUX_VERIFY(c.done(), "what hangs does not end even when it is told to stop. %s", text.c_str());
+    // What failed beside the hang would come out of get(), which says now that it hung.
+    if (c.word.has(coflux::detail::frame_flags::has_error) && !c.error->observed()) {
+        c.error->observe();
+        (void)keeps_unobserved(*c.error);
+        text += unobserved;
+    }
     if (may_throw) {
         if (live) throw livelock_error(text);
         throw deadlock_error(text);
@@ -373,6 +387,19 @@ void world::hangs(frame_control& c, bool may_throw) {
     if (collects_failures || !first) return;
     std::fprintf(stderr, "coflux: %s", text.c_str());
     std::terminate();
+}
+
+bool world::keeps_unobserved(const coflux::detail::failure& f) noexcept {
+    if (!collects_failures && failure_.empty()) return false;
+    const auto keep = [this](const std::exception_ptr& error) {
+        const std::string line = "an error that nobody observed: " + what_of(error) + '\n';
+        if (!collects_failures) std::fprintf(stderr, "coflux: %s", line.c_str());
+        unobserved += line;
+    };
+    if (!first_unobserved) first_unobserved = f.error();
+    keep(f.error());
+    for (const std::exception_ptr& other : f.others().list()) keep(other);
+    return true;
 }
 
 bool world::drive(frame_control& c, bool may_throw) {

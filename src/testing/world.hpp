@@ -4,8 +4,10 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -59,6 +61,7 @@ public:
     }
     void root_waits(coflux::detail::wait_record& r) noexcept override { roots_.push_back(&r); }
     void root_left(coflux::detail::wait_record& r) noexcept override;
+    bool keeps_unobserved(const coflux::detail::failure& f) noexcept override;
     void goes_abroad(coflux::detail::promise_base& p) noexcept override { abroad_.push_back(&p); }
     void is_back(coflux::detail::promise_base& p) noexcept override;
 
@@ -90,6 +93,8 @@ public:
     bool gathers_trees = false;  ///< `tree` is wanted
     std::string tree;            ///< describe() when the first root failed that a thread waited for
     bool was_livelock = false;   ///< the failure is one
+    std::string unobserved;      ///< a line for each error that nobody observed, and
+    std::exception_ptr first_unobserved;
     const coflux::detail::atomic<std::uint32_t> nobody_sleeps{0};
 
 private:
@@ -116,6 +121,9 @@ private:
 
     [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
     void hangs(coflux::detail::frame_control& c, bool may_throw);
+    void note_spin(coflux::detail::promise_base& p);
+    /// What a run that does not end is told by, and who spins in it.
+    [[nodiscard]] std::string livelock_text() const;
 
     simulation* is_ = nullptr;
     world* outer_ = nullptr;
@@ -137,6 +145,13 @@ private:
     std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: those, then names_
     std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
+    // Coroutines that were ready again right after their turn, among the last turns before the limit.
+    struct spin {
+        std::source_location at;
+        std::size_t turns;
+    };
+    std::vector<spin> spins_;
+    std::coroutine_handle<> had_turn_;                   // one of the last, until the next
     std::vector<coflux::detail::wait_record*> roots_;    // of root environments in which somebody waits
     std::vector<coflux::detail::promise_base*> abroad_;  // suspended in an awaitable of others
 };

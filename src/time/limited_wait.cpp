@@ -7,31 +7,32 @@
 namespace coflux::detail {
 
 limited_wait::~limited_wait() {
-    if (limit_ != nullptr) limit_->free();  // late: the child has ended
+    if (limit_ != nullptr) settled_ ? limit_->free() : limit_->cancel();
     if (child_ != nullptr) promise_base::drop(*child_);
 }
 
-std::coroutine_handle<> limited_wait::wait() {
-    promise_base& p = *coroutine;
-    if (p.suspends()) [[unlikely]]
-        return p.stop_here();
-    frame_control& c = *child_;
-    const void* const here = identity_of(p.runs_on());
-    if (c.done()) return transfer(go_on(here));
-    promise_base& target = promise_base::of(c);
-    timer_queue* const own = timer_queue::of_thread_for(p.runs_on());
+void limited_wait::limits(frame_control& child) {
+    promise_base& target = promise_base::of(child);
+    const executor_entry* const executor = coroutine->runs_on();
+    timer_queue* const own = timer_queue::of_thread_for(executor);
     if (deadline_ <= (own != nullptr ? own->now() : tick_now())) {
         late_ = true;
         target.request_stop();
     } else {
-        try {
-            limit_ = time_limit::arm(target, deadline_, p.runs_on());
-        } catch (...) {
-            // The child may be running: its frame, and what it borrowed, cannot be left now.
-            no_timer_ = std::current_exception();
-            late_ = true;
-            target.request_stop();
-        }
+        limit_ = time_limit::arm(target, deadline_, executor);
+    }
+}
+
+std::coroutine_handle<> limited_wait::wait() noexcept {
+    promise_base& p = *coroutine;
+    const bool told = p.suspends();
+    frame_control& c = *child_;
+    const void* const here = identity_of(p.runs_on());
+    if (!c.done()) p.is_not(c);
+    if (!c.done() && !is_told_with(p, c)) [[unlikely]] {
+        passes_stop_.begin(p, told, this, &tell, &go_on_told);
+    } else if (told) [[unlikely]] {
+        return p.stop_here();
     }
     const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
     std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
@@ -44,11 +45,10 @@ std::coroutine_handle<> limited_wait::wait() {
         // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is visible.
         if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
             return std::noop_coroutine();
-    }
-    if ((s & frame_state::list) != 0) {
+    } else {
         p.leaves();
-        if (promise_base::add_waiter(c, *this)) return std::noop_coroutine();
     }
+    if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, *this)) return std::noop_coroutine();
     return transfer(go_on(here));
 }
 
@@ -62,12 +62,30 @@ std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control& c
 /// The child has ended.
 std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     promise_base& p = *coroutine;
+    if (!passes_stop_.over() || !limit_is_over()) return std::noop_coroutine();  // this object may be gone
+    return promise_base::resume_from(p, here);
+}
+
+void limited_wait::tell(void* self) noexcept {
+    tell_to_stop(*static_cast<limited_wait*>(self)->child_);
+}
+
+/// The child has ended while it was told.
+void limited_wait::go_on_told(void* self) noexcept {
+    auto& wait = *static_cast<limited_wait*>(self);
+    if (wait.limit_is_over()) wait.passes_stop_.wake();
+}
+
+/// The child has ended: true if the caller goes on with the coroutine, false if the limit does when it has acted.
+bool limited_wait::limit_is_over() noexcept {
+    promise_base& p = *coroutine;
     const bool stopped = child_->word.ended_stopped();
+    settled_ = true;
     if (limit_ != nullptr) {
         time_limit& limit = *limit_;
         late_ = true;  // before the verdict: if that is `acting`, this object may be gone
         switch (limit.over(p)) {
-        case time_limit::verdict::acting: return std::noop_coroutine();
+        case time_limit::verdict::acting: return false;
         case time_limit::verdict::late: break;
         case time_limit::verdict::in_time:
             limit_ = nullptr;
@@ -75,16 +93,16 @@ std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
             break;
         }
     }
-    if (stopped && !late_) p.turn_to_stop();
-    return promise_base::resume_from(p, here);
+    if (stopped && !late_ && !passes_stop_.has_failed()) p.turn_to_stop();
+    return true;
 }
 
 frame_control* limited_wait::resumed() {
     this_thread.current = coroutine;
-    if (no_timer_ != nullptr) [[unlikely]]
-        std::rethrow_exception(no_timer_);
-    if (child_->word.ended_stopped()) return nullptr;
-    return std::exchange(child_, nullptr);
+    if (limit_ != nullptr && !settled_) std::exchange(limit_, nullptr)->cancel();  // it ended without a wait
+    if (!child_->word.ended_stopped()) return std::exchange(child_, nullptr);
+    if (!late_) passes_stop_.throw_if_failed();
+    return nullptr;
 }
 
 }  // namespace coflux::detail

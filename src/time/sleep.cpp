@@ -1,13 +1,16 @@
 #include <coflux/time/sleep.hpp>
 
 #include <coflux/core/this_coroutine.hpp>
+#include <coflux/core/waiter.hpp>
 
 #include "timer_service.hpp"
 
 namespace coflux::detail {
 
-constinit const wait_kind sleep_awaiter::how_it_stops{&sleep_awaiter::claim, &sleep_awaiter::stop, "a moment in time"};
-constinit const timer_kind sleep_awaiter::what_happens{&sleep_awaiter::due, &sleep_awaiter::left};
+constinit const wait_kind sleep_awaiter::how_it_stops{&sleep_awaiter::claim, &wait_operation::stop_claimed,
+                                                      "a moment in time"};
+
+constinit const timer_kind sleep_awaiter::how_it_ends{&sleep_awaiter::come_due, &sleep_awaiter::whose, "sleeps"};
 
 std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) {
     promise_base& p = coroutine();
@@ -22,18 +25,15 @@ std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) 
 }
 
 std::coroutine_handle<> sleep_awaiter::sleep_in(timer_queue& own) {
-    // Armed before the wait begins: from then on a stop request may take the timer, but it leaves the queue, and the
-    // coroutine is resumed, only when this thread looks at its mail.
-    ready_for(own);
+    belongs_to(own);
     begin();
     waited_ = true;
-    if (must_stop()) [[unlikely]] {
-        if (!take()) return suspended();
-        end();
-        return coroutine().stop_here();
+    if (own.arm(*this, wakes_at_, [this]() noexcept { return must_stop(); })) {
+        own.sleeper_leaves();  // this object may be gone
+        return suspended();
     }
-    own.insert(*this, wakes_at_);
-    return suspended();
+    end();
+    return coroutine().stop_here();
 }
 
 std::coroutine_handle<> sleep_awaiter::sleep_in_service() {
@@ -47,21 +47,18 @@ std::coroutine_handle<> sleep_awaiter::sleep_in_service() {
 
 bool sleep_awaiter::claim(wait_operation& waiting) noexcept {
     auto& s = static_cast<sleep_awaiter&>(waiting);
-    return s.queue() != nullptr ? s.take() : timer_service::shared().take(s);
+    return s.queue() != nullptr ? s.queue()->take(s) : timer_service::shared().take(s);
 }
 
-void sleep_awaiter::stop(wait_operation& claimed) noexcept {
-    auto& s = static_cast<sleep_awaiter&>(claimed);
-    if (s.queue() == nullptr) return stop_claimed(claimed);  // taking it took it out
-    s.queue()->remove(s);
+const environment& sleep_awaiter::whose(const timer& t) noexcept {
+    return static_cast<const sleep_awaiter&>(t).coroutine();
 }
 
-void sleep_awaiter::due(timer& t) noexcept {
-    static_cast<sleep_awaiter&>(t).wake();
-}
-
-void sleep_awaiter::left(timer& t) noexcept {
-    stop_claimed(static_cast<sleep_awaiter&>(t));
+void sleep_awaiter::come_due(timer& t) noexcept {
+    auto& s = static_cast<sleep_awaiter&>(t);
+    // Where all workers compute, the coroutine waits for one, and who it decides against should not.
+    if (s.last_) foretell_end(s.coroutine().control());
+    s.wake();
 }
 
 }  // namespace coflux::detail

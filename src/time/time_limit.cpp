@@ -9,7 +9,7 @@
 
 namespace coflux::detail {
 
-constinit const timer_kind time_limit::kind{&time_limit::due, &time_limit::left};
+constinit const timer_kind time_limit::how_it_ends{&time_limit::come_due, &time_limit::whose, "waits with a limit"};
 
 time_limit* time_limit::arm(environment& target, clock_tick deadline, const executor_entry* executor) {
     timer_queue* const own = timer_queue::of_thread_for(executor);
@@ -17,8 +17,9 @@ time_limit* time_limit::arm(environment& target, clock_tick deadline, const exec
     // From the frame pool: it may outlive the coroutine and its memory resource.
     auto* const limit = ::new (allocate_pooled(sizeof(time_limit), alignof(time_limit))) time_limit(target);
     if (own != nullptr) {
-        limit->ready_for(*own);
-        own->insert(*limit, deadline);
+        limit->belongs_to(*own);
+        own->arm(*limit, deadline);
+        own->runs_others();
     } else {
         service->arm(*limit, deadline);
     }
@@ -30,15 +31,10 @@ void time_limit::free() noexcept {
     deallocate_pooled(this, sizeof(time_limit), alignof(time_limit));
 }
 
-/// True if the deadline will not act; then the limit is gone, or will be when its queue looks at it.
+/// True if the deadline will not act; then the limit is gone.
 bool time_limit::forestall() noexcept {
-    if (queue() == nullptr) {
-        if (!timer_service::shared().take(*this)) return false;
-        free();
-    } else {
-        if (!take()) return false;
-        queue()->remove_lazily(*this);
-    }
+    if (!(queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this))) return false;
+    free();
     return true;
 }
 
@@ -50,11 +46,15 @@ time_limit::verdict time_limit::over(promise_base& awaiting) noexcept {
 
 void time_limit::cancel() noexcept {
     if (forestall()) return;
-    while ((met_.load(memory_order_acquire) & told) == 0) cpu_pause();  // pairs with the fetch_or of due()
+    while ((met_.load(memory_order_acquire) & told) == 0) cpu_pause();  // pairs with the fetch_or of come_due()
     free();
 }
 
-void time_limit::due(timer& t) noexcept {
+const environment& time_limit::whose(const timer& t) noexcept {
+    return static_cast<const time_limit&>(t).target_;
+}
+
+void time_limit::come_due(timer& t) noexcept {
     auto& limit = static_cast<time_limit&>(t);
     limit.target_.request_stop();
     // Whoever sees `told` may free the limit, unless `ended` is set already: then it and the coroutine wait for us.
@@ -62,10 +62,6 @@ void time_limit::due(timer& t) noexcept {
     promise_base& awaiting = *limit.awaiting_;
     if (awaiting.runs_on() != nullptr) return awaiting.runs_on()->post(awaiting.handle());
     run_next(awaiting.handle());
-}
-
-void time_limit::left(timer& t) noexcept {
-    static_cast<time_limit&>(t).free();
 }
 
 }  // namespace coflux::detail

@@ -26,7 +26,8 @@ timer_service& timer_service::of_process() {
 
 void timer_service::insert(timer& t, clock_tick deadline, unique_lock<mutex>& held) noexcept {
     COFLUX_VERIFY(!ends_, "a coroutine sleeps after the end of main()");
-    t.state_.store(timer::armed, memory_order_relaxed);  // under the lock that take() holds
+    COFLUX_VERIFY(process_.is_here() || !thread_.joinable(),
+                  "a coroutine without a pool sleeps in the child of a fork(), where the thread of the timers is not");
     wheel_.insert(t, deadline);
     const bool sooner = deadline < sleeps_until_;
     if (sooner) sleeps_until_ = deadline;  // nobody else needs to wake it for that
@@ -48,17 +49,14 @@ bool timer_service::arm(timer& t, clock_tick deadline, wait_operation& w) noexce
 
 bool timer_service::take(timer& t) noexcept {
     const lock_guard<mutex> held(lock_);
-    if (!t.decide(timer::taken)) return false;
-    wheel_.cancel(t);
-    return true;
+    return wheel_.cancel(t);
 }
 
 /// The first that is due.
 bool timer_service::hand_out(unique_lock<mutex>& held) noexcept {
     auto* const t = static_cast<timer*>(wheel_.take());
     if (t == nullptr) return false;
-    // Decided under the lock that take() holds: whoever takes a timer knows that nobody here looks at it.
-    (void)t->decide(timer::fired);
+    // Out of the wheel under the lock that take() holds: who takes a timer knows that this thread does not look at it.
     held.unlock();
     {
         const resumption_pause pause;
@@ -76,6 +74,7 @@ bool timer_service::hand_out_one() noexcept {
 void timer_service::serve() noexcept {
     os::name_this_thread("coflux-timers");
     os::expect_precise_wake_ups();
+    this_thread.keeps_timers = true;
     unique_lock<mutex> held(lock_);
     while (!ends_) {
         wheel_.expire(tick_now());
@@ -92,6 +91,7 @@ void timer_service::serve() noexcept {
 }
 
 void timer_service::end() noexcept {
+    if (!process_.is_here()) return;
     {
         const lock_guard<mutex> held(lock_);
         ends_ = true;

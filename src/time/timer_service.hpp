@@ -7,6 +7,7 @@
 #include <coflux/time/timer_queue.hpp>
 
 #include "../os/parker.hpp"
+#include "../os/process.hpp"
 
 namespace coflux::detail {
 
@@ -33,7 +34,7 @@ public:
     /// Inserts `t`, which is also the wait `w`, that has begun; false if `w` must stop, and then it did not. `t` may be gone
     /// when this returns true.
     [[nodiscard]] bool arm(timer& t, clock_tick deadline, wait_operation& w) noexcept;
-    /// Takes `t` before its time, and out: true if that came first. None of its kind's functions is called.
+    /// Takes `t` before its time, and out: true if that came first. due() is not called.
     [[nodiscard]] bool take(timer& t) noexcept;
 
 private:
@@ -49,6 +50,7 @@ private:
     clock_tick sleeps_until_ = 0;  // the thread looks at the wheel at this time at the latest; 0: before it sleeps
     bool ends_ = false;
     os::parker parker_;
+    os::process_mark process_;
     thread thread_;
 };
 

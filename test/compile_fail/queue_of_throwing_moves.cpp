@@ -1,4 +1,4 @@
-// expect: no matching function for call to 'make_unbounded_mpsc
+// expect: coflux: a queue carries objects that move and end without throwing
 #include <coflux/coflux.hpp>
 
 struct value {

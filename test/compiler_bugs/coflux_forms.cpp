@@ -1,8 +1,11 @@
-// The forms that Coflux asks for (docs/promises.md), with its own coroutines, and two that g++ 12 gets wrong with them. clang also builds
+// The forms that Coflux asks for (docs/promises.md), with its own coroutines, and those that g++ 12 gets wrong with them. clang also builds
 // this at -O0 with AddressSanitizer, as a Debug build of a user does: there it takes the locals of functions that are inlined by force for
 // used after their scope (COFLUX_INLINE).
 //
 // known: closure_in_operand | g++ 12 | captures are destroyed twice | closure_named
+// known: conditional_operand | g++ 12 | both branches are evaluated, copied bit by bit and destroyed: Coflux ends the program with a message | conditional_by_if
+// known: conditional_call | g++ 12 | the same | conditional_by_if
+// known: choice_of_awaited_strings | g++ 12 | both branches are awaited, and a string is destroyed twice, which nothing detects | choice_of_strings_by_if
 // known: aggregate_in_operand | g++ 12 | members are destroyed twice | aggregate_named
 #include "shapes.hpp"
 
@@ -41,11 +44,16 @@ using strings = coflux::channel<std::string[4]>;
 
 template <auto F, int Value>
 bool gives() {
-    hand ex;
-    auto env = coflux::make_environment(ex);
-    task t = F(env);
-    ex.run_all();
-    return t.get() == Value;
+    coflux::counting_resource frames;
+    int got = 0;
+    {
+        hand ex;
+        auto env = coflux::make_environment(ex, &frames);
+        task t = F(env);
+        ex.run_all();
+        got = t.get();
+    }
+    return got == Value && frames.live() == 0;
 }
 
 struct two {
@@ -115,6 +123,38 @@ task aggregate_named(environment&) {
     two t{probe(1), probe(2)};
     co_return co_await adds(here, std::move(t));
 }
+/// A block of a with_scope, written in the operand: its captures are references. One that owns has a name.
+task block_in_operand(environment&) {
+    auto&& here = co_await coflux::context();
+    const probe outside(3);
+    co_return co_await coflux::with_scope(here, [&](auto& scope) -> coflux::call<int> {
+        const int n = co_await calls(scope, [&] { return outside.value(); });
+        co_return n;
+    });
+}
+task block_named(environment&) {
+    auto&& here = co_await coflux::context();
+    auto block = [p = probe(4)](auto& scope) -> coflux::call<probe> {
+        co_await depth(scope, 1);
+        co_return probe(p.value());
+    };
+    const probe p = co_await coflux::with_scope(here, block);
+    co_return p.value();
+}
+task block_that_fails(environment&) {
+    auto&& here = co_await coflux::context();
+    const probe outside(5);
+    try {
+        co_await coflux::with_scope(here, [&](auto& scope) -> coflux::call<void> {
+            const probe inside(outside.value());
+            const int n = co_await depth(scope, 1);
+            if (n == 1) throw inside.value();
+        });
+    } catch (int n) {
+        co_return n;
+    }
+    co_return 0;
+}
 task results_bound(environment&) {
     auto&& here = co_await coflux::context();
     auto a = twice(here, 1);
@@ -162,6 +202,66 @@ coflux::call<int> fails(environment&) {
     co_await coflux::yield();
     throw 4;
 }
+coflux::fork<int, hand> fails_later(environment&) {
+    co_await coflux::yield();
+    throw 4;
+}
+/// Counts how many begin.
+coflux::fork<int, hand> counted(environment&, int* made) {
+    ++*made;
+    co_await coflux::yield();
+    co_return 1;
+}
+/// On one compiler the second await begins before the first result is taken.
+task two_awaits(environment&) {
+    auto&& here = co_await coflux::context();
+    auto first = fails_later(here);
+    auto second = twice(here, 2);
+    int got = 0;
+    try {
+        got = co_await std::move(first) + co_await std::move(second);
+    } catch (int n) {
+        got = n;
+    }
+    co_return got;
+}
+task conditional_operand(environment&) {
+    auto&& here = co_await coflux::context();
+    int made = 0;
+    const int sum = co_await (here.stop_requested() ? counted(here, &made) : counted(here, &made));
+    co_return made * 10 + sum;
+}
+task conditional_call(environment&) {
+    auto&& here = co_await coflux::context();
+    const int sum = co_await (here.stop_requested() ? depth(here, 10) : depth(here, 11));
+    co_return sum;
+}
+coflux::fork<std::string, hand> text(environment&, const char* s) {
+    co_await coflux::yield();
+    co_return s;
+}
+task choice_of_awaited_strings(environment&) {
+    auto&& here = co_await coflux::context();
+    const std::string s = here.stop_requested() ? co_await text(here, "no") : co_await text(here, long_text);
+    co_return static_cast<int>(s.size());
+}
+task choice_of_strings_by_if(environment&) {
+    auto&& here = co_await coflux::context();
+    std::string s = "no";
+    if (!here.stop_requested()) s = co_await text(here, long_text);
+    co_return static_cast<int>(s.size());
+}
+task conditional_by_if(environment&) {
+    auto&& here = co_await coflux::context();
+    int made = 0;
+    int sum = 0;
+    if (here.stop_requested()) {
+        sum = co_await counted(here, &made);
+    } else {
+        sum = co_await counted(here, &made);
+    }
+    co_return made * 10 + sum;
+}
 task caught(environment&) {
     auto&& here = co_await coflux::context();
     int got = 0;
@@ -187,11 +287,20 @@ int main() {
         SHAPE(closure_named, 1),
         SHAPE(aggregate_in_operand, 3),
         SHAPE(aggregate_named, 3),
+        SHAPE(block_in_operand, 3),
+        SHAPE(block_named, 4),
+        SHAPE(block_that_fails, 5),
         SHAPE(results_bound, 6),
         SHAPE(chain, 100'000),
         SHAPE(completions, 200'000),
         SHAPE(frames_of_64, 0),
         SHAPE(caught, 4),
+        SHAPE(two_awaits, 4),
+        SHAPE(conditional_operand, 11),
+        SHAPE(conditional_by_if, 11),
+        SHAPE(conditional_call, 11),
+        SHAPE(choice_of_awaited_strings, 35),
+        SHAPE(choice_of_strings_by_if, 35),
     };
     return shapes::run_shapes(all);
 }

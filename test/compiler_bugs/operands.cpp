@@ -7,6 +7,13 @@
 // known: request_in_if | g++ 12 | the same | reference_named
 // known: return_in_if_of_an_await | g++ 12 | the same | temporary_in_if_named
 // known: switch_of_an_await | g++ 12 | the same | switch_of_a_variable
+// known: aggregate_in_parentheses | g++ 12 | members are destroyed twice | aggregate_named
+// known: conditional_operand | g++ 12 | both branches are evaluated, copied bit by bit and destroyed | choice_by_if
+// known: conditional_argument | g++ 12 | the same | choice_by_if
+// known: conditional_argument_with_a_name | g++ 12 | the same | choice_by_if
+// known: conditional_beside_an_await | g++ 12 | the same | conditional_before_an_await
+// known: choice_of_a_string_and_an_await | g++ 12 | the same | choice_by_if
+// known: choice_of_awaited_strings | g++ 12 | the same | choice_of_strings_by_if
 // refused: TRY_LIST_IN_OPERAND | g++ 12 | internal error: array used as initializer | list_named
 #include "shapes.hpp"
 
@@ -163,6 +170,34 @@ task<int> choice_by_if() {
     }
     co_return a;
 }
+task<int> aggregate_in_parentheses() {
+    co_return co_await adds(two(probe(1), probe(2)));
+}
+task<int> conditional_operand() {
+    const bool on = co_await later(true);
+    co_return co_await (on ? value_of(probe(3)) : value_of(probe(4)));
+}
+task<int> conditional_argument() {
+    const bool on = co_await later(true);
+    co_return co_await value_of(on ? probe(3) : probe(4));
+}
+task<int> conditional_argument_with_a_name() {
+    const bool on = co_await later(true);
+    const probe named(3);
+    co_return co_await value_of(on ? named : probe(4));
+}
+int sum_of(const probe& p, int n) {
+    return p.value() + n;
+}
+task<int> conditional_beside_an_await() {
+    const bool on = co_await later(true);
+    co_return sum_of(on ? probe(1) : probe(2), co_await later(4));
+}
+task<int> conditional_before_an_await() {
+    const bool on = co_await later(true);
+    const probe chosen = on ? probe(1) : probe(2);
+    co_return sum_of(chosen, co_await later(4));
+}
 task<int> immediate_lambda_coroutine() {
     co_return co_await [p = probe(6)]() -> task<int> { co_return co_await later(p.value()); }();
 }
@@ -173,6 +208,23 @@ task<int> named_lambda_coroutine() {
 task<std::string> text(std::string s) {
     const int n = co_await later(static_cast<int>(s.size()));
     co_return s + std::to_string(n);
+}
+const char* const long_text = "one, which is longer than a small string";
+task<std::string> choice_of_a_string_and_an_await() {
+    const bool on = co_await later(true);
+    std::string s = on ? co_await text(long_text) : std::string("none");
+    co_return s;
+}
+task<std::string> choice_of_awaited_strings() {
+    const bool on = co_await later(true);
+    std::string s = on ? co_await text(long_text) : co_await text("none");
+    co_return s;
+}
+task<std::string> choice_of_strings_by_if() {
+    const bool on = co_await later(true);
+    std::string s = "none";
+    if (on) s = co_await text(long_text);
+    co_return s;
 }
 task<std::string> strings_in_operands() {
     co_return co_await text("one, which is longer than a small string ") + co_await text(std::string("two"));
@@ -339,6 +391,11 @@ bool gives() {
     return run(F()) == Value;
 }
 
+template <auto F>
+bool gives_long_text() {
+    return run(F()) == std::string(long_text) + "40";
+}
+
 }  // namespace
 
 #define SHAPE(name, value) {#name, gives<name, value>}
@@ -369,6 +426,15 @@ int main() {
         SHAPE(choice, 4),
         SHAPE(choice_of_temporaries, 3),
         SHAPE(choice_by_if, 3),
+        SHAPE(aggregate_in_parentheses, 4),
+        SHAPE(conditional_operand, 3),
+        SHAPE(conditional_argument, 3),
+        SHAPE(conditional_argument_with_a_name, 3),
+        SHAPE(conditional_beside_an_await, 5),
+        SHAPE(conditional_before_an_await, 5),
+        {"choice_of_a_string_and_an_await", gives_long_text<choice_of_a_string_and_an_await>},
+        {"choice_of_awaited_strings", gives_long_text<choice_of_awaited_strings>},
+        {"choice_of_strings_by_if", gives_long_text<choice_of_strings_by_if>},
         SHAPE(immediate_lambda_coroutine, 6),
         SHAPE(named_lambda_coroutine, 6),
         {"strings_in_operands",

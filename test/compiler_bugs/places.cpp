@@ -1,8 +1,11 @@
 // Where an await stands in a function: bindings, loops, initialisers, conditions that declare, and what becomes of parameters and
 // exceptions.
+//
+// known: exception_of_a_parameter | clang 19 at -O0 | the exception is kept in the frame, and read after the frame went back | exception_of_a_parameter_without_a_handler
 #include "shapes.hpp"
 
 #include <array>
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -212,6 +215,56 @@ bool exception_of_return_value() {
     }
     return false;
 }
+/// A parameter whose copy into the frame throws: the exception comes out of the call, and the frame is gone by then. What gives its
+/// memory back writes over it, as a resource may.
+struct overwritten {
+    struct promise_type {
+        overwritten get_return_object() noexcept { return {}; }
+        std::suspend_never initial_suspend() const noexcept { return {}; }
+        std::suspend_never final_suspend() const noexcept { return {}; }
+        void return_void() noexcept {}
+        void unhandled_exception() const noexcept { std::terminate(); }
+        static void* operator new(std::size_t size) { return size <= sizeof(memory) ? memory : std::malloc(size); }
+        static void operator delete(void* at, std::size_t size) noexcept {
+            for (std::size_t i = 0; i < size; ++i) static_cast<volatile unsigned char*>(at)[i] = 0x5a;
+        }
+        alignas(64) static inline unsigned char memory[4096];
+    };
+};
+void may_throw(int n) {
+    if (n == 3) throw n;
+}
+/// Exceptions before and after a suspension: what keeps them is then a part of the frame.
+overwritten copies(throws_on_copy, int n) {
+    try {
+        may_throw(n);
+    } catch (int) {}
+    const probe p(1);
+    co_await std::suspend_always();
+    may_throw(n);
+}
+bool exception_of_a_parameter() {
+    try {
+        (void)copies(throws_on_copy(), 1);
+    } catch (int n) {
+        return n == 7;
+    }
+    return false;
+}
+/// Without a handler before the suspension.
+overwritten copies_without_a_handler(throws_on_copy, int n) {
+    const probe p(1);
+    co_await std::suspend_always();
+    may_throw(n);
+}
+bool exception_of_a_parameter_without_a_handler() {
+    try {
+        (void)copies_without_a_handler(throws_on_copy(), 1);
+    } catch (int n) {
+        return n == 7;
+    }
+    return false;
+}
 /// What initial_suspend() throws comes out of the call, and the frame and its parameters are gone.
 struct throws_at_once {
     struct promise_type {
@@ -292,6 +345,8 @@ int main() {
         SHAPE(member_functions, 23),
         SHAPE(variadic_parameters, 6),
         {"exception_of_return_value", exception_of_return_value},
+        {"exception_of_a_parameter", exception_of_a_parameter},
+        {"exception_of_a_parameter_without_a_handler", exception_of_a_parameter_without_a_handler},
         {"exception_of_initial_suspend", exception_of_initial_suspend},
         {"exception_of_unhandled_exception", exception_of_unhandled_exception},
     };

@@ -1,6 +1,6 @@
 // Sleeping and waking of a pool's workers: src/executor/idle_workers.hpp and the parker as they are, and the injection queue as
 // what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms, so that a
-// wake-up from outside that is lost is a deadlock, and not a delay.
+// wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of their own, it has the watch.
 #include "../../src/executor/idle_workers.hpp"
 
 #include <memory>
@@ -26,6 +26,7 @@ using coflux::detail::idle_workers;
 using coflux::detail::injection_queue;
 using coflux::detail::os::parker;
 using coflux::model::plain;
+using rest = idle_workers::rest;
 
 /// A job, and whom its end wakes; `waits` if it only ends when another has run.
 struct job {
@@ -39,6 +40,8 @@ struct pool {
 
     idle_workers idle;
     injection_queue queue{2};
+    injection_queue own{2};  // those of the workers, in one
+    bool watches = false;
     std::unique_ptr<parker[]> places;
     std::size_t size;
     plain<int> alive{1};
@@ -50,23 +53,33 @@ struct pool {
         MODEL_CHECK(alive.get() == 1);
         idle.leave();
     }
+    /// What worker::push_fork() and pool_worker::call_for_help() do on an empty queue.
+    void push_lone(job& j) {
+        own.push(std::coroutine_handle<>::from_address(&j));
+        const std::uint32_t word = idle.word().load(coflux::detail::memory_order_relaxed);
+        if (word - 1 < 0xffffU && !idle.somebody_looks_out()) idle.wake_one();
+    }
     void end() {
         idle.end();
         for (std::size_t i = 0; i < size; ++i) places[i].unpark();
     }
     template <typename Run>
     void serve(std::size_t i, Run run) {
-        const auto work_in_sight = [this] { return !queue.empty(); };
+        const auto work_in_sight = [this] { return !queue.empty() || !own.empty(); };
         for (;;) {
-            idle.begin_search();
-            const std::coroutine_handle<> found = queue.take();
+            idle.begin_search(places[i]);
+            std::coroutine_handle<> found = queue.take();
+            if (!found) found = own.take();
             idle.end_search(static_cast<bool>(found), work_in_sight);
             if (found) {
                 run(*static_cast<job*>(found.address()));
                 continue;
             }
             if (idle.falls_asleep(places[i])) {
-                idle.sleep(work_in_sight, [&](bool) { return places[i].park_until(parker::never); });
+                // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may wait for it.
+                idle.sleep(
+                    places[i], work_in_sight, [] { return true; },
+                    [&](rest r) { return places[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
                 idle.wakes_up(places[i]);
             }
             if (idle.ended() && !work_in_sight()) return;
@@ -143,6 +156,59 @@ struct needs_both : of_pool<2, 1, 2> {
     }
 };
 
+/// A worker makes a lone job and computes until another has run it: one that sleeps is woken, or looks out, or looks.
+struct lone_job : of_pool<2, 1, 2> {
+    void before() override { executor.watches = true; }
+    void run(job& j) override {
+        if (&j == &jobs[0]) {
+            jobs[1].made.set(1);
+            executor.push_lone(jobs[1]);
+            MODEL_CHECK(jobs[1].ended.park_until(parker::never));
+        }
+        of_pool::run(j);
+    }
+    void other(unsigned) override {
+        give(0);
+        await(0);
+        executor.end();
+    }
+};
+
+/// A worker wakes up by itself, as for a timer, makes a lone job and computes until another has run it. That one looks out, or finds at that
+/// moment that all sleep.
+struct woken_by_itself : coflux::model::scenario<2> {
+    pool executor{2};
+    job only;
+
+    void thread(unsigned index) override {
+        idle_workers& idle = executor.idle;
+        parker& place = executor.places[index];
+        MODEL_CHECK(idle.falls_asleep(place));
+        if (index == 1) {
+            idle.wakes_up(place);
+            executor.push_lone(only);
+            MODEL_CHECK(only.ended.park_until(parker::never));
+            return;
+        }
+        while (only.ran == 0) {
+            idle.sleep(
+                place, [this] { return !executor.own.empty(); }, [] { return true; },
+                [&](rest r) { return place.park_until(r != rest::for_ever ? 1 : parker::never); });
+            idle.wakes_up(place);
+            idle.begin_search(place);
+            const std::coroutine_handle<> found = executor.own.take();
+            idle.end_search(static_cast<bool>(found), [] { return false; });
+            if (found) {
+                ++only.ran;
+                only.ended.unpark();
+            } else {
+                MODEL_CHECK(idle.falls_asleep(place));
+            }
+        }
+    }
+    void after() override { MODEL_CHECK(only.ran == 1); }
+};
+
 /// Ended while all look, sleep, or are about to: what was pushed before is run.
 struct end_at_once : of_pool<2, 1, 1> {
     void other(unsigned) override {
@@ -198,6 +264,8 @@ int main(int count, char** arguments) {
             searched<one_sleeper>("one_sleeper", "a push while the worker works, looks, is listed, sleeps", 1),
             sampled<two_outsiders>("two_outsiders", "two push at once to one worker"),
             sampled<needs_both>("needs_both", "two workers, one at a time: the last to look wakes the next"),
+            sampled<lone_job>("lone_job", "a worker's own push while another looks, looks out, sleeps for ever"),
+            sampled<woken_by_itself>("woken_by_itself", "the same against a look-out that finds that all sleep"),
             sampled<end_at_once>("end_at_once", "the end while workers look, are listed, sleep"),
             sampled<end_after_token>("end_after_token",
                                      "a push and the end, to a worker that an old token keeps awake"),

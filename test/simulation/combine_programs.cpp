@@ -185,6 +185,57 @@ job joins_a_scope(coflux::environment&, borrowed<trial> t, borrowed<children> x)
     COFLUX_HOLDS(t, x->running == 0 && x->values <= 10);
 }
 
+/// What stands outside a block, while its children and the block may look at it.
+struct outside {
+    int users = 0;
+    bool dead = false;
+    ~outside() { dead = true; }
+};
+
+coflux::fork<void, sim_executor> looks(coflux::environment&, borrowed<trial> t, borrowed<children> x,
+                                       coflux::borrowed<outside> at, fate end) {
+    const presence here(x->running);
+    const presence user(at->users);
+    for (std::size_t pause = t->random.below(4); pause != 0; --pause) {
+        co_await coflux::yield();
+        COFLUX_HOLDS(t, !at->dead);
+    }
+    if (end == fate::error) throw planned_error();
+    if (end == fate::stop) co_await coflux::this_coroutine::stop();
+}
+
+coflux::call<int> runs_a_block(coflux::environment& here, borrowed<trial> t, borrowed<children> x, int depth) {
+    outside local;
+    const auto policy = t->random.one_in(2) ? coflux::scope_policy::stop_on_error : coflux::scope_policy::collect_all;
+    auto block = [&](coflux::task_scope& scope) -> coflux::call<int> {
+        const presence user(local.users);
+        scope.spawn(looks, t, x, coflux::borrowed(local), x->fates[0]);
+        auto kept = looks(scope, t, x, coflux::borrowed(local), x->fates[1]);
+        if (t->random.one_in(3)) co_await coflux::yield();
+        if (depth != 0) co_await runs_a_block(scope, t, x, depth - 1);
+        if (t->random.one_in(6)) scope.request_stop();
+        if (t->random.one_in(2)) co_await std::move(kept);
+        if (x->fates[2] == fate::error) throw planned_error();
+        if (x->fates[2] == fate::stop) co_await coflux::this_coroutine::stop();
+        co_return depth;
+    };
+    const bool may_fail = x->count(fate::error, 3) != 0;
+    try {
+        const int given = co_await coflux::with_scope(here, policy, block);
+        COFLUX_HOLDS(t, given == depth);
+    } catch (const planned_error&) {
+        COFLUX_HOLDS(t, may_fail);
+    }
+    COFLUX_HOLDS(t, local.users == 0);
+    co_return depth;
+}
+
+job joins_a_block(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
+    auto&& here = co_await coflux::context();
+    (void)co_await runs_a_block(here, t, x, 2);
+    COFLUX_HOLDS(t, x->running == 0);
+}
+
 template <auto Body>
 root with_children(coflux::environment&, borrowed<trial> t) {
     auto&& here = co_await coflux::context();
@@ -205,6 +256,7 @@ const listed combine_programs{
     {"when_n", with_children<waits_for_two>},
     {"for_each_concurrent", with_children<visits_each>},
     {"task_scope", with_children<joins_a_scope>},
+    {"with_scope", with_children<joins_a_block>},
 };
 
 }  // namespace

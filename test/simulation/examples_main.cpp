@@ -58,7 +58,7 @@ using coflux_simulations::simulation_at_work;
 extern "C" {
 
 // NOLINTBEGIN(bugprone-reserved-identifier): the names that the linker gives
-int __real_main();
+int __real_main(int, char**);
 long __real_syscall(long number, ...);
 int __real_sched_yield();
 
@@ -122,13 +122,20 @@ namespace {
 std::string expected;
 bool compares = false;
 
+/// The main() of the example, without arguments.
+int run_main() {
+    char name[] = "example";
+    char* arguments[] = {name, nullptr};
+    return __real_main(1, arguments);
+}
+
 /// One run of the example.
 failure run(coflux::testing::chooser& chooser, schedule* made) {
     std::string text;
     printed.clear();
     simulation world(chooser);
     try {
-        const int status = __real_main();
+        const int status = run_main();
         if (status != 0) text = "main() returned " + std::to_string(status);
     } catch (const std::exception& e) {
         text = e.what();
@@ -164,7 +171,7 @@ failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
     simulation world(chooser);
     const stop_injection point(world, n);
     try {
-        (void)__real_main();
+        (void)run_main();
     } catch (const coflux::testing::simulation_error& e) {
         text = e.what();
     } catch (const std::exception& e) {
@@ -180,7 +187,7 @@ bool inject_stops(const options& told, std::uint64_t& points) {
     for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
         announce(told.name.c_str(), seed);
         bool fired = true;
-        for (std::size_t n = 1; fired; ++n) {
+        for (std::size_t n = 1; fired; n += told.stride) {
             announce_point("stop", n);
             const failure why = run_stopped(n, seed, fired);
             points += fired ? 1 : 0;
@@ -230,7 +237,7 @@ int run_with_fault(const fault_kind& kind, std::size_t n, std::uint64_t seed) {
     {
         const allocation_faults point(kind.by_await ? 0 : n);
         try {
-            (void)__real_main();
+            (void)run_main();
         } catch (const coflux::testing::simulation_error& e) {
             const simulation_at_work here;
             std::fputs(e.what(), stderr);
@@ -249,13 +256,9 @@ int run_with_fault(const fault_kind& kind, std::size_t n, std::uint64_t seed) {
     return wrong;
 }
 
-/// What a program comes to that does not reckon with an error: memory that must be there, in the words of the check; a scope, or what
-/// children have borrowed, that its owner leaves before they are joined; a coroutine that waits for ever because the one that should wake it has failed.
+/// What a program may come to that does not reckon with an error: memory that must be there, in the words of the check.
 bool ends_by_design(const std::string& written) {
-    const auto says = [&](const char* text) { return written.find(text) != std::string::npos; };
-    if (says("does not end even when it is told to stop")) return false;
-    return says("out of memory") || says("while coroutines made in it are alive") ||
-           says("dies while somebody waits") || says("deadlock: ") || says("livelock: ");
+    return written.find("out of memory") != std::string::npos;
 }
 
 /// Something goes wrong at the 1st, 2nd, ... point, until a run gets to its end without.
@@ -265,14 +268,14 @@ bool inject(const fault_kind& kind, const options& told, std::uint64_t& points, 
             // Here the simulation allocates what it keeps from run to run, and more than one run needs.
             seeded_chooser chooser(seed);
             simulation world(chooser);
-            for (int i = 0; i < 8; ++i) (void)__real_main();
+            for (int i = 0; i < 8; ++i) (void)run_main();
         }
         if (told.point != 0) {
             const int how = run_with_fault(kind, told.point, seed);
             ++points;
             return how == hurt || how == unhurt;
         }
-        for (std::size_t n = 1;; ++n) {
+        for (std::size_t n = 1;; n += told.stride) {
             printed.clear();
             const ending how = isolated([&kind, n, seed] { return run_with_fault(kind, n, seed); });
             if (how.status == unhurt) break;

@@ -74,6 +74,8 @@ bool read_options(int argc, char** argv, options& into) {
             into.report = value;
         else if (name == "--inject")
             into.inject = value;
+        else if (name == "--stride")
+            good = good && number(value, into.stride) && into.stride != 0;
         else if (name == "--point")
             good = good && number(value, into.point);
         else
@@ -81,7 +83,7 @@ bool read_options(int argc, char** argv, options& into) {
         if (good) continue;
         std::fprintf(
             stderr,
-            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND, --point N, --report FILE, --list\n",
+            "%s: not understood; there are --seeds N, --seed S, --only NAME, --name NAME, --expected FILE, --inject KIND, --point N, --stride N, --report FILE, --list\n",
             argv[i]);
         return false;
     }

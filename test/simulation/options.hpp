@@ -16,6 +16,7 @@ struct options {
     std::string report;          ///< file for the figures, or empty
     std::string inject;          ///< "stop", "allocation", "exception": instead of plain runs, one for each point
     std::uint64_t point = 0;     ///< with `inject`, only this one, and in this process; 0: all
+    std::uint64_t stride = 1;    ///< with `inject`, from one point to the next that is tried
     bool list = false;
 };
 

@@ -17,6 +17,9 @@ programs& all_programs() {
 
 namespace {
 
+/// With one seed alone, a program that is generated is printed.
+bool says_programs = false;
+
 /// One run. The half of the seeds uses frames of the default pool, which is the path that programs take; the other one counts.
 failure run(const program& p, std::uint64_t seed, coflux::testing::chooser& chooser, schedule* made) {
     std::string text;
@@ -25,6 +28,7 @@ failure run(const program& p, std::uint64_t seed, coflux::testing::chooser& choo
     simulation sim(chooser);
     {
         trial t(seed);
+        t.says_programs = says_programs && made == nullptr;
         try {
             if (seed % 2 == 0) {
                 auto env = coflux::make_environment(t.first, t.second, &frames);
@@ -70,6 +74,7 @@ int main(int argc, char** argv) {
     options told;
     if (!read_options(argc, argv, told)) return 2;
     tell_when_aborted();
+    says_programs = told.seeds == 1;
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t runs = 0;
     bool passed = true;

@@ -65,6 +65,14 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
 void count_frame_cache(void* block, std::size_t size_class) noexcept {
     deallocate_large_frame(block, (size_class + 1) * frame_cache::granule, frame_cache::largest_alignment);
 }
+void* allocate_checked_frame(std::size_t bytes, std::size_t alignment) {
+    void* const taken = allocate_large_frame(bytes, alignment);
+    if (taken == nullptr) throw_bad_alloc();
+    return taken;
+}
+void deallocate_checked_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    deallocate_large_frame(block, bytes, alignment);
+}
 void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept {
     if (fails()) return nullptr;
     const coflux_simulations::simulation_at_work counted_above;

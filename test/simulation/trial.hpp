@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory_resource>
 #include <stdexcept>
 #include <utility>
@@ -15,7 +16,20 @@
 
 namespace coflux_simulations {
 
-using coflux::borrowed;
+/// As coflux::borrowed, of what outlives all coroutines of a trial: their handles die early on purpose, which that would refuse.
+template <typename T>
+class borrowed {
+public:
+    explicit borrowed(T& referent) noexcept : referent_(&referent) {}
+    [[nodiscard]] T& get() const noexcept { return *referent_; }
+    T& operator*() const noexcept { return *referent_; }
+    T* operator->() const noexcept { return referent_; }
+
+private:
+    T* referent_;
+};
+template <typename T>
+borrowed(T&) -> borrowed<T>;
 using coflux::testing::sim_executor;
 using coflux::testing::simulation;
 using job = coflux::fork<void, sim_executor>;
@@ -67,10 +81,15 @@ struct planned_error : std::runtime_error {
 class trial {
 public:
     explicit trial(std::uint64_t seed) : random(seed) {}
+    trial(const trial&) = delete;
+    trial& operator=(const trial&) = delete;
 
     random_numbers random;
+    /// A number below its argument, for a program that is made of bytes where it is fuzzed.
+    std::function<std::size_t(std::size_t)> choose = [this](std::size_t n) { return random.below(n); };
     sim_executor first, second;  ///< in one simulation, the youngest
     int live = 0;                ///< tokens
+    bool says_programs = false;  ///< one that is generated is printed first
     int stopped = 0;             ///< jobs that joined() found stopped
 
     void expect(bool holds, const char* what) noexcept {

@@ -24,6 +24,17 @@
 #    define COFLUX_ASAN 0
 #endif
 
+// clang's checks of objects' sizes see through a promise to the variable that it is until the coroutine is split, and take the words
+// in front of its frame for out of bounds.
+#if COFLUX_CLANG && defined(__has_feature)
+#    if __has_feature(undefined_behavior_sanitizer)
+#        define COFLUX_HIDE_ORIGIN(pointer) asm("" : "+r"(pointer))
+#    endif
+#endif
+#if !defined(COFLUX_HIDE_ORIGIN)
+#    define COFLUX_HIDE_ORIGIN(pointer) static_cast<void>(0)
+#endif
+
 // Not by force where clang 19 runs AddressSanitizer at -O0: it then reports the locals of functions that it inlined into a
 // coroutine's clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
 #if COFLUX_ASAN && COFLUX_CLANG && !defined(__OPTIMIZE__)
@@ -68,6 +79,14 @@
 #    define COFLUX_NAMED_SO
 #endif
 
+// State that a process has once, also where a library that uses Coflux hides its symbols.
+#define COFLUX_SHARED __attribute__((visibility("default")))
+
+// See core/stop.hpp; models have shorter trees.
+#if !defined(COFLUX_LONGEST_LOOK)
+#    define COFLUX_LONGEST_LOOK 32
+#endif
+
 // What the optimiser may rely on.
 #if COFLUX_CLANG
 #    define COFLUX_ASSUME(condition) __builtin_assume(condition)
@@ -76,6 +95,10 @@
 #endif
 
 namespace coflux::detail {
+
+/// False, but not before it is asked for `T`: for the sentence that a template says which only a wrong program chooses.
+template <typename T>
+inline constexpr bool never = false;
 
 /// Distance that keeps two atomics out of each other's cache line; a constant, because the compilers' own value is part
 /// of no ABI and may differ between translation units.

@@ -42,7 +42,7 @@ public:
     std::size_t size() const noexcept {
         const std::uint64_t h = head_.load(memory_order_relaxed);
         const std::uint64_t t = tail_.load(memory_order_relaxed);
-        return t > h ? static_cast<std::size_t>(t - h) : 0;
+        return t > h ? t - h : 0;
     }
 
 private:

@@ -15,7 +15,11 @@ public:
             while (held_.load(memory_order_relaxed)) cpu_pause();
         }
     }
-    void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with the exchange in lock()
+    /// Does not wait: false if another thread holds it.
+    [[nodiscard]] bool try_lock() noexcept {
+        return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);  // as in lock()
+    }
+    void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with the exchanges
 
 private:
     atomic<bool> held_{false};

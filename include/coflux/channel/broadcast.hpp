@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
-#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -16,13 +15,14 @@
 #include <coflux/channel/detail/notice_board.hpp>
 #include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {
 
 /// What a receiver of a broadcast gets: a value, or the end, and how many values it has missed in front of it.
-template <queue_value T>
+template <typename T>
 class [[nodiscard]] broadcast_message {
 public:
     broadcast_message() noexcept = default;
@@ -128,14 +128,14 @@ private:
 template <typename T>
 class [[nodiscard]] broadcast_awaiter : notice_wait {
 public:
-    broadcast_awaiter(promise_base& p, broadcast_state<T>& s, std::uint64_t& next) noexcept
-        : notice_wait(p, s, notices::after(next)),
+    broadcast_awaiter(promise_base& p, broadcast_state<T>& s, std::uint64_t& to_come) noexcept
+        : notice_wait(p, s, notices::after(to_come)),
           state_(s),
-          next_(next) {}
+          next_(to_come) {}
     [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     broadcast_message<T> await_resume() {
-        resumed();
+        (void)resumed();
         return state_.take(next_);
     }
 
@@ -145,15 +145,7 @@ private:
 };
 
 template <typename T>
-struct [[nodiscard("co_await it: nothing is received until then")]] broadcast_request {
-    broadcast_state<T>& state;
-    std::uint64_t& next;
-
-    broadcast_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return broadcast_awaiter<T>(p, state, next);
-    }
-};
+using broadcast_request = request<broadcast_awaiter<T>, broadcast_state<T>&, std::uint64_t&>;
 
 }  // namespace detail
 
@@ -161,8 +153,7 @@ struct [[nodiscard("co_await it: nothing is received until then")]] broadcast_re
 ///
 /// Ownership: shares the channel's state; movable; subscribe() makes another. Threads: one at a time; any thread.
 /// Lifetime: outlives the awaits that it made, and is not moved meanwhile.
-template <queue_value T>
-    requires std::copy_constructible<T>
+template <typename T>
 class broadcast_receiver {
 public:
     using value_type = T;
@@ -223,8 +214,7 @@ private:
 /// channel. A sender that is a
 /// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
 /// close() it. Threads: send() and subscribe() of one sender from any thread at the same time.
-template <queue_value T>
-    requires std::copy_constructible<T>
+template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] broadcast_sender {
 public:
     using value_type = T;

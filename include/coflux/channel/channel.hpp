@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/channel/channel_ends.hpp>
 #include <coflux/channel/detail/channel_base.hpp>
 #include <coflux/channel/detail/channel_operations.hpp>
 #include <coflux/channel/permit.hpp>
@@ -107,6 +108,10 @@ public:
 protected:
     using detail::channel_base<T>::channel_base;
     ~basic_channel() = default;
+
+private:
+    friend struct detail::channel_end_access;
+    detail::channel_core& core() noexcept { return *this; }
 };
 
 namespace detail {
@@ -168,6 +173,13 @@ private:
 
 }  // namespace detail
 
+template <typename T>
+class channel {
+    static_assert(detail::never<T>,
+                  "coflux: a channel says how many values it holds: channel<T[64]>, channel<T[]> for a rendezvous, "
+                  "or dynamic_channel<T>");
+};
+
 /// A channel that holds up to N values, inside itself: `coflux::channel<int[64]> ch;`
 ///
 /// Shapes: any N from 1 on. The rest: basic_channel. Adds reserve(), try_reserve(), capacity() and size().
@@ -175,6 +187,10 @@ template <typename T, std::size_t N>
 class channel<T[N]> final : private detail::channel_places<T, N>, public detail::bounded_channel<T> {
 public:
     channel() noexcept : detail::bounded_channel<T>(this->places, N) {}
+
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    channel_sender<channel> sender() noexcept { return channel_sender<channel>(*this); }
+    channel_receiver<channel> receiver() noexcept { return channel_receiver<channel>(*this); }
 };
 
 /// A channel that holds nothing: a send lasts until a receiver takes the value from it. `coflux::channel<int[]> ch;`
@@ -185,6 +201,10 @@ template <typename T>
 class channel<T[]> final : public basic_channel<T> {
 public:
     channel() noexcept : basic_channel<T>(nullptr, 0) {}
+
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    channel_sender<channel> sender() noexcept { return channel_sender<channel>(*this); }
+    channel_receiver<channel> receiver() noexcept { return channel_receiver<channel>(*this); }
 };
 
 /// A channel whose capacity is chosen when it is made: `coflux::dynamic_channel<int> ch(n, &memory);`
@@ -197,6 +217,10 @@ public:
     explicit dynamic_channel(std::size_t capacity, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
         : detail::channel_memory<T>(capacity, *memory),
           detail::bounded_channel<T>(this->places, capacity) {}
+
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    channel_sender<dynamic_channel> sender() noexcept { return channel_sender<dynamic_channel>(*this); }
+    channel_receiver<dynamic_channel> receiver() noexcept { return channel_receiver<dynamic_channel>(*this); }
 };
 
 }  // namespace coflux

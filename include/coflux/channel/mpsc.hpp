@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <memory_resource>
 #include <optional>
-#include <source_location>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
@@ -14,6 +13,7 @@
 #include <coflux/channel/detail/permits.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/mpsc_receiver.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -22,7 +22,7 @@ namespace coflux {
 /// A place in a bounded mpsc channel, got from `reserve()`. It can be used once; unused, its death gives the place back.
 ///
 /// Ownership: movable; keeps the channel's state alive. Threads: one at a time.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death gives the place back")]] mpsc_permit {
 public:
     explicit mpsc_permit(detail::state_handle<detail::mpsc_state<T>> s) noexcept : state_(std::move(s)) {}
@@ -72,24 +72,6 @@ private:
     T& value_;
 };
 
-/// `Held` is a reference to the caller's value, or the copy.
-template <typename T, typename Held>
-class [[nodiscard("co_await it: nothing is sent until then")]] mpsc_send_request {
-public:
-    mpsc_send_request(mpsc_state<T>& s, Held&& value) noexcept : state_(s), value_(std::forward<Held>(value)) {}
-    mpsc_send_request(const mpsc_send_request&) = delete;
-    mpsc_send_request& operator=(const mpsc_send_request&) = delete;
-
-    COFLUX_INLINE mpsc_send_awaiter<T> await_in(promise_base& p, std::source_location where) && noexcept {
-        p.awaits_at(where);
-        return mpsc_send_awaiter<T>(p, state_, value_);
-    }
-
-private:
-    mpsc_state<T>& state_;
-    Held value_;
-};
-
 template <typename T>
 class [[nodiscard]] mpsc_reserve_awaiter : permit_wait {
 public:
@@ -107,15 +89,11 @@ private:
     const state_handle<mpsc_state<T>>& state_;
 };
 
+/// `Held` is a reference to the caller's value, or the copy.
+template <typename T, typename Held>
+using mpsc_send_request = request<mpsc_send_awaiter<T>, mpsc_state<T>&, Held>;
 template <typename T>
-struct [[nodiscard("co_await it: nothing is reserved until then")]] mpsc_reserve_request {
-    const state_handle<mpsc_state<T>>& state;
-
-    mpsc_reserve_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return mpsc_reserve_awaiter<T>(p, state);
-    }
-};
+using mpsc_reserve_request = request<mpsc_reserve_awaiter<T>, const state_handle<mpsc_state<T>>&>;
 
 }  // namespace detail
 
@@ -126,7 +104,7 @@ struct [[nodiscard("co_await it: nothing is reserved until then")]] mpsc_reserve
 /// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
 /// close() it. Threads: all functions but close() of one sender from any thread at the same
 /// time. Lifetime: outlives the awaits that it made.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] mpsc_sender {
 public:
     using value_type = T;
@@ -214,6 +192,11 @@ make_mpsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_poo
     auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, capacity);
     auto other = state;
     return {mpsc_sender<T>(std::move(state)), mpsc_receiver<T>(std::move(other))};
+}
+template <typename T>
+    requires(!queue_value<T>)
+auto make_mpsc(std::size_t, std::pmr::memory_resource* = nullptr) {
+    return detail::refuse_queue_of<T>();
 }
 
 }  // namespace coflux

@@ -21,7 +21,7 @@ namespace coflux {
 ///
 /// Ownership: shares the channel's state with the senders; movable. Its death closes the channel and drops what was not
 /// received. Threads: one at a time; any thread.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death closes the channel")]] mpsc_receiver {
 public:
     using value_type = T;

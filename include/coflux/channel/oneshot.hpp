@@ -15,6 +15,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -110,14 +111,7 @@ private:
 };
 
 template <typename T>
-struct [[nodiscard("co_await it: nothing is received until then")]] oneshot_request {
-    oneshot_state<T>& state;
-
-    oneshot_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return oneshot_awaiter<T>(p, state);
-    }
-};
+using oneshot_request = request<oneshot_awaiter<T>, oneshot_state<T>&>;
 
 }  // namespace detail
 
@@ -125,7 +119,7 @@ struct [[nodiscard("co_await it: nothing is received until then")]] oneshot_requ
 ///
 /// Ownership: shares the channel's state; movable. Its death without a send tells the receiver that there is no value.
 /// Threads: one at a time; any thread.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death tells the receiver that there is no value")]] oneshot_sender {
 public:
     using value_type = T;
@@ -178,7 +172,7 @@ private:
 /// yet; loses nothing: the value stays with the receiver. Costs: no allocation.
 ///
 /// Ownership: shares the channel's state; movable. Its death refuses the send. Threads: one at a time; any thread.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death refuses the send")]] oneshot_receiver {
 public:
     using value_type = T;
@@ -235,6 +229,11 @@ make_oneshot(std::pmr::memory_resource* resource = &frame_pool::shared()) {
     auto state = detail::state_handle<detail::oneshot_state<T>>::make(resource);
     auto other = state;
     return {oneshot_sender<T>(std::move(state)), oneshot_receiver<T>(std::move(other))};
+}
+template <typename T>
+    requires(!queue_value<T>)
+auto make_oneshot(std::pmr::memory_resource* = nullptr) {
+    return detail::refuse_queue_of<T>();
 }
 
 }  // namespace coflux

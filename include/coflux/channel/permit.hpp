@@ -29,7 +29,8 @@ class [[nodiscard("a permit that is dropped gives its place back")]] permit {
 public:
     permit(permit&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
     permit& operator=(permit&& other) noexcept {
-        std::swap(at_, other.at_);
+        permit moved(std::move(other));  // what this one held dies with it
+        std::swap(at_, moved.at_);
         return *this;
     }
     ~permit() {

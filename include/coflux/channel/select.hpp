@@ -90,10 +90,7 @@ public:
 
     /// Once all cases are there: from now on the select owns the frame.
     void take_over(select_entry& e) noexcept {
-        if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
-            COFLUX_VERIFY(handle_.valid(), "select: a handle that was awaited, moved from or attached");
-            child_.begun = true;
-        }
+        if constexpr (is_owned_handle<std::remove_cvref_t<A>>) child_.begun = true;
         child_.control = &handle_.release();
         e.child = &child_;
     }
@@ -188,6 +185,7 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
+        std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
         if constexpr (!(... && (channel_operation<As> || is_otherwise<As>)))
             (void)p.opened();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... c) { return select_awaiter<As...>(p, std::forward<As>(c)...); },

@@ -23,7 +23,7 @@ namespace coflux {
 /// A place in an spsc channel, got from `reserve()`. It can be used once; unused, its death gives the place back.
 ///
 /// Ownership: movable; keeps the channel's state alive. Threads: counts as the sender: one of them at a time.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death gives the place back")]] spsc_permit {
 public:
     explicit spsc_permit(detail::state_handle<detail::spsc_state<T>> s) noexcept : state_(std::move(s)) {}
@@ -61,7 +61,7 @@ private:
 /// A sender that is a
 /// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
 /// close() it. Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death closes the channel")]] spsc_sender {
 public:
     using value_type = T;
@@ -137,7 +137,7 @@ private:
 ///
 /// Ownership: shares the channel's state; movable. Its death closes the channel and drops what was not received.
 /// Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death closes the channel")]] spsc_receiver {
 public:
     using value_type = T;
@@ -228,6 +228,11 @@ make_spsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_poo
     auto state = detail::state_handle<detail::spsc_state<T>>::make(resource, capacity);
     auto other = state;
     return {spsc_sender<T>(std::move(state)), spsc_receiver<T>(std::move(other))};
+}
+template <typename T>
+    requires(!queue_value<T>)
+auto make_spsc(std::size_t, std::pmr::memory_resource* = nullptr) {
+    return detail::refuse_queue_of<T>();
 }
 
 }  // namespace coflux

@@ -19,7 +19,7 @@ namespace coflux {
 /// channel. A sender that is a
 /// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
 /// close() it. Threads: send() and closed() of one sender from any thread at the same time.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender {
 public:
     using value_type = T;
@@ -76,6 +76,11 @@ make_unbounded_mpsc(std::pmr::memory_resource* resource = &frame_pool::shared())
     auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, std::size_t{0});
     auto other = state;
     return {unbounded_mpsc_sender<T>(std::move(state)), mpsc_receiver<T>(std::move(other))};
+}
+template <typename T>
+    requires(!queue_value<T>)
+auto make_unbounded_mpsc(std::pmr::memory_resource* = nullptr) {
+    return detail::refuse_queue_of<T>();
 }
 
 }  // namespace coflux

@@ -5,13 +5,13 @@
 #include <coroutine>
 #include <cstdint>
 #include <memory_resource>
-#include <source_location>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/channel/detail/notice_board.hpp>
 #include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -66,7 +66,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     bool await_resume() noexcept {
-        resumed();
+        (void)resumed();
         const std::uint64_t before = seen_;
         seen_ = state_.published();
         return seen_ != before;
@@ -78,15 +78,7 @@ private:
 };
 
 template <typename T>
-struct [[nodiscard("co_await it: nothing waits until then")]] watch_request {
-    watch_state<T>& state;
-    std::uint64_t& seen;
-
-    watch_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return watch_awaiter<T>(p, state, seen);
-    }
-};
+using watch_request = request<watch_awaiter<T>, watch_state<T>&, std::uint64_t&>;
 
 }  // namespace detail
 
@@ -94,7 +86,7 @@ struct [[nodiscard("co_await it: nothing waits until then")]] watch_request {
 /// kept across awaits.
 ///
 /// Ownership: movable; keeps this one value alive. Threads: one at a time; the value itself may be read by many.
-template <queue_value T>
+template <typename T>
 class [[nodiscard]] watch_ref {
     using state = detail::watch_state<T>;
 
@@ -129,7 +121,7 @@ private:
 ///
 /// Ownership: shares the channel's state; copyable, a copy has seen what the original has. Threads: one at a time; copies on
 /// any thread. Lifetime: outlives the awaits that it made, and is not moved meanwhile.
-template <queue_value T>
+template <typename T>
 class watch_receiver {
 public:
     using value_type = T;
@@ -192,7 +184,7 @@ private:
 /// Ownership: shares the channel's state; movable. Its death closes the channel. A sender that is a
 /// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
 /// close() it. Threads: one at a time; any thread.
-template <queue_value T>
+template <typename T>
 class [[nodiscard("its death closes the channel")]] watch_sender {
 public:
     using value_type = T;

@@ -34,7 +34,7 @@ detail::some_request<detail::one_value<detail::first_success_rule>, As...> first
 
 /// The same for a range, which is consumed.
 ///
-/// Errors: an empty range is a checked error.
+/// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 template <std::ranges::input_range Range>
 [[nodiscard("first_success does nothing until it is awaited: co_await it")]]
 detail::some_range_request<detail::one_value<detail::first_success_rule>, Range> first_success(Range&& range) noexcept {

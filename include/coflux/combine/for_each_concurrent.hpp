@@ -8,10 +8,10 @@
 #include <memory>
 #include <ranges>
 #include <source_location>
+#include <stdexcept>
 #include <type_traits>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
 #include <coflux/combine/detail/concurrency_window.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/fork.hpp>
@@ -78,7 +78,9 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
     using result = applied<F, typename Kept::type>;
     if constexpr (native_awaitable<result> || foreign_awaitable<result>) {
         auto&& here = co_await context();
-        (void)co_await apply_to(*f, here, element.give());
+        // A call may have been made elsewhere: then it becomes part of this fork, which is what is told to stop.
+        auto&& made = apply_to(*f, here, element.give());
+        (void)co_await adopting_request<result>{std::forward<result>(made)};
     } else if constexpr (takes_environment<F, typename Kept::type>) {
         auto&& here = co_await context();
         (void)std::invoke(*f, here, element.give());
@@ -94,6 +96,7 @@ call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& rang
     concurrency_window running(static_cast<promise_base&>(here), size);
     std::exception_ptr error;
     bool cut = false;
+    [[maybe_unused]] std::size_t position = 0;
     try {
         for (auto&& element : range) {
             if (running.is_full()) co_await running.next_ends();
@@ -102,11 +105,14 @@ call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& rang
             running.reserve();
             using given = element_of<Range>;
             if constexpr (is_owned_handle<std::remove_cvref_t<applied<F, given>>>) {
-                running.add(apply_to(f, here, static_cast<given&&>(element)).release());
+                auto child = apply_to(f, here, static_cast<given&&>(element));
+                check_handle("for_each_concurrent", "the result for element", position, child);
+                running.add(child.release());
             } else {
                 using kept = kept_element<Range>;
                 running.add(of_element(here, borrowed<F>(f), kept(static_cast<given&&>(element))).release());
             }
+            ++position;
         }
     } catch (...) {
         error = std::current_exception();
@@ -173,7 +179,8 @@ public:
 
 private:
     call<void> loop(promise_base& p) {
-        COFLUX_VERIFY(window_ != 0, "for_each_concurrent with a window of 0 would never begin");
+        if (window_ == 0)
+            throw std::invalid_argument("coflux: for_each_concurrent: with a window of 0 it would never begin");
         return for_each_in_window<Range, std::remove_reference_t<F>>(p.opened(), range_, window_, f_);
     }
 
@@ -194,7 +201,7 @@ private:
 /// several threads at once if the executor has several; range and `f` live until the end.
 /// Returns: nothing; results are dropped. Resumes: the awaiting coroutine, after the last child ended.
 /// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are joined,
-/// and the error is thrown, with those of the others in other_errors(). A window of 0 is a checked error.
+/// and the error is thrown, with those of the others in other_errors(). A window of 0: std::invalid_argument.
 /// Stops: a stop point at each element and while the window is full: no more children are begun, those that run are stopped
 /// and joined. A child that was stopped does the same. An element that was taken from the range and not begun is lost.
 /// Threads: the range is read by the awaiting coroutine alone.

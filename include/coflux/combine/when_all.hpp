@@ -13,6 +13,7 @@ namespace detail {
 
 /// Values; the first error is thrown, and a stopped child stops who waits.
 struct values_of_all {
+    static constexpr const char* name = "when_all";
     static constexpr bool takes_stops = false;
     template <typename T>
     using in_tuple = element_for<T>;
@@ -41,7 +42,9 @@ struct values_of_all {
 /// coroutine, once, after the last child ended.
 /// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The
 /// others are not stopped.
-/// Stops: a stop point; a stop loses the results. A stopped child stops the awaiting coroutine once all have ended.
+/// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children, wherever they
+/// were made, and does not cut the wait short: once all have ended, a child that was stopped stops the awaiting coroutine, and if
+/// all have given values all the same, these count. A stopped child stops the awaiting coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
 /// counter.
 template <typename... As>
@@ -53,7 +56,7 @@ detail::all_request<detail::values_of_all, As...> when_all(As&&... awaited) noex
 
 /// The same for a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
 ///
-/// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place.
+/// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place, and given away: std::move(range).
 /// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for
 /// void, std::reference_wrapper for a reference, as views give them.
 /// Costs: the vector, and a vector of handles if the range cannot be used in place.

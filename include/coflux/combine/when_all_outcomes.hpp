@@ -10,17 +10,26 @@
 namespace coflux {
 namespace detail {
 
+/// An outcome that is still in its frame. It becomes one where that is to be, so that nothing moves that might throw.
+template <typename T>
+struct untaken_outcome {
+    frame_control& frame;
+
+    operator outcome<T>() && noexcept { return consume_outcome<T>(frame); }
+};
+
 /// Each child's end as a value.
 struct outcomes_of_all {
+    static constexpr const char* name = "when_all_outcomes";
     static constexpr bool takes_stops = true;
     template <typename T>
     using in_tuple = outcome<T>;
     template <typename T>
     using in_range = outcome<T>;
 
-    template <typename T, typename R>
-    static R take(frame_control& c) {
-        return consume_outcome<T>(c);
+    template <typename T, typename>
+    static untaken_outcome<T> take(frame_control& c) noexcept {
+        return {c};
     }
 };
 
@@ -31,8 +40,9 @@ struct outcomes_of_all {
 /// Shapes: those of when_all.
 /// Returns: a tuple of outcomes in the order of the arguments. Resumes: the awaiting coroutine, once, after the last child
 /// ended.
-/// Errors: none of a child's: it is an outcome, and counts as observed. The others are not stopped.
-/// Stops: a stop point; a stop loses the outcomes, but no error. A stopped child is an outcome and stops nobody.
+/// Errors: none of a child's: it is an outcome, and counts as observed; so is what the copy or move of a value throws. The others are
+/// not stopped.
+/// Stops: as when_all, but that a stopped child is an outcome; a stop before it waits loses the outcomes, but no error.
 /// Costs: those of when_all.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
@@ -44,6 +54,7 @@ detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... aw
 /// The same for a range, which is consumed.
 ///
 /// Returns: a std::pmr::vector of outcomes in the order of the range, in the environment's resource.
+/// Errors: std::bad_alloc where there is no memory for the vector; the outcomes are then lost.
 /// Costs: the vector, and a vector of handles if the range cannot be used in place.
 template <std::ranges::input_range Range>
 [[nodiscard("when_all_outcomes does nothing until it is awaited: co_await it")]]

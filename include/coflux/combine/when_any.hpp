@@ -67,8 +67,8 @@ struct first_of_any {
 /// Errors: if the first that ends fails, its error, with those of the others in other_errors(). An error of one that lost is
 /// an error of the awaiting coroutine's scope, like that of any child that nobody awaited; first_success drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the awaiting
-/// coroutine. A stop that comes later tells the children that were made below the awaiting coroutine, and when_any ends with
-/// them; a value that one gives all the same is given.
+/// coroutine. A stop that comes later tells all children, wherever they were made, and when_any ends with them; a value that one
+/// gives all the same is given.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and a
 /// stop request for each that lost. The values of those that lost are destroyed.
@@ -83,7 +83,8 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
 /// The same for a range, which is consumed: `auto [index, value] = co_await coflux::when_any(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables that is not empty.
-/// Returns: an indexed<T>: the place in the range, and the value. Errors: an empty range is a checked error.
+/// Returns: an indexed<T>: the place in the range, and the value; indexed<void> has the place alone.
+/// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 /// Costs: one block from the environment's resource, 64 bytes a child; a vector of handles if the range does not hold its
 /// forks in random-access order or was not given away.
 template <std::ranges::input_range Range>

@@ -2,48 +2,94 @@
 #pragma once
 
 #include <coroutine>
+#include <exception>
+#include <memory>
+#include <new>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/core/await_transform.hpp>
 #include <coflux/core/outcome.hpp>
+#include <coflux/core/result.hpp>
+#include <coflux/core/transfer.hpp>
 
 namespace coflux {
 namespace detail {
 
-/// An await whose value or exception becomes an outcome. A stop reaches only the awaiting coroutine itself.
+/// An await whose value or exception becomes an outcome, wherever it throws. A stop reaches only the awaiting coroutine itself.
 template <typename A>
 class [[nodiscard]] caught_awaiter {
     using inner_type = decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
     using result = decltype(std::declval<inner_type&>().await_resume());
 
 public:
-    caught_awaiter(promise_base& p, A&& awaited, std::source_location where)
-        : inner_(bind_await(p, std::forward<A>(awaited), where)) {}
-
-    [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
-    template <typename P>
-    auto await_suspend(std::coroutine_handle<P> h) {
-        return inner_.await_suspend(h);
-    }
-    outcome<result> await_resume() {
+    caught_awaiter(promise_base& p, A&& awaited, std::source_location where) noexcept {
         try {
-            if constexpr (std::is_void_v<result>) {
-                inner_.await_resume();
-                return outcome<result>(std::in_place);
-            } else if constexpr (std::is_reference_v<result>) {
-                return outcome<result>(std::in_place, std::addressof(inner_.await_resume()));
-            } else {
-                return outcome<result>(std::in_place, inner_.await_resume());
-            }
+            ::new (static_cast<void*>(std::addressof(inner_)))
+                inner_type(bind_await(p, std::forward<A>(awaited), where));
         } catch (...) {
-            return outcome<result>(std::current_exception());
+            bound_ = false;
+            thrown_ = std::current_exception();
         }
+    }
+    caught_awaiter(const caught_awaiter&) = delete;
+    caught_awaiter& operator=(const caught_awaiter&) = delete;
+    ~caught_awaiter() {
+        if (bound_) inner_.~inner_type();
+    }
+
+    [[nodiscard]] bool await_ready() noexcept {
+        if (!bound_) return true;
+        try {
+            return inner_.await_ready();
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return true;
+        }
+    }
+    template <typename P>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
+        try {
+            // Where it does not throw this object may be gone afterwards.
+            return suspend_in(inner_, h);
+        } catch (...) {
+            thrown_ = std::current_exception();
+            return transfer(h);
+        }
+    }
+    outcome<result> await_resume() noexcept {
+        if (thrown_ == nullptr) {
+            return caught_outcome<result>([this]() -> decltype(auto) {
+                if constexpr (std::is_reference_v<result>) {
+                    return std::addressof(inner_.await_resume());
+                } else {
+                    return inner_.await_resume();
+                }
+            });
+        }
+        return outcome<result>(std::move(thrown_));
     }
 
 private:
-    inner_type inner_;
+    template <typename P>
+    static std::coroutine_handle<> suspend_in(inner_type& inner, std::coroutine_handle<P> h) {
+        using suspension = decltype(inner.await_suspend(h));
+        if constexpr (std::is_void_v<suspension>) {
+            inner.await_suspend(h);
+            return std::noop_coroutine();
+        } else if constexpr (std::is_same_v<suspension, bool>) {
+            return inner.await_suspend(h) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(h);
+        } else {
+            return inner.await_suspend(h);
+        }
+    }
+
+    union {
+        inner_type inner_;
+    };
+    bool bound_ = true;
+    std::exception_ptr thrown_;
 };
 
 template <typename A>

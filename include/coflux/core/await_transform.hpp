@@ -2,7 +2,9 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 #include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -78,3 +80,12 @@ COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::sourc
 
 }  // namespace detail
 }  // namespace coflux
+
+/// `auto [a, b] = when_all(…)`: what is to be awaited is not what the await gives.
+template <typename Awaitable>
+    requires coflux::detail::native_awaitable<Awaitable>
+struct std::tuple_size<Awaitable> {
+    static_assert(coflux::detail::never<Awaitable>,
+                  "coflux: this is what is to be awaited, and not its result: auto [a, b] = co_await …");
+    static constexpr std::size_t value = 0;
+};

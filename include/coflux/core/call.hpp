@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/core/await_transform.hpp>
+#include <coflux/core/awaited_frame.hpp>
 #include <coflux/core/frame_allocation.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/result.hpp>
@@ -17,7 +18,8 @@
 namespace coflux {
 namespace detail {
 
-[[noreturn]] COFLUX_COLD void fail_awaited_twice() noexcept;
+/// `p` awaits it at its place.
+[[noreturn]] COFLUX_COLD void fail_awaited_twice(promise_base& p) noexcept;
 
 template <typename T, typename... Args>
 class call_promise final : public typed_promise<T> {
@@ -25,6 +27,11 @@ public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE explicit call_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
         : typed_promise<T>(find_environment(args...)) {}
+    COFLUX_INLINE ~call_promise() {
+        if constexpr (!ends_trivially<T, Args...>) this->scope_ends();
+    }
+    call_promise(const call_promise&) = delete;
+    call_promise& operator=(const call_promise&) = delete;
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
@@ -80,6 +87,8 @@ public:
 /// Costs: one frame; no atomic read-modify-write.
 template <typename T>
 class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
+    static_assert(detail::is_result<T>());
+
 public:
     using single_use = void;
 
@@ -91,7 +100,7 @@ public:
         if (!control_.waited()) [[likely]] {
             detail::promise_base::free_plainly(*control_.plain());
         } else {
-            detail::promise_base::destroy_aside(*control_.get());
+            detail::promise_base::drop_ended(*control_.get());
         }
     }
 
@@ -102,6 +111,7 @@ public:
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+            h.promise().takes_no_stop();
             return of_.await_suspend(h);
         }
         COFLUX_INLINE T await_resume() const {
@@ -115,7 +125,7 @@ public:
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
         if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
-            detail::fail_awaited_twice();
+            fail_used(p, where);
         if (p.run_call_on_top<frame_on_top>(control_.plain())) [[likely]] {
             if constexpr (frame_on_top == detail::on_top_frame::freed) {
                 control_.clear();
@@ -173,8 +183,15 @@ public:
     void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).adopted_by(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
+        if (control_.is_copied()) fail_used(p, where);
         control_.waits();
         return outcome_awaiter(p, *this);
+    }
+
+    /// For the library, once it has ended: the error that it ended with, or nullptr.
+    [[nodiscard]] const detail::failure* error() const noexcept {
+        const detail::frame_control& c = *control_.get();
+        return c.word.end() == detail::ending::error ? c.error : nullptr;
     }
 
 private:
@@ -183,7 +200,7 @@ private:
             return caller.stop_here();
         detail::frame_control& callee = *control_.get();
         if (callee.frame().done()) [[unlikely]]
-            detail::fail_awaited_twice();
+            detail::fail_awaited_twice(caller);
         detail::promise_base::of(callee).runs_for(caller);
         // Nobody else knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
@@ -215,6 +232,10 @@ private:
             throw_error(callee);
         return detail::take_value<T>(callee);
     }
+    [[noreturn]] COFLUX_COLD void fail_used(detail::promise_base& p, std::source_location where) const noexcept {
+        if (control_.empty() && control_.is_empty_copy()) detail::fail_copied(p, where);
+        detail::fail_awaited_twice(p);
+    }
     [[noreturn]] COFLUX_COLD static void throw_error(detail::frame_control& callee) {
         callee.error->retain();
         callee.error->rethrow();
@@ -225,7 +246,7 @@ private:
     COFLUX_INLINE explicit call(detail::frame_control& c) noexcept : control_(&c) {}
     call(const call&) noexcept = default;  // never used: one that can only be elided cannot be returned in a register
 
-    detail::awaited_frame control_;
+    detail::awaited_call_frame control_;
 };
 
 }  // namespace coflux

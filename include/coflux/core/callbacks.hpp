@@ -38,7 +38,17 @@ void call_if_ended_so(F& f, frame_control& c) {
 
 template <ending When, typename T, typename F>
 struct callback_node : waiter {
-    callback_node(std::pmr::memory_resource* memory, F f) : memory_(memory), f_(std::move(f)) {
+    /// Errors: what the resource throws, and the move of `f`; then nothing has happened.
+    static callback_node* make(std::pmr::memory_resource* memory, F&& f) {
+        void* const room = memory->allocate(sizeof(callback_node), alignof(callback_node));
+        try {
+            return ::new (room) callback_node(memory, std::move(f));
+        } catch (...) {
+            memory->deallocate(room, sizeof(callback_node), alignof(callback_node));
+            throw;
+        }
+    }
+    callback_node(std::pmr::memory_resource* memory, F&& f) : memory_(memory), f_(std::move(f)) {
         first = true;
         ended = [](waiter& self, frame_control& child, const void*) noexcept -> std::coroutine_handle<> {
             auto& node = static_cast<callback_node&>(self);
@@ -69,7 +79,7 @@ void attach_callback(frame_control& c, F f) {
     using node_type = callback_node<When, T, F>;
     // Not the frame's own words: the coroutine may be running. Its environment keeps its memory.
     std::pmr::memory_resource* const memory = promise_base::of(c).memory_resource();
-    auto* const node = ::new (memory->allocate(sizeof(node_type), alignof(node_type))) node_type(memory, std::move(f));
+    auto* const node = node_type::make(memory, std::move(f));
     promise_base::share(c, 0);
     if (promise_base::add_waiter(c, *node)) return;
     // It ended while we allocated.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
 
 namespace coflux {
 class environment;
@@ -17,9 +18,11 @@ struct deadline_hook {
     void* (*arm)(environment& e, std::chrono::steady_clock::time_point at);
     /// Gives back what arm() gave; afterwards nobody touches `e` on account of it.
     void (*disarm)(void* armed) noexcept;
+    /// The deadline has come, by a clock that may be a microsecond slow.
+    bool (*has_passed)(std::chrono::steady_clock::time_point deadline) noexcept;
 };
 
 /// nullptr: deadlines are handed down and nothing acts on them. Set once, before main, by the layer of time.
-inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
+COFLUX_SHARED inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
 
 }  // namespace coflux::detail

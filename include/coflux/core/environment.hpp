@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <chrono>
+#include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,9 @@ struct environment_data;
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
 const data_ref& data_ref_of(const environment& e) noexcept;
+bool lends(const environment& e) noexcept;
+/// Asks the layer of time, which looks at the clock at most once a microsecond; false if there is none.
+COFLUX_ASIDE bool has_passed(std::chrono::steady_clock::time_point deadline) noexcept;
 
 /// What environment objects add, shared by all coroutines made in them.
 struct environment_data {
@@ -43,7 +47,7 @@ struct environment_data {
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
     executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
     std::span<const executor_entry> others;       ///< the rest
-    const environment_data* outer = nullptr;      ///< the environment object around this one
+    const environment_data* outer = nullptr;      ///< the nearest environment object around this one that has executors
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     error_handler on_error = nullptr;
 
@@ -167,6 +171,14 @@ struct own_counts {
 class environment {
 public:
     environment(const environment&) = delete;
+    /// What `auto here = …` would be.
+    template <std::same_as<environment> E>
+    environment(E& e) : environment(const_cast<detail::environment_data&>(detail::data_of(e)), nullptr) {
+        static_assert(
+            detail::never<E>,
+            "coflux: an environment cannot be copied: bind a reference to it, `auto&& here = co_await coflux::context()`");
+    }
+    ~environment() = default;
     environment& operator=(const environment&) = delete;
 
     /// The resource that frames of children come from.
@@ -179,18 +191,25 @@ public:
         return data_->deadline;
     }
     /// Requests a stop of everything made in this environment: those who wait are woken, the others stop at their next stop
-    /// point. Threads: any, while the environment lives.
+    /// point. Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and a
+    /// coroutine below, itself included. No signal handler: it takes locks.
     /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
     void request_stop() noexcept;
-    /// True once a stop was requested here or above.
+    /// True once a stop was requested here or above, or deadline() has passed. Costs: as stop_token.
     [[nodiscard]] bool stop_requested() noexcept {
-        const std::uint32_t requests =
-            detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
-        return requests != own_.stops_seen && look_up(requests);
+        return is_told() ||
+               (data_->deadline != std::chrono::steady_clock::time_point::max() && detail::has_passed(data_->deadline));
     }
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
 
 protected:
+    /// True once a stop was requested here or above.
+    [[nodiscard]] bool is_told() noexcept {
+        const std::uint32_t requests =
+            detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
+        return requests != own_.stops_seen && look_up(requests);
+    }
+
     /// A coroutine's environment, below `parent`; its scope is opened when the coroutine asks for its context.
     COFLUX_INLINE environment(environment& parent, const detail::executor_entry* runs_on, bool starts_inline) noexcept
         : data_(parent.data_.of_child()),
@@ -215,11 +234,12 @@ protected:
             own_.stops_seen = parent->own_.stops_seen & detail::stop_count_mask;
         }
     }
-    ~environment() = default;
 
     [[nodiscard]] bool look_up(std::uint32_t requests) noexcept;
+    /// A stop was requested of `asked`, far above: those between need not look that far again.
+    void pass_on_request(const environment& asked) noexcept;
 
-    /// The same as stop_requested(), from within a wait that has been published.
+    /// The same as is_told(), from within a wait that has been published.
     [[nodiscard]] COFLUX_INLINE bool told_to_stop() noexcept {
         // seq_cst only for those who read the proof: the lock of the record orders it already (docs/design/stop.md).
         const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
@@ -237,9 +257,10 @@ protected:
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
     friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;
+    friend bool detail::lends(const environment& e) noexcept;
 
     // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
-    static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one
+    static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one, or above and passed on
     static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
     static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
     static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of who is above
@@ -247,6 +268,11 @@ protected:
     static constexpr std::uint32_t is_generator =
         32;  // a call that stands still between elements, and may be destroyed there
     static constexpr std::uint32_t has_failures = 64;  // failures_ has a value; stays
+    static constexpr std::uint32_t lends = 128;        // an object that joins its children before what they borrow dies
+    static constexpr std::uint32_t borrows = 256;      // a coroutine whose handle must not die before it has ended
+    static constexpr std::uint32_t is_root = 512;      // a task that is made in no coroutine
+    static constexpr std::uint32_t unwinds = 1024;     // a coroutine whose locals die because it is stopped; stays
+    static constexpr std::uint32_t is_shielded = 2048;  // a stop from above ends here; set before it begins
 
     // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are what costs.
     detail::data_ref data_;
@@ -275,6 +301,9 @@ COFLUX_INLINE const data_ref& data_ref_of(const environment& e) noexcept {
 }
 COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
     return e.executor_;
+}
+inline bool lends(const environment& e) noexcept {
+    return (e.marks_.load(memory_order_relaxed) & environment::lends) != 0;  // set before anybody else knows e
 }
 
 }  // namespace detail

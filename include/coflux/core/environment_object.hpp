@@ -1,6 +1,7 @@
 // The environments that make_environment returns, without the types of their executors.
 #pragma once
 
+#include <concepts>
 #include <coroutine>
 #include <source_location>
 
@@ -8,6 +9,7 @@
 #include <coflux/core/deadline_hook.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/stop_relay.hpp>
 
 namespace coflux {
 
@@ -20,11 +22,19 @@ public:
     class join_awaiter;
 
     /// Waits for everything made in this environment; then throws the first error that nobody observed.
-    /// Stops: not a stop point: the children are below the awaiting coroutine and are stopped with it.
+    /// Stops: not a stop point: the children are stopped with the awaiting coroutine, and joined. One that joins the environment of
+    /// another coroutine, as the operation of a timeout() does, requests its stop.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
 
     /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
     void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
+    template <typename F>
+        requires(!std::convertible_to<F, error_handler>)
+    void on_unobserved_error(F) noexcept {
+        static_assert(detail::never<F>,
+                      "coflux: the handler of errors is a function or a lambda without captures that is "
+                      "noexcept: [](const std::exception_ptr&) noexcept { … }");
+    }
 
 protected:
     explicit environment_object(environment* parent) noexcept : environment(storage_, parent) {
@@ -32,12 +42,16 @@ protected:
         const detail::environment_data& outer = detail::data_of(*parent);
         storage_.frames = outer.frames;
         storage_.frames_flags = outer.frames_flags;
-        storage_.outer = &outer;
+        storage_.outer = outer.first.key != nullptr ? &outer : outer.outer;
         storage_.deadline = outer.deadline;
         storage_.on_error = outer.on_error;
         data_ = detail::data_ref::of_object(storage_, storage_.frames == nullptr);
+        if (detail::lends(*parent)) lend();
     }
     ~environment_object() = default;
+
+    /// Before the first child: what children borrow outlives them, whatever becomes of their handles.
+    void lend() noexcept { marks_.store(is_object | lends, detail::memory_order_relaxed); }
 
     /// Before the first child: its frames come from `memory`.
     void use(std::pmr::memory_resource& memory) noexcept {
@@ -55,28 +69,37 @@ protected:
     detail::environment_data storage_;
     detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
-    detail::promise_base* joiner_ = nullptr;       // waits in join(); set before remaining_ is closed
-    bool stops_on_error_ = false;                  // task_scope: an error that nobody waits for stops the children
-    void* armed_deadline_ = nullptr;               // what the layer of time gave for a deadline nearer than those above
+    const detail::frame_control* left_over_before_ = detail::this_thread.to_free;  // which close() does not free
+    join_awaiter* joiner_ = nullptr;         // of who waits in join(); set before remaining_ is closed
+    bool stops_on_error_ = false;            // task_scope: an error that nobody waits for stops the children
+    detail::failure* stopped_by_ = nullptr;  // the error that did, with a reference; set under the failures' guard
+    void* armed_deadline_ = nullptr;         // what the layer of time gave for a deadline nearer than those above
 };
 
 /// Awaiter of environment_object::join().
 class environment_object::join_awaiter {
 public:
+    using never_throws = void;  // until all children have ended: no test point
+
     join_awaiter await_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
         return join_awaiter(of_, &p);
     }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept;
-    void await_resume() const;
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept;
+    void await_resume();
 
 private:
     friend class environment_object;
+    friend struct detail::environment_access;
     explicit join_awaiter(environment_object& of, detail::promise_base* p = nullptr) noexcept : of_(of), p_(p) {}
+
+    static void tell(void* self) noexcept;
+    static void go_on(void* self) noexcept;
 
     environment_object& of_;
     detail::promise_base* p_;
+    detail::relay_if_needed passes_stop_;
 };
 
 }  // namespace coflux

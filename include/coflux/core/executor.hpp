@@ -4,10 +4,14 @@
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 
 #include <coflux/base/config.hpp>
+#include <coflux/core/stop.hpp>
 
 namespace coflux {
 
@@ -34,18 +38,34 @@ struct index {};
 
 namespace detail {
 
-/// Its address stands for an executor type; `name` is for messages.
-struct executor_key {
-    const char* name;
-};
-
 template <typename E>
 consteval const char* name_of() {
     return __PRETTY_FUNCTION__;
 }
 
+/// Stands for an executor type: by its address, or by the type's name where libraries have a key of their own each.
+struct executor_key {
+    const char* name;
+    std::size_t hash;     ///< of the name; 0: the type is of one file alone, and so is its name
+    const void* library;  ///< the copy of Coflux that the file is linked with
+
+    [[nodiscard]] bool operator==(const executor_key& other) const noexcept {
+        return this == &other || (hash == other.hash && hash != 0 && std::strcmp(name, other.name) == 0);
+    }
+};
+
+/// FNV-1a; 0 for a name with a part that is no name: of an unnamed namespace or a closure.
+consteval std::size_t hash_of(std::string_view name) {
+    for (const std::string_view nameless : {"{anonymous}", "(anonymous", "<unnamed", "<lambda", "(lambda"}) {
+        if (name.find(nameless) != std::string_view::npos) return 0;
+    }
+    std::uint64_t hash = 14695981039346656037U;
+    for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    return hash | 1;
+}
+
 template <typename E>
-inline constexpr executor_key key_of{name_of<E>()};
+inline constexpr executor_key key_of{name_of<E>(), hash_of(name_of<E>()), &stop_requests};
 
 template <typename E>
 inline constexpr bool starts_inline = false;

@@ -1,6 +1,7 @@
 // How the core carries an exception so that it cannot be lost (law 12).
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <span>
 #include <utility>
@@ -17,22 +18,55 @@ using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 /// The errors that came with the one being handled: what else failed in the scope whose first error was thrown.
 ///
 /// Valid in the handler that caught the exception, until the next rethrow on this thread; empty if it came alone.
-/// Threads: the one that handles the exception. Costs: none.
-[[nodiscard]] std::span<const std::exception_ptr> other_errors() noexcept;
+/// Errors: std::bad_alloc in the first call in a handler, which lists them; the next call tries again.
+/// Threads: the one that handles the exception.
+/// Costs: the first call: one allocation, O(n).
+[[nodiscard]] std::span<const std::exception_ptr> other_errors();
 
 namespace detail {
 
-/// A failed coroutine's exception, shared by its frame and by the list of the scope that must not end before
-/// somebody saw it.
+class failure;
+
+/// The errors that came along with another, in their order: an immutable chain. What is longer shares what it begins with, so that
+/// an error that comes through many scopes, and takes one along from each, costs each of them the same.
+class error_chain {
+public:
+    error_chain() noexcept = default;
+    error_chain(const error_chain& other) noexcept;
+    error_chain(error_chain&& other) noexcept : last_(std::exchange(other.last_, nullptr)) {}
+    error_chain& operator=(error_chain other) noexcept {
+        std::swap(last_, other.last_);
+        return *this;
+    }
+    ~error_chain() {
+        if (last_ != nullptr) release(last_);
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return last_ == nullptr; }
+    /// Adds the error of `f`, whose reference it takes over, and what came with that. Costs: O(1). Without memory the program ends.
+    void add(failure& f) noexcept;
+    /// In their order. Errors: std::bad_alloc. Costs: O(n).
+    [[nodiscard]] std::vector<std::exception_ptr> list() const;
+
+private:
+    friend class failure;
+    struct link;
+
+    static void release(link* l) noexcept;
+
+    link* last_ = nullptr;
+};
+
+/// A failed coroutine's exception, shared by its frame, by the list of the scope that must not end before somebody saw it, and by
+/// the errors that it came along with.
 class failure {
 public:
-    explicit failure(std::exception_ptr error) noexcept : error_(std::move(error)) {}
+    explicit failure(std::exception_ptr error, error_chain others = {}) noexcept
+        : error_(std::move(error)),
+          others_(std::move(others)) {}
 
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
-    [[nodiscard]] const std::vector<std::exception_ptr>& others() const noexcept { return others_; }
-    /// Adds an error that came along. Pre: nobody else knows this failure yet.
-    /// Out of memory is fatal, as in current_failure().
-    void add(const std::exception_ptr& other) noexcept;
+    [[nodiscard]] const error_chain& others() const noexcept { return others_; }
 
     /// Throws the error and gives up the caller's reference; other_errors() then returns the others.
     [[noreturn]] void rethrow();
@@ -45,16 +79,19 @@ public:
     void retain() noexcept { references_.fetch_add(1, memory_order_relaxed); }
     void release() noexcept {
         // acq_rel pairs with the other releases: whoever deletes sees all uses.
-        if (references_.fetch_sub(1, memory_order_acq_rel) == 1) delete this;
+        if (is_last()) delete this;
     }
 
     failure* next = nullptr;  ///< link in the scope's list; written under the scope's lock
 
 private:
+    friend class error_chain;
+
     ~failure() = default;
+    [[nodiscard]] bool is_last() noexcept { return references_.fetch_sub(1, memory_order_acq_rel) == 1; }
 
     std::exception_ptr error_;
-    std::vector<std::exception_ptr> others_;
+    error_chain others_;
     atomic<int> references_{1};
     atomic<bool> observed_{false};  // false: a scope that ends must fail with it; true: somebody has it
 };
@@ -62,13 +99,16 @@ private:
 /// Wraps the exception being handled. Out of memory here is fatal: the alternative is to lose the error.
 [[nodiscard]] failure* current_failure() noexcept;
 
+/// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal, as there.
+[[nodiscard]] failure* failure_like(const failure& f) noexcept;
+
 /// Makes one failure of several: `first`, if there is one, then the others; takes over a reference to each. What several know
 /// is not changed: more than one become a new failure. nullptr for none.
 [[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
 /// The same with a chain of others, linked by `next`.
 [[nodiscard]] failure* join_failures(failure* first, failure* others) noexcept;
 
-/// Hands an error to the handler, or prints it and terminates if there is none.
+/// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends the program.
 void report_unobserved(error_handler handler, const failure& f) noexcept;
 
 }  // namespace detail

@@ -54,26 +54,22 @@ public:
 
     foreign_awaiter(const foreign_awaiter&) = delete;
     foreign_awaiter& operator=(const foreign_awaiter&) = delete;
-    ~foreign_awaiter() { is_back(); }  // the inner await_suspend threw
+    ~foreign_awaiter() { is_back(); }  // another await of the same expression threw (g++)
 
     bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
-        (void)proxy_.coroutine->suspends();  // not a stop point
-        proxy_.coroutine->leaves();
+        promise_base& p = *proxy_.coroutine;
+        (void)p.suspends();  // not a stop point
+        p.leaves();
         if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
-            driver_->goes_abroad(*proxy_.coroutine);
-        const std::coroutine_handle<> given = std::coroutine_handle<>::from_address(&proxy_);
-        using result = decltype(inner_.await_suspend(given));
-        // After the inner await_suspend this object may be gone: only locals from there on.
-        if constexpr (std::is_void_v<result>) {
-            inner_.await_suspend(given);
-            return std::noop_coroutine();
-        } else if constexpr (std::is_same_v<result, bool>) {
-            return inner_.await_suspend(given) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(self);
-        } else {
-            const std::coroutine_handle<> next = inner_.await_suspend(given);
-            return next.address() == given.address() ? transfer(self) : transfer(next);
+            driver_->goes_abroad(p);
+        try {
+            return suspend_in(inner_, std::coroutine_handle<>::from_address(&proxy_), self);
+        } catch (...) {  // the coroutine goes on here
+            this_thread.below = std::exchange(this_thread.current, &p);
+            is_back();
+            throw;
         }
     }
 
@@ -84,6 +80,20 @@ public:
     }
 
 private:
+    /// Where it does not throw this object may be gone afterwards.
+    static std::coroutine_handle<> suspend_in(inner_type& inner, std::coroutine_handle<> given,
+                                              std::coroutine_handle<> self) {
+        using result = decltype(inner.await_suspend(given));
+        if constexpr (std::is_void_v<result>) {
+            inner.await_suspend(given);
+            return std::noop_coroutine();
+        } else if constexpr (std::is_same_v<result, bool>) {
+            return inner.await_suspend(given) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(self);
+        } else {
+            const std::coroutine_handle<> next = inner.await_suspend(given);
+            return next.address() == given.address() ? transfer(self) : transfer(next);
+        }
+    }
     void is_back() noexcept {
         if (driver_ != nullptr) [[unlikely]]
             std::exchange(driver_, nullptr)->is_back(*proxy_.coroutine);
@@ -95,9 +105,7 @@ private:
         thread_state& t = this_thread;
         if (!t.looping || t.next == nullptr) return run_next(p.handle());
         // Not here, in the middle of what somebody else does (resumption_pause): behind those that wait for the loop.
-        proxy->next = nullptr;
-        (t.resumed == nullptr ? t.resumed : t.last_resumed->next) = proxy;
-        t.last_resumed = proxy;
+        resume_by_loop(*proxy);
     }
 
     thread_driver* driver_ = nullptr;  // who was told that the coroutine waits here

@@ -3,14 +3,17 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <exception>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/awaited_frame.hpp>
 #include <coflux/core/callbacks.hpp>
 #include <coflux/core/fork_view.hpp>
 #include <coflux/core/owned_promise.hpp>
 #include <coflux/core/result.hpp>
+#include <coflux/core/stop_relay.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {
@@ -29,6 +32,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+        h.promise().takes_no_stop();
         return handle_.await_suspend(h);
     }
     T await_resume() const {
@@ -48,36 +52,48 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return handle_.used().done(); }
     template <typename P>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         p_.control().word.set(frame_flags::takes_stop);
         try {
+            if (!is_told_with(p_, handle_.used())) [[unlikely]]
+                return await_relayed(p_, handle_.used());
             return handle_.await_suspend(h);
-        } catch (...) {  // no memory for a place in the list of a shared frame; nothing has happened
-            p_.control().word.clear(frame_flags::takes_stop);
-            throw;
+        } catch (...) {  // no memory for a place in the list of a shared frame; the handle keeps the frame
+            unavailable_ = std::current_exception();
+            return transfer(h);
         }
     }
-    outcome<T> await_resume() const {
+    outcome<T> await_resume() noexcept {
         this_thread.current = &p_;
         p_.control().word.clear(frame_flags::takes_stop);
+        if (unavailable_ != nullptr) [[unlikely]] {
+            handle_.has_not_waited();
+            return outcome<T>(std::move(unavailable_));
+        }
         return consume_outcome<T>(handle_.release());
     }
 
 private:
     promise_base& p_;
     Handle& handle_;
+    std::exception_ptr unavailable_;
 };
 
 [[noreturn]] COFLUX_COLD void fail_empty() noexcept;
+/// The same in an await.
+[[noreturn]] COFLUX_COLD void fail_empty(promise_base& p, std::source_location where) noexcept;
 
 /// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
 template <typename Self, typename T>
 class COFLUX_IN_REGISTER owned_handle {
+    static_assert(is_result<T>());
+
 public:
     using single_use = void;
     using value_type = T;
 
-    owned_handle(owned_handle&& other) noexcept : control_(other.control_.take()) {}
+    // Emptied last, so that the optimiser sees it when `other` dies at once.
+    owned_handle(owned_handle&& other) noexcept : control_(other.control_.get()) { other.control_.clear(); }
     owned_handle(const owned_handle&) = delete;
     owned_handle& operator=(const owned_handle&) = delete;
 
@@ -85,7 +101,9 @@ public:
     [[nodiscard]] bool valid() const noexcept { return !control_.empty(); }
     /// True once the coroutine has ended; its result is still to be taken.
     [[nodiscard]] bool done() const noexcept { return checked().done(); }
-    /// Requests a stop of the coroutine and everything below it. Threads: any that has the handle. Costs: O(1).
+    /// Requests a stop of the coroutine, of everything below it, and of the handles that it took over.
+    /// Threads: any, while the handle is not moved, awaited or destroyed by another; no signal handler.
+    /// Costs: as environment::request_stop().
     void request_stop() const noexcept {
         promise_if_running([](promise_base& p) { p.request_stop(); });
     }
@@ -132,8 +150,12 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_.empty()) [[unlikely]]
-            fail_empty();
+        // A fork that lies on top of others is none that was used up.
+        constexpr bool asks_on_top = !COFLUX_CLANG && !Self::starts_in_creator;
+        if (control_.is_copied()) [[unlikely]]
+            fail_copied(p, where);
+        if (!asks_on_top && control_.empty()) [[unlikely]]
+            fail_empty(p, where);
         p.awaits_at(where);
         if constexpr (!Self::starts_in_creator) {
             if (p.run_fork_on_top<frame_on_top>(control_.plain())) {
@@ -143,6 +165,8 @@ public:
                     control_.has_not_waited();
                 }
             } else {
+                if (asks_on_top && control_.empty()) [[unlikely]]
+                    fail_empty(p, where);
                 control_.waits();
             }
         }
@@ -153,20 +177,22 @@ public:
         }
     }
     owned_outcome_awaiter<owned_handle, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_.empty()) fail_empty();
+        if (control_.is_copied()) fail_copied(p, where);
+        if (control_.empty()) fail_empty(p, where);
         p.awaits_at(where);
         control_.waits();
         return owned_outcome_awaiter<owned_handle, T>(p, *this);
     }
 
     // The handle as awaiter; what the compiler calls, not users. It keeps the frame until the coroutine resumes.
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return ended_in_place() || used().is_ready(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return ended_in_place() || awaited().is_ready(); }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         promise_base& p = *h.promise().found_again();
-        if ((used().state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]] {
+        // One look for all that is not plain: views or callbacks, and a child of another environment, which a stop may not reach.
+        if (!promise_base::of(used()).is_unshared_child_of(p)) [[unlikely]] {
             failed_unless_waits guard(control_);
-            const std::coroutine_handle<> next = await_in_list(p, used());
+            const std::coroutine_handle<> next = await_aside(p, used());
             guard.waits();
             return next;
         }
@@ -187,17 +213,27 @@ public:
             }
         }
         if constexpr (Self::starts_in_creator) {
-            return consume_waited(release());
+            // Emptied last: the optimiser then knows that there is nothing left to drop.
+            const emptied_frame empties(control_);
+            return consume_waited(awaited());
         } else {
             return consume_aside(release());
         }
     }
 
+    /// For combinators: a bitwise copy (awaited_frame.hpp).
+    [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return control_.is_copied(); }
     /// For combinators: gives the frame up to the caller.
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
     /// For combinators and awaiters: the frame, which the handle keeps.
-    [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *control_.get(); }
-    /// The same where the user may be wrong.
+    [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *frame(); }
+    /// For combinators and awaiters: the same, or null.
+    [[nodiscard]] COFLUX_INLINE frame_control* frame() const noexcept { return control_.get(); }
+    /// For combinators: where that is or close to it, to be fetched into the cache.
+    [[nodiscard]] COFLUX_INLINE const void* address() const noexcept { return control_.plain(); }
+    /// For awaiters: the await threw, and nothing has happened.
+    void has_not_waited() noexcept { control_.failed(); }
+    /// For combinators and awaiters: used(), where the user may be wrong.
     [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
         if (control_.empty()) [[unlikely]]
             fail_empty();
@@ -214,6 +250,14 @@ private:
     /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
     static constexpr on_top_frame frame_on_top = Self::starts_queued ? on_top_frame_for<T> : on_top_frame::kept;
 
+    /// In a plain await, which marks no handle of who begins in the call that makes it.
+    [[nodiscard]] COFLUX_INLINE frame_control& awaited() const noexcept {
+        if constexpr (Self::starts_in_creator) {
+            return *control_.plain();
+        } else {
+            return used();
+        }
+    }
     /// Out of line, so that who never comes here saves no registers for it.
     static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
     static COFLUX_INLINE T consume_waited(frame_control& c) {
@@ -262,8 +306,8 @@ private:
 /// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on
 /// its own executor.
 /// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
-/// Stops: the await is a stop point and loses nothing; a stopped child stops the awaiting coroutine, unless
-/// as_outcome() asks.
+/// Stops: the await is a stop point and loses nothing; a stop that comes while it waits reaches the fork, wherever that was made. A
+/// stopped child stops the awaiting coroutine, unless as_outcome() asks.
 /// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its
 /// scope.
 /// Costs: one frame from the environment's resource; if it is awaited before anybody stole it, one atomic exchange, and it
@@ -278,15 +322,29 @@ class COFLUX_IN_REGISTER [[nodiscard(
 public:
     fork(fork&&) noexcept = default;
     fork& operator=(fork&& other) noexcept {
-        std::swap(this->control_, other.control_);
+        fork moved(std::move(other));  // what this one held dies with it
+        this->control_.swap(moved.control_);
         return *this;
     }
     COFLUX_INLINE ~fork() {
-        if (!this->control_.empty()) detail::promise_base::drop(this->used());
+        if (!this->control_.empty()) detail::promise_base::lose(this->used());
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
     static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< the same
+
+    /// What a task has.
+    template <typename Self = fork>
+    T get() const {
+        static_assert(
+            detail::never<Self>,
+            "coflux: a fork is a child, to be awaited by a coroutine: what main() makes and waits for is a task");
+        std::terminate();
+    }
+    template <typename Self = fork>
+    void join() const {
+        get<Self>();
+    }
 
     /// Leaves the fork to its scope on purpose.
     void attach() && noexcept {

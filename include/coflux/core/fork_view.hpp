@@ -2,11 +2,13 @@
 #pragma once
 
 #include <coroutine>
+#include <exception>
 #include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/awaited_frame.hpp>
 #include <coflux/core/result.hpp>
 #include <coflux/core/wait.hpp>
 #include <coflux/fwd.hpp>
@@ -57,7 +59,10 @@ public:
     [[nodiscard]] bool await_ready() const noexcept {
         return view_.control().done() && view_.control().word.end() != ending::stopped;
     }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait_for(view_.control()); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        coroutine().takes_no_stop();
+        return wait_for(view_.control());
+    }
     viewed<T> await_resume() {
         this_thread.current = &coroutine();
         frame_control& c = view_.control();
@@ -85,19 +90,20 @@ public:
           view_(std::move(view)) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return view_.control().done(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-        frame_word& word = coroutine().control().word;
-        word.set(frame_flags::takes_stop);
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept {
+        coroutine().control().word.set(frame_flags::takes_stop);
         try {
             return wait_for(view_.control());
         } catch (...) {  // no memory for a place; nothing has happened
-            word.clear(frame_flags::takes_stop);
-            throw;
+            unavailable_ = std::current_exception();
+            return transfer(h);
         }
     }
-    outcome<viewed<T>> await_resume() {
+    outcome<viewed<T>> await_resume() noexcept {
         this_thread.current = &coroutine();
         coroutine().control().word.clear(frame_flags::takes_stop);
+        if (unavailable_ != nullptr) [[unlikely]]
+            return outcome<viewed<T>>(std::move(unavailable_));
         frame_control& c = view_.control();
         if (c.word.end() == ending::stopped) return stopped;
         if (c.word.end() == ending::error) {
@@ -115,6 +121,7 @@ public:
 
 private:
     fork_view<T> view_;
+    std::exception_ptr unavailable_;
 };
 
 }  // namespace detail
@@ -147,10 +154,12 @@ public:
     [[nodiscard]] bool done() const noexcept { return control().done(); }
 
     detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location where) const noexcept {
+        if (!place_.is_here()) detail::fail_copied(p, where);
         return detail::view_awaiter<T>(p, *this, where);
     }
     detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p,
                                                      std::source_location where) const noexcept {
+        if (!place_.is_here()) detail::fail_copied(p, where);
         return detail::view_outcome_awaiter<T>(p, *this, where);
     }
 
@@ -166,6 +175,7 @@ private:
         return *control_;
     }
 
+    [[no_unique_address]] detail::handle_place place_;
     detail::frame_control* control_;
 };
 

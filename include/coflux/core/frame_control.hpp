@@ -167,6 +167,11 @@ struct alignas(16) frame_control {
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
+    /// The same for what may be nullptr: then nobody's.
+    [[nodiscard]] static std::coroutine_handle<> frame_of(const frame_control* c) noexcept {
+        return std::coroutine_handle<>::from_address(
+            reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(c) + sizeof(frame_control)));
+    }
     static frame_control& of(std::coroutine_handle<> h) noexcept {
         return static_cast<frame_control*>(h.address())[-1];
     }
@@ -183,6 +188,13 @@ struct alignas(16) frame_control {
         return (state.load(memory_order_relaxed) & frame_state::on_top) == frame_state::on_top;
     }
 
+    /// Its handle is going, and a coroutine that was woken by its end has not taken the result. g++ completes all awaits of an
+    /// expression before it takes the first result; if that throws, the others stay where they are.
+    [[nodiscard]] bool is_left_behind() const noexcept {
+        // acquire pairs with the exchange of the end, where that was elsewhere. Who awaits keeps the handle until it is woken.
+        return (state.load(memory_order_acquire) & frame_state::on_top) == frame_state::direct;
+    }
+
     /// Has ended, and not by a stop.
     [[nodiscard]] bool is_ready() const noexcept { return done() && !word.ended_stopped(); }
 
@@ -190,59 +202,6 @@ struct alignas(16) frame_control {
         return (state.load(memory_order_acquire) & frame_state::done) !=
                0;  // pairs with the fetch_or of the end: the result
     }
-};
-
-/// A handle's pointer to a frame, and whether its await had to wait: if not, it ran in place to its end, and there is nothing to ask
-/// of the frame but its value.
-class awaited_frame {
-public:
-    COFLUX_INLINE explicit awaited_frame(frame_control* c) noexcept : pointer_(c) {}
-
-    [[nodiscard]] COFLUX_INLINE bool empty() const noexcept { return pointer_ == nullptr; }
-    COFLUX_INLINE frame_control* take() noexcept {
-        frame_control* const c = get();
-        pointer_ = nullptr;
-        return c;
-    }
-    [[nodiscard]] COFLUX_INLINE frame_control* get() const noexcept {
-        return reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) & ~waits_bit);
-    }
-    COFLUX_INLINE void clear() noexcept { pointer_ = nullptr; }
-    /// Where it has not waited.
-    [[nodiscard]] COFLUX_INLINE frame_control* const& plain() const noexcept { return pointer_; }
-    COFLUX_INLINE void waits() noexcept {
-        pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waits_bit);
-    }
-    /// Tells the optimiser what it cannot know of a pointer that it loads again.
-    COFLUX_INLINE void has_not_waited() const noexcept {
-        const bool waits = waited();
-        COFLUX_ASSUME(!waits);
-    }
-    /// The await threw, and nothing has happened.
-    COFLUX_INLINE void failed() noexcept { pointer_ = get(); }
-    [[nodiscard]] COFLUX_INLINE bool waited() const noexcept {
-        return (reinterpret_cast<std::uintptr_t>(pointer_) & waits_bit) != 0;
-    }
-
-private:
-    static constexpr std::uintptr_t waits_bit = 1;
-
-    frame_control* pointer_;
-};
-
-/// Around a wait that may throw.
-class failed_unless_waits {
-public:
-    COFLUX_INLINE explicit failed_unless_waits(awaited_frame& handle) noexcept : handle_(&handle) {}
-    COFLUX_INLINE ~failed_unless_waits() {
-        if (handle_ != nullptr) handle_->failed();
-    }
-    failed_unless_waits(const failed_unless_waits&) = delete;
-    failed_unless_waits& operator=(const failed_unless_waits&) = delete;
-    COFLUX_INLINE void waits() noexcept { handle_ = nullptr; }
-
-private:
-    awaited_frame* handle_;
 };
 
 /// In front of the control of a child of an environment object, whose destructor must be able to name it.

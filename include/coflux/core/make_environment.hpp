@@ -25,6 +25,14 @@ template <typename O>
 concept memory_option = std::convertible_to<O, std::pmr::memory_resource*>;
 template <typename O>
 concept deadline_option = std::same_as<std::remove_cvref_t<O>, std::chrono::steady_clock::time_point>;
+/// What is none, and what to say of it.
+template <typename O>
+concept duration_option = !requires { typename std::remove_cvref_t<O>::clock; } && requires {
+    typename std::remove_cvref_t<O>::rep;
+    typename std::remove_cvref_t<O>::period;
+};
+template <typename O>
+concept memory_object_option = std::derived_from<std::remove_cvref_t<O>, std::pmr::memory_resource>;
 template <typename O>
 concept environment_option = executor_option<O> || memory_option<O> || deadline_option<O>;
 
@@ -41,6 +49,13 @@ public:
         enter(std::index_sequence_for<Executors...>{});
         if constexpr ((... || deadline_option<Options>)) arm_deadline();
     }
+    /// As make_environment(options...) and make_environment(here, options...), for who has the type (environment_of).
+    template <environment_option... Options>
+    explicit basic_environment(Options&&... options)
+        : basic_environment(static_cast<environment*>(nullptr), std::forward<Options>(options)...) {}
+    template <environment_option... Options>
+    explicit basic_environment(environment& here, Options&&... options)
+        : basic_environment(&here, std::forward<Options>(options)...) {}
     ~basic_environment() { close(); }
 
 private:
@@ -111,29 +126,55 @@ struct fold_executors : Found {};
 template <typename Found, typename O, typename... Rest>
 struct fold_executors<Found, O, Rest...> : fold_executors<typename Found::template add<O>, Rest...> {};
 template <typename... Options>
+consteval void check_options() {
+    static_assert(!(... || duration_option<Options>),
+                  "coflux: a deadline is a moment, not a duration: make_environment(here, coflux::clock::now() + 5s)");
+    static_assert(!(... || memory_object_option<Options>),
+                  "coflux: a memory resource is given by its address: make_environment(pool, &resource)");
+    static_assert(
+        (... && (environment_option<Options> || duration_option<Options> || memory_object_option<Options>)),
+        "coflux: make_environment takes executors, a std::pmr::memory_resource* and a deadline of steady_clock");
+}
+
+template <typename... Options>
+inline constexpr bool begins_with_environment = false;
+template <typename First, typename... Rest>
+inline constexpr bool begins_with_environment<First, Rest...> =
+    std::derived_from<std::remove_cvref_t<First>, environment>;
+
+template <typename... Options>
 using environment_for = typename fold_executors<found_executors<>, Options...>::type;
 
 }  // namespace detail
 
+/// The type of make_environment(options...), for a member of a class or a std::optional; it is made from the same arguments, with `here`
+/// before them if it is to be below one: `std::optional<coflux::environment_of<pool&>> env; env.emplace(threads);`
+///
+/// Shapes: an executor as an lvalue reference is used, as an object type it is owned.
+template <detail::environment_option... Options>
+using environment_of = detail::environment_for<Options...>;
+
 /// Makes a root environment from any of: executors, by reference or by value (then it owns them); a
 /// `std::pmr::memory_resource*` for the
-/// frames (default: the frame pool). The first executor that schedules runs what names none.
+/// frames (default: the frame pool); a deadline (a `std::chrono::steady_clock::time_point`), which stops what is made in it. The
+/// first executor that schedules runs what names none.
 ///
-/// Returns: an environment_object, not movable. Errors: a null resource is a checked error.
+/// Returns: an environment_object, not movable, of the type environment_of<Options...>. Errors: a null resource is a checked error.
 /// Lifetime: resource and executors given by reference outlive the environment, which outlives what is made in it.
-template <detail::environment_option... Options>
+template <typename... Options>
+    requires(!detail::begins_with_environment<Options...>)
 [[nodiscard]] auto make_environment(Options&&... options) {
-    static_assert(!(... || detail::deadline_option<Options>),
-                  "coflux: a deadline belongs to a derived environment: make_environment(here, deadline)");
-    return detail::environment_for<Options...>(nullptr, std::forward<Options>(options)...);
+    detail::check_options<Options...>();
+    return detail::environment_for<Options...>(static_cast<environment*>(nullptr), std::forward<Options>(options)...);
 }
 
 /// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer
 /// deadline
 /// (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()` before it
 /// dies.
-template <detail::environment_option... Options>
+template <typename... Options>
 [[nodiscard]] auto make_environment(environment& here, Options&&... options) {
+    detail::check_options<Options...>();
     return detail::environment_for<Options...>(&here, std::forward<Options>(options)...);
 }
 

@@ -50,9 +50,9 @@ public:
         waits_ = true;
         // A coroutine without an executor would be resumed in place, before the operation counts as started.
         const resumption_pause pause;
-        std::coroutine_handle<> next;
+        std::coroutine_handle<> to;
         try {
-            next = inner_.await_suspend(self);
+            to = inner_.await_suspend(self);
         } catch (...) {  // it did not begin; a request that came meanwhile left the operation in the record
             waits_ = false;
             end();
@@ -64,7 +64,7 @@ public:
             on_request_();
             state_.store(told_state::over, memory_order_release);  // pairs with the loads in finish()
         }
-        return next;  // the awaiter may be gone
+        return to;  // the awaiter may be gone
     }
 
     decltype(auto) await_resume() {
@@ -146,6 +146,11 @@ detail::told_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,
                   "coflux: what is of Coflux is told of a stop by itself; on_stop_request is for awaitables of others");
     return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));
+}
+template <typename A, typename F>
+    requires(!stop_callback<F>)
+auto on_stop_request(A&&, F) {
+    static_assert(detail::never<F>, "coflux: what on_stop_request calls must be noexcept: [&]() noexcept { … }");
 }
 
 }  // namespace coflux

@@ -14,7 +14,25 @@ namespace coflux {
 struct stopped_t {};
 inline constexpr stopped_t stopped{};
 
+/// What get() of a task and value() of an outcome throw after a stop: there is no value to give.
+class task_stopped : public std::exception {
+public:
+    [[nodiscard]] const char* what() const noexcept override { return "coflux: it was stopped, and has no value"; }
+};
+
 namespace detail {
+
+/// What a coroutine may return.
+template <typename T>
+consteval bool is_result() {
+    static_assert(
+        !std::is_rvalue_reference_v<T>,
+        "coflux: a coroutine cannot return an rvalue reference: what it refers to would be gone; return the value");
+    static_assert(
+        !std::is_array_v<T> && !std::is_function_v<T>,
+        "coflux: a coroutine cannot return an array or a function: return a std::array, or a pointer or reference");
+    return true;
+}
 
 /// How a result of type T is kept: void as monostate, a reference as a pointer.
 template <typename T>
@@ -28,7 +46,7 @@ using kept_result =
 /// it.
 ///
 /// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
-/// Errors: value() rethrows the error; asking for what is not there is a checked error.
+/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one is a checked error.
 template <typename T>
 class [[nodiscard]] outcome {
 public:
@@ -42,15 +60,20 @@ public:
     [[nodiscard]] bool is_stopped() const noexcept { return end_.index() == 2; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    /// The value; throws the error if there is one.
+    /// The value; throws the error if there is one, and task_stopped after a stop.
     T value() && {
         if (has_error()) std::rethrow_exception(std::get<1>(end_));
-        COFLUX_VERIFY(has_value(), "value() of an outcome that was stopped");
+        if (is_stopped()) throw task_stopped();
         if constexpr (std::is_reference_v<T>) {
             return static_cast<T>(*std::get<0>(end_));
         } else if constexpr (!std::is_void_v<T>) {
             return std::move(std::get<0>(end_));
         }
+    }
+    template <typename Self = outcome>
+    T value() const& {
+        static_assert(detail::never<Self>, "coflux: value() takes the value out of its outcome: std::move(o).value()");
+        std::terminate();
     }
     /// The error. Pre: has_error().
     [[nodiscard]] const std::exception_ptr& error() const noexcept {

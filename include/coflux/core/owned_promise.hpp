@@ -10,6 +10,7 @@
 #include <coflux/core/frame_allocation.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/result.hpp>
+#include <coflux/fwd.hpp>
 
 namespace coflux::detail {
 
@@ -19,13 +20,16 @@ inline constexpr start_kind start_kind_of =
     : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
                                                        : start_kind::queued;
 
+[[noreturn]] COFLUX_COLD void fail_no_executor(const environment& in, const executor_key& wanted,
+                                               std::size_t position) noexcept;
+
 template <typename E>
 COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) noexcept {
     if constexpr (start_kind_of<E> == start_kind::queued) {
         using choice = executor_choice<E>;
         const executor_entry* const e = data_of(parent).find(&key_of<typename choice::type>, choice::position);
-        COFLUX_VERIFY(e != nullptr, "the environment has no executor for %s, position %zu: give it to make_environment",
-                      key_of<typename choice::type>.name, choice::position);
+        if (e == nullptr) [[unlikely]]
+            fail_no_executor(parent, key_of<typename choice::type>, choice::position);
         return e;
     } else {
         return executor_of(parent);
@@ -55,10 +59,22 @@ public:
         owned_promise_base& p_;
     };
 
+    /// The same for one that is queued, which asks nothing before.
+    struct queued_start_awaiter {
+        [[nodiscard]] bool await_ready() const noexcept { return false; }
+        template <typename P>
+        void await_suspend(std::coroutine_handle<P> h) const noexcept {
+            h.promise().await_suspend(h);
+        }
+        void await_resume() const noexcept {}
+    };
+
     /// The promise is its own first awaiter: one object less in every frame.
     COFLUX_INLINE decltype(auto) initial_suspend() noexcept {
         if constexpr (COFLUX_CLANG) {
             return static_cast<owned_promise_base&>(*this);
+        } else if constexpr (kind == start_kind::queued) {
+            return queued_start_awaiter();
         } else {
             return start_awaiter(*this);
         }
@@ -68,9 +84,9 @@ public:
         if constexpr (kind == start_kind::queued || starts_deferred<E> || !COFLUX_TAIL_CALLS) {
             return false;
         } else if constexpr (kind == start_kind::inline_start) {
-            return true;
+            return promise_base::has_room_to_begin();
         } else {
-            return this->runs_on() == nullptr;
+            return this->runs_on() == nullptr && promise_base::has_room_to_begin();
         }
     }
     COFLUX_INLINE void await_suspend(std::coroutine_handle<> h) noexcept {
@@ -79,9 +95,9 @@ public:
         } else if constexpr (starts_deferred<E>) {
             // whoever made it begins it
         } else if constexpr (kind == start_kind::inline_start) {
-            run(h);
+            this->begin_in_creator(h);
         } else {
-            this->runs_on() == nullptr ? run(h) : this->start(h);
+            this->runs_on() == nullptr ? this->begin_in_creator(h) : this->start(h);
         }
     }
     /// Until it asks for its context it runs on behalf of its creator, of who awaits it, or of nobody.
@@ -106,13 +122,26 @@ private:
     }
 };
 
+template <typename Handle>
+inline constexpr bool is_task = false;
+template <typename T, typename E>
+inline constexpr bool is_task<task<T, E>> = true;
+
 /// The promise type of a coroutine that returns `Handle` and has parameters `Args`.
 template <typename Handle, typename T, typename E, typename... Args>
 class owned_promise final : public owned_promise_base<T, E> {
 public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE explicit owned_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
-        : owned_promise_base<T, E>(find_environment(args...)) {}
+        : owned_promise_base<T, E>(find_environment(args...)) {
+        if constexpr (borrows_any<Args...> && !starts_deferred<E>) this->borrows_something();
+        if constexpr (is_task<Handle>) this->is_made_as_task();
+    }
+    COFLUX_INLINE ~owned_promise() {
+        if constexpr (!ends_trivially<T, Args...>) this->scope_ends();
+    }
+    owned_promise(const owned_promise&) = delete;
+    owned_promise& operator=(const owned_promise&) = delete;
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {

@@ -15,7 +15,9 @@ namespace coflux {
 
 /// A reference that a fork or task may take: the caller promises that the referent outlives the coroutine.
 ///
-/// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there.
+/// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there. So a child of a with_scope borrows what
+/// stands outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies, also while an exception
+/// passes, which is checked: await it, or say .attach() where x outlives the scope that the child belongs to.
 template <typename T>
 class borrowed {
 public:
@@ -35,6 +37,10 @@ namespace detail {
 template <typename A>
 inline constexpr bool is_environment =
     std::derived_from<std::remove_cvref_t<A>, environment> && !std::is_const_v<std::remove_reference_t<A>>;
+
+template <typename A>
+inline constexpr bool is_constant_environment =
+    std::derived_from<std::remove_cvref_t<A>, environment> && std::is_const_v<std::remove_reference_t<A>>;
 
 template <typename... Args>
 inline constexpr int environment_position = -1;
@@ -80,6 +86,14 @@ template <typename T>
 inline constexpr bool is_capturing = std::is_class_v<T> && !std::is_empty_v<T> && is_closure<T>();
 
 template <typename A>
+inline constexpr bool is_borrowed = false;
+template <typename T>
+inline constexpr bool is_borrowed<borrowed<T>> = true;
+/// True if a coroutine with these parameters refers to what others own, and says so.
+template <typename... Args>
+inline constexpr bool borrows_any = (... || is_borrowed<std::remove_cv_t<Args>>);
+
+template <typename A>
 inline constexpr bool owns_itself = !std::is_reference_v<A> && !is_view<std::remove_cv_t<A>>;
 
 /// Checks a fork's or task's parameters; the environment is exempt, and so is the object before it.
@@ -94,6 +108,9 @@ template <typename... Args>
 consteval void check_environment() {
     static_assert((... && (alignof(std::remove_cvref_t<Args>) <= largest_frame_alignment)),
                   "coflux: a coroutine's parameters cannot be aligned to more than 64 bytes");
+    static_assert(!(... || is_constant_environment<Args>),
+                  "coflux: an environment that is const cannot own children: make the parameter `auto&& env` or "
+                  "`coflux::environment& env`");
     static_assert(
         environment_position<Args...> >= 0,
         "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter "

@@ -32,7 +32,9 @@ enum class on_top_frame { kept, freed };
 class promise_base : public environment {
 public:
     [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
-        return std::coroutine_handle<promise_base>::from_promise(*this);
+        void* frame = std::coroutine_handle<promise_base>::from_promise(*this).address();
+        COFLUX_HIDE_ORIGIN(frame);
+        return std::coroutine_handle<>::from_address(frame);
     }
     /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the promise's too, in
     /// each of its awaits, the optimiser would keep that in a second one, and save and restore it wherever the coroutine runs.
@@ -50,6 +52,7 @@ public:
         return std::coroutine_handle<promise_base>::from_address(&c + 1).promise();
     }
     [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
+    using environment::is_told;
     [[nodiscard]] environment* parent() const noexcept { return parent_.get(); }
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
@@ -66,16 +69,32 @@ public:
     }
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
     void lives_in(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
+    /// Before it begins: a stop from above reaches neither it nor what is below.
+    void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
+    /// Made in `p` itself, and without views or callbacks.
+    [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
+        return parent_.is_unshared(&p);
+    }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;
         control().word.set(frame_flags::moved);
     }
 
+    /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack has no
+    /// room for it (docs/design/fork_join.md).
+    COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept {
+        if (COFLUX_TAIL_CALLS || !has_room_to_begin()) [[unlikely]]
+            return begin_slowly(h);
+        run(h);
+    }
+    [[nodiscard]] static COFLUX_INLINE bool has_room_to_begin() noexcept {
+        return !stack_is_below(this_thread.room_to_begin);
+    }
+
     COFLUX_INLINE void unhandled_exception() noexcept { found_again()->body_failed(); }
 
-    // --- awaits
-    // -------------------------------------------------------------------------------------------------------
+    // --- awaits ---
 
     /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
     COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
@@ -92,6 +111,12 @@ public:
     /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
     static COFLUX_INLINE void leaves() noexcept { this_thread.current = std::exchange(this_thread.below, nullptr); }
 
+    /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed and not
+    /// resumed (g++, as in frame_control::is_left_behind()).
+    COFLUX_INLINE void takes_no_stop() noexcept {
+        if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
+    }
+
     /// The coroutine asks for its context: it is an environment for children from now on.
     COFLUX_INLINE environment& opened() noexcept {
         frame_control& c = control();
@@ -102,21 +127,21 @@ public:
 
     /// The coroutine waits for the first time: its scope is where the record of that is kept.
     void open_for_waits() noexcept {
-        frame_control& c = control();
-        if (!c.word.has(frame_flags::scope_open)) c.word.set(frame_flags::scope_open);
+        if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
     }
 
-    /// Before an await of `child`, a fork: if it has not begun and lies on top of this worker's forks, it runs here and now, on top
+    /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here and now, on top
     /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other.
     template <on_top_frame Frame>
     COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
         if (!has_room_on_top()) return false;
-        // Another's child is counted elsewhere. One of this coroutine's that another made is in the same sum.
         const promise_base* const self = found_again();
-        if (!of(*child).parent_.is_unshared(self)) [[unlikely]]
+        // Another's child is counted elsewhere. One of this coroutine's that another made is in the same sum. g++: the handle may be empty.
+        const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
+        if (COFLUX_CLANG && !is_own()) [[unlikely]]
             return false;
-        // It is there if it has not begun, whatever else is true of it.
-        if (!this_thread.queues->take_back(child->frame())) return false;
+        const auto may_take = [&]() noexcept { return COFLUX_CLANG || is_own(); };
+        if (!this_thread.queues->take_back(frame_control::frame_of(child), may_take)) return false;
         // Only this thread can begin it: a plain store tells it where it is.
         child->state.store(on_top_of<Frame>(self), memory_order_relaxed);
         child->frame().resume();
@@ -149,7 +174,13 @@ public:
             child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
             return transfer(child.frame());
         }
+        leaves();
         return await_elsewhere(child);
+    }
+    /// Before a wait for `child`, which has not ended: a checked error if that is this coroutine itself.
+    void is_not(const frame_control& child) noexcept {
+        if (&child == &control()) [[unlikely]]
+            fail_awaits_itself();
     }
     /// Suspends for the end of a call that has begun.
     std::coroutine_handle<> await_begun(frame_control& callee) noexcept;
@@ -165,8 +196,7 @@ public:
     /// After the last child: an error of a child that nobody observed becomes this coroutine's.
     void scope_joined() noexcept;
 
-    // --- the end
-    // ------------------------------------------------------------------------------------------------------
+    // --- the end ---
 
     /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the coroutine frees
     /// itself. If a child is left, it has left the top: a second look may find none.
@@ -214,7 +244,7 @@ public:
         if constexpr (Kind == ending_kind::call) {
             if (!word.has(frame_flags::moved)) [[likely]]
                 return call_ended(c);
-            return found_again()->tell_waiters();
+            return leaves_and_tells();
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
                 if (word.has(frame_flags::inline_start)) return found_again()->ended_inline();
@@ -240,7 +270,7 @@ public:
                     }
                 }
             }
-            return found_again()->tell_waiters();
+            return leaves_and_tells();
         }
     }
 
@@ -267,8 +297,11 @@ public:
     }
     /// The same from a fast path, whose registers it keeps.
     COFLUX_ASIDE static void destroy_aside(frame_control& c) noexcept;
-    /// The handle of an unfinished or finished coroutine dies: the frame goes now or when it ends.
+    /// The handle of an unfinished or finished coroutine is given up: the frame goes now or when it ends.
     COFLUX_ASIDE static void drop(frame_control& c) noexcept;
+    /// The same where the handle just dies: a checked error if the coroutine borrows, has not ended, and is not joined in time
+    /// by itself.
+    COFLUX_ASIDE static void lose(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
         if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]]
@@ -276,6 +309,11 @@ public:
         destroy(c);
     }
     static void drop_reference(frame_control& c) noexcept;
+    /// Destroys what ended and was waited for. An error that its awaiter did not come to take is its scope's.
+    COFLUX_ASIDE static void drop_ended(frame_control& c) noexcept;
+    /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is below is left to
+    /// the loop that stands below on this stack.
+    static void free_left_over(const frame_control* down_to) noexcept;
 
     /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
     /// coroutine.
@@ -287,6 +325,20 @@ protected:
     COFLUX_INLINE promise_base(environment& parent, const executor_entry* e, bool starts_inline) noexcept
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
+
+    // Of the new coroutine, before anybody else knows it.
+    /// It has a parameter that is borrowed.
+    void borrows_something() noexcept {
+        if (!detail::lends(*parent_.own())) mark(borrows);
+    }
+    /// It is a task: its handle waits for it, unless it is made in a coroutine.
+    COFLUX_ASIDE void is_made_as_task() noexcept;
+    /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and parameters make
+    /// is noticed. One that is stopped waits for them.
+    COFLUX_INLINE void scope_ends() noexcept {
+        // relaxed: only to be seen by this thread; for others it would be a look, not a promise.
+        if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
+    }
 
     /// Counts the new coroutine with its parent's children. One that starts inline in its
     /// parent's own call is counted when it suspends: until then the parent cannot end; and one that is queued when it is.
@@ -315,6 +367,8 @@ protected:
     COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept { start_on(executor_.own(), h); }
 
 private:
+    void mark(std::uint32_t m) noexcept { marks_.store(marks_.load(memory_order_relaxed) | m, memory_order_relaxed); }
+
     COFLUX_INLINE void start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept {
         if (this_thread.executor == own->identity) [[likely]]
             return this_thread.queues->push_fork(h);
@@ -329,7 +383,7 @@ private:
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
     [[nodiscard]] COFLUX_INLINE bool is_told_more() const noexcept {
-        // relaxed: where it tells, stop_requested() looks again, and pairs with request_stop().
+        // relaxed: where it tells, is_told() looks again, and pairs with request_stop().
         return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
     }
     /// Every await is a stop point: one that may be told to stop suspends first.
@@ -360,6 +414,9 @@ private:
         this_thread.current = found_again();
         return true;
     }
+    COFLUX_INLINE std::coroutine_handle<> leaves_and_tells() noexcept {
+        return leaves(), transfer(found_again()->tell_waiters());
+    }
     /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is this
     /// thread's own.
     COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept {
@@ -369,12 +426,16 @@ private:
     }
 
     COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
+    COFLUX_ASIDE void begin_slowly(std::coroutine_handle<> h) noexcept;
     COFLUX_COLD void body_failed() noexcept;
+    [[noreturn]] COFLUX_COLD void fail_awaits_itself() noexcept;
     COFLUX_ASIDE bool suspends_slowly() noexcept;
     COFLUX_ASIDE bool told_to_suspend() noexcept;
     COFLUX_ASIDE void leaves_top() noexcept;
     COFLUX_ASIDE void control_is_back() noexcept;
     void leaves_inline() noexcept;
+    void no_longer_inline() noexcept;
+    static void let_go(frame_control& c) noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;
     std::coroutine_handle<> tell_waiters() noexcept;

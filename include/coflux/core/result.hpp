@@ -6,11 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/awaited_frame.hpp>
 #include <coflux/core/outcome.hpp>
 #include <coflux/core/promise_base.hpp>
 
@@ -87,6 +89,12 @@ public:
             ::new (static_cast<void*>(room_.address())) kept(std::forward<U>(value));
         }
         if constexpr (!std::is_trivially_destructible_v<kept>) this->control().word.set(frame_flags::holds_value);
+    }
+
+    template <typename U>
+        requires(!std::is_constructible_v<T, U>)
+    void return_value(U&&) {
+        static_assert(never<U>, "coflux: the result of this coroutine cannot be made of what this co_return gives");
     }
 
     [[nodiscard]] kept& result() noexcept { return *room_.address(); }
@@ -194,7 +202,7 @@ private:
 class destroyed_frame {
 public:
     COFLUX_INLINE explicit destroyed_frame(frame_control& c) noexcept : c_(c) {}
-    COFLUX_INLINE ~destroyed_frame() { c_.frame().destroy(); }
+    COFLUX_INLINE ~destroyed_frame() { promise_base::free_plainly(c_); }
     destroyed_frame(const destroyed_frame&) = delete;
     destroyed_frame& operator=(const destroyed_frame&) = delete;
 
@@ -240,9 +248,24 @@ COFLUX_INLINE T consume(frame_control& c) {
     return take_value<T>(c);
 }
 
-/// The end of a finished coroutine as an outcome; the value is moved out.
+/// `make()` as an outcome: what it throws is one, too.
+template <typename T, typename Make>
+outcome<T> caught_outcome(Make make) noexcept {
+    try {
+        if constexpr (std::is_void_v<T>) {
+            make();
+            return outcome<T>(std::in_place);
+        } else {
+            return outcome<T>(std::in_place, make());
+        }
+    } catch (...) {
+        return outcome<T>(std::current_exception());
+    }
+}
+
+/// The end of a finished coroutine as an outcome; the value is moved out. What that throws is an error like another.
 template <typename T>
-outcome<T> outcome_of(frame_control& c) {
+outcome<T> outcome_of(frame_control& c) noexcept {
     if (c.word.end() == ending::stopped) return stopped;
     if (c.word.end() == ending::error) {
         c.error->observe();
@@ -254,15 +277,16 @@ outcome<T> outcome_of(frame_control& c) {
         return outcome<T>(std::in_place, promise_of<T>(c).result());
     } else {
         if constexpr (std::is_copy_constructible_v<T>) {
-            if (is_viewed(c)) return outcome<T>(std::in_place, std::as_const(promise_of<T>(c).result()));
+            if (is_viewed(c))
+                return caught_outcome<T>([&c]() -> const kept_result<T>& { return promise_of<T>(c).result(); });
         }
-        return outcome<T>(std::in_place, std::move(promise_of<T>(c).result()));
+        return caught_outcome<T>([&c]() -> kept_result<T>&& { return std::move(promise_of<T>(c).result()); });
     }
 }
 
 /// The same, and the frame is freed.
 template <typename T>
-outcome<T> consume_outcome(frame_control& c) {
+outcome<T> consume_outcome(frame_control& c) noexcept {
     const consumed_frame frees(c);
     return outcome_of<T>(c);
 }

@@ -22,14 +22,17 @@ private:
     const executor_entry* to_;
 };
 
+/// `name`: that of an executor_key, which the environment does not have.
+[[noreturn]] COFLUX_COLD void fail_resume_on(const char* name) noexcept;
+
 struct [[nodiscard("co_await it")]] resume_on_request {
     const void* identity;
     const char* name;
 
     resume_on_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
         const executor_entry* const to = p.data().find_object(identity);
-        COFLUX_VERIFY(to != nullptr,
-                      "resume_on: the environment does not have this executor (%s): give it to make_environment", name);
+        if (to == nullptr) [[unlikely]]
+            fail_resume_on(name);
         p.awaits_at(where);
         return resume_on_awaiter(p, to);
     }

@@ -41,7 +41,8 @@ class COFLUX_IN_REGISTER
 public:
     task(task&&) noexcept = default;
     task& operator=(task&& other) noexcept {
-        std::swap(this->control_, other.control_);
+        task moved(std::move(other));  // what this one held dies with it
+        this->control_.swap(moved.control_);
         return *this;
     }
     ~task() {
@@ -73,12 +74,6 @@ private:
     explicit task(detail::frame_control& c) noexcept : base(c) {}
 
     [[noreturn]] void throw_stopped();
-};
-
-/// What get() throws for a task that was stopped: there is no value to give.
-class task_stopped : public std::exception {
-public:
-    [[nodiscard]] const char* what() const noexcept override { return "coflux: the task was stopped and has no value"; }
 };
 
 template <typename T, typename Executor>

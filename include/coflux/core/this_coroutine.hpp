@@ -7,6 +7,7 @@
 #include <optional>
 #include <source_location>
 
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/stop.hpp>
@@ -95,19 +96,12 @@ public:
 private:
     promise_base& p_;
 };
-struct [[nodiscard("co_await it")]] stop_request {
-    stop_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return stop_awaiter(p);
-    }
-};
+using stop_request = request<stop_awaiter>;
 
 class [[nodiscard]] yield_awaiter {
 public:
     explicit yield_awaiter(promise_base& p) noexcept : p_(p) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        return p_.runs_on() == nullptr && !p_.stop_requested();
-    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return p_.runs_on() == nullptr && !p_.is_told(); }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
         promise_base& p = p_;
         if (p.suspends()) [[unlikely]]
@@ -128,12 +122,7 @@ private:
 
     promise_base& p_;
 };
-struct [[nodiscard("co_await it")]] yield_request {
-    COFLUX_INLINE yield_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return yield_awaiter(p);
-    }
-};
+using yield_request = request<yield_awaiter>;
 
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 
 namespace coflux::detail {
 
+class failure;
 struct frame_control;
 struct wait_record;
 class promise_base;
@@ -28,6 +29,9 @@ public:
     /// `p` suspends in an awaitable of others, of which no record knows; it is back.
     virtual void goes_abroad(promise_base& p) noexcept = 0;
     virtual void is_back(promise_base& p) noexcept = 0;
+
+    /// The error of a root that nobody observed and no handler wants. True if it is kept here, and so need not end the program.
+    [[nodiscard]] virtual bool keeps_unobserved(const failure& f) noexcept = 0;
 
     /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of the await.
     virtual void at_await() = 0;

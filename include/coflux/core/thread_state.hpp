@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/stack.hpp>
 
 namespace coflux {
 
@@ -19,6 +20,8 @@ class timer_queue;
 class wait_operation;
 class promise_base;
 class worker;
+struct frame_control;
+struct stop_walk;
 
 /// What a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler: the pointers
 /// that resume() and destroy() call.
@@ -55,17 +58,30 @@ struct thread_state {
     wait_operation* last_woken;  ///< has a value while `woken` has
     proxy_frame* resumed;        ///< the same for those that a foreign operation resumed while `next` was taken
     proxy_frame* last_resumed;   ///< has a value while `resumed` has
+    stop_walk* stopping;  ///< a stop request further down this stack, which takes over what others here have claimed
     /// How far down the stack an await may begin a child on top of its coroutine. Nowhere outside workers, and from where a
     /// coroutine that began so suspends until control is back with whoever stands below it (docs/design/fork_join.md).
     std::uintptr_t room_on_top = no_stack;
     std::uintptr_t room = no_stack;  ///< the same where nobody has suspended
+    /// How far down the stack a coroutine may begin in the call that makes it; no_stack until the first one asks.
+    std::uintptr_t room_to_begin = no_stack;
+    stack_bounds stack;  ///< the thread's own; nothing until the first coroutine asks. Coroutines may run on another.
+    /// Coroutines that found no such room, youngest first: the outermost loop on this stack begins them. In `resumed` while it has any.
+    proxy_frame begins{nullptr, nullptr, nullptr};
+    /// Frames whose last handle died where the stack had no room: who frees a frame further up frees them, too.
+    frame_control* to_free = nullptr;
+    bool frees = false;  ///< a handle further up the stack frees a frame
+    // For messages, where no coroutine is current:
+    const frame_control* ends = nullptr;   ///< the coroutine whose end runs code of users: callbacks, destructors
+    const environment* ends_in = nullptr;  ///< its parent; has a value while `ends` has
+    bool keeps_timers = false;             ///< the thread of the timers: a blocking wait there may wait for itself
 };
 
-inline constinit thread_local thread_state this_thread{};
+COFLUX_SHARED inline constinit thread_local thread_state this_thread{};
 
 /// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp. For itself: as a member of
 /// thread_state it would be found by an address that the optimiser keeps in a register while the coroutine runs.
-inline constinit thread_local std::uint64_t thread_result = 0;
+COFLUX_SHARED inline constinit thread_local std::uint64_t thread_result = 0;
 
 static_assert(std::is_trivially_destructible_v<thread_state>);
 

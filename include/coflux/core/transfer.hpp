@@ -19,10 +19,16 @@ std::coroutine_handle<> take_woken() noexcept;
 inline bool somebody_woken() noexcept {
     return this_thread.woken != nullptr || this_thread.resumed != nullptr;
 }
+/// Behind all that thread_state::resumed has.
+inline void resume_by_loop(proxy_frame& p) noexcept {
+    thread_state& t = this_thread;
+    p.next = nullptr;
+    (t.resumed == nullptr ? t.resumed : t.last_resumed->next) = &p;
+    t.last_resumed = &p;
+}
 
 /// Resumes `h` and all that it goes on with, from outside any coroutine or inside an await_suspend.
-inline void run(std::coroutine_handle<> h) noexcept {
-    thread_state& t = this_thread;
+inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexcept {
     const bool outer = std::exchange(t.looping, true);
     const unsigned transfers = std::exchange(t.transfers, 0U);
     void* const pending = std::exchange(t.next, nullptr);
@@ -32,6 +38,7 @@ inline void run(std::coroutine_handle<> h) noexcept {
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
         } else if (!outer && somebody_woken()) [[unlikely]] {
+            t.room_on_top = t.room;  // nobody else stands on this stack
             h = take_woken();
         } else {
             break;

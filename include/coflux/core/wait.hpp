@@ -24,6 +24,8 @@ struct wait_kind {
     void (*stop)(wait_operation& claimed) noexcept;
     /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only wants to be told of a stop.
     const char* what = "something";
+    /// Called for one whose coroutine no executor runs, once that was taken from those that were woken. nullptr: nothing is.
+    void (*taken)(wait_operation& woken) noexcept = nullptr;
 };
 
 /// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
@@ -105,16 +107,24 @@ public:
 
 protected:
     COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
-    ~wait_operation() = default;
+    ~wait_operation() {
+        // Of several awaits of one expression g++ completes all before it resumes from one; if that throws, the others end here.
+        if constexpr (!COFLUX_CLANG) {
+            if (record_ != nullptr) [[unlikely]]
+                withdraw();
+        }
+    }
 
 private:
     friend struct stop_walk;
+    friend struct environment_access;
     friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
     void wake_elsewhere() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
         if (published_next_ != nullptr) published_next_->published_previous_ = published_previous_;
         (published_previous_ != nullptr ? published_previous_->published_next_ : record_->waiting) = published_next_;
+        if constexpr (!COFLUX_CLANG) record_ = nullptr;
     }
 
     promise_base* coroutine_;

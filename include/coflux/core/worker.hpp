@@ -35,7 +35,13 @@ public:
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a
     /// turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        return forks_.pop_if(h.address(), [this]() noexcept {
+        return take_back(h, []() noexcept { return true; });
+    }
+    /// The same if `allowed()`, which is asked only if it lies there.
+    template <typename Allowed>
+    COFLUX_INLINE bool take_back(std::coroutine_handle<> h, Allowed allowed) noexcept {
+        return forks_.pop_if(h.address(), [this, allowed]() noexcept {
+            if (!allowed()) return false;
             // Unsigned, so that a compiler may decrement in memory and look at the sign.
             turns_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(turns_) - 1);
             return turns_ >= 0 || !owes_a_turn();
@@ -60,6 +66,9 @@ public:
         --turns_;
         return std::coroutine_handle<>::from_address(next);
     }
+
+    /// True if a coroutine waits in one of the two queues.
+    [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
 
 protected:
     worker(const void* executor, const atomic<std::uint32_t>& idle) noexcept : executor_(executor), idle_(&idle) {}

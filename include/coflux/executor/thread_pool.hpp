@@ -23,7 +23,8 @@ struct thread_pool_options {
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
     /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and
-    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once.
+    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once. While other workers make forks that they
+    /// take back themselves, one sleeper looks again every 30 us, so that one that they leave does not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to sleep. A thread that
     /// sleeps runs some 12 us late, up to 35 us after a long sleep; one that looks, well under 1 us. It costs a core for as
@@ -39,6 +40,7 @@ struct worker_counters {
     std::uint64_t injected;  ///< of those, taken from the queue for outsiders
     std::uint64_t sleeps;    ///< times the worker went to sleep
     std::uint64_t wakes;     ///< times it woke another worker
+    std::uint64_t looks;     ///< times it looked for work without having been woken, as the look-out, and found none
 };
 
 /// A work-stealing pool of threads.
@@ -47,9 +49,13 @@ struct worker_counters {
 /// in place. Other workers take the oldest. What comes from outside goes through one shared queue. The coroutine at the
 /// head of a queue is served within two to four rounds of 61 resumptions (docs/promises.md, law 8).
 ///
+/// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out, or a thread of
+/// the process that watches the pools: at the latest 1 ms after its time.
+///
 /// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then
 /// ends the threads.
-/// Errors: std::system_error when the system has no more threads.
+/// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on it when it ends, or is to go on upon
+/// it later, is a checked error that names it.
 /// Threads: execute() from any thread. Lifetime: outlives the environments that name it; not destroyed on one of its
 /// own threads.
 /// Costs: 3 ns to queue a fork from a worker; idle threads sleep and cost nothing.

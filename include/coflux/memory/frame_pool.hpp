@@ -73,7 +73,7 @@ struct frame_cache {
     bool open;                         ///< what is not has empty lists
 };
 
-inline constinit thread_local frame_cache this_frame_cache{};
+COFLUX_SHARED inline constinit thread_local frame_cache this_frame_cache{};
 
 // These give nullptr for want of memory.
 COFLUX_ASIDE void* refill_frame_cache(std::size_t size_class) noexcept;
@@ -88,15 +88,19 @@ COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t a
     return (bytes - 1) / frame_cache::granule;
 }
 
+// Under AddressSanitizer the library says where frames come from: from the heap if it was built with it, too; else from the lists.
+COFLUX_NOINLINE void* allocate_checked_frame(std::size_t bytes, std::size_t alignment);
+COFLUX_NOINLINE void deallocate_checked_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
 COFLUX_ASIDE void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept;
 [[noreturn]] COFLUX_COLD void throw_bad_alloc();
 COFLUX_NOINLINE void deallocate_large_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
 
 /// The pool's allocate, inline: what operator new of a coroutine calls when its environment names no other resource.
 COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
+    if (COFLUX_ASAN) return allocate_checked_frame(bytes, alignment);
     const std::size_t c = frame_class(bytes, alignment);
     void* taken = nullptr;
-    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]] {
+    if (c >= frame_cache::classes) [[unlikely]] {
         taken = allocate_large_frame(bytes, alignment);
     } else {
         free_block* const block = this_frame_cache.heads[c];
@@ -124,8 +128,9 @@ COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
 }
 
 COFLUX_INLINE void deallocate_pooled(void* raw, std::size_t bytes, std::size_t alignment) noexcept {
+    if (COFLUX_ASAN) return deallocate_checked_frame(raw, bytes, alignment);
     const std::size_t c = frame_class(bytes, alignment);
-    if (COFLUX_ASAN || c >= frame_cache::classes) [[unlikely]]
+    if (c >= frame_cache::classes) [[unlikely]]
         return deallocate_large_frame(raw, bytes, alignment);
     deallocate_class(raw, c);
 }

@@ -10,6 +10,10 @@
 
 namespace coflux {
 
+namespace detail {
+class scope_of_block;
+}  // namespace detail
+
 /// What the error of a child does to the other children of its task_scope.
 enum class scope_policy {
     stop_on_error,  ///< the first whose handle nobody awaits stops them
@@ -52,10 +56,13 @@ public:
                       "coflux: what a task_scope spawns is a fork or a task; a call is awaited where it is made");
         check_open();
         auto child = std::invoke(std::forward<F>(f), *this, std::forward<Args>(args)...);
+        detail::check_handle("spawn", "the result of argument", 0, child);
         detail::promise_base::drop(child.release());
     }
 
 private:
+    friend class detail::scope_of_block;
+
     void check_open() const noexcept;
 };
 

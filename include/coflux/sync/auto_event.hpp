@@ -3,13 +3,13 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <source_location>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux {
 
@@ -20,16 +20,15 @@ namespace coflux {
 /// Lifetime: outlives those who wait for it; the destructor checks that. Whoever was let go may destroy it, even if the set()
 /// has not returned.
 class auto_event {
-    class wait_node;
     class wait_awaiter;
-    class wait_request;
+    using wait_request = detail::request<wait_awaiter, auto_event&>;
 
 public:
     constexpr explicit auto_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
     auto_event(const auto_event&) = delete;
     auto_event& operator=(const auto_event&) = delete;
     ~auto_event() {
-        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != wanted,
+        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != has_waiters,
                       "an auto_event was destroyed while coroutines wait for it");
     }
 
@@ -37,7 +36,7 @@ public:
     /// it was set before.
     void set() noexcept {
         std::uint32_t s = state_.load(detail::memory_order_relaxed);
-        while (s != wanted) {
+        while (s != has_waiters) {
             // A write even if it was set: who takes it sees what came before this call, too. release pairs with try_wait().
             if (state_.compare_exchange_weak(s, is_on, detail::memory_order_release, detail::memory_order_relaxed))
                 return;
@@ -58,37 +57,31 @@ public:
     /// Resumes: on the coroutine's executor, in the order in which they came; at once if the event is set, which resets it.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point where it must wait; a coroutine that is stopped has used up no set().
-    [[nodiscard("co_await it")]] wait_request wait() noexcept;
+    [[nodiscard("co_await it")]] wait_request wait() noexcept { return wait_request(*this); }
 
 private:
-    void set_slowly() noexcept;
-    bool take_or_want() noexcept;
+    friend class detail::list_wait<auto_event>;
+    friend class detail::lazy_wait<auto_event>;
+    using want = detail::anything;
+    static constexpr const char* waits_for = "an auto_event";
 
-    // state_ | who changes it
-    // -------|----------------------------------------------------------------------------------------------
-    // is_off | -> is_on: set(), by CAS; -> wanted: one who will wait, under the room's lock
-    // is_on  | -> is_off: who takes it, by CAS
-    // wanted | somebody is in the queue; -> is_off: only under the room's lock, with the last of the queue
+    void set_slowly() noexcept;
+    bool ready_or_mark(want) noexcept;
+    void unmark() noexcept;
+
+    // state_      | who changes it
+    // ------------|----------------------------------------------------------------------------------------------
+    // is_off      | -> is_on: set(), by CAS; -> has_waiters: a waiter to be, under the list's lock
+    // is_on       | -> is_off: who takes it, by CAS
+    // has_waiters | the queue is not empty; -> is_off: only under the list's lock, with the last of the queue
     static constexpr std::uint32_t is_off = 0;
     static constexpr std::uint32_t is_on = 1;
-    static constexpr std::uint32_t wanted = 2;
+    static constexpr std::uint32_t has_waiters = 2;
     detail::atomic<std::uint32_t> state_;
-    detail::waiting_room room_;
+    detail::wait_list waiters_;
 };
 
-class auto_event::wait_node : public detail::wait_operation {
-public:
-    wait_node(detail::promise_base& p, auto_event& of) noexcept : wait_operation(p, kind), of_(of) {}
-    std::coroutine_handle<> suspend(bool& waits);
-
-private:
-    static bool claim(detail::wait_operation& w) noexcept;
-    static const detail::wait_kind kind;
-
-    auto_event& of_;
-};
-
-class [[nodiscard]] auto_event::wait_awaiter : detail::lazy_wait<wait_node> {
+class [[nodiscard]] auto_event::wait_awaiter : detail::lazy_wait<auto_event> {
 public:
     explicit wait_awaiter(auto_event& of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() noexcept { return of_.try_wait(); }
@@ -102,22 +95,6 @@ private:
     auto_event& of_;
 };
 
-class [[nodiscard("co_await it")]] auto_event::wait_request {
-public:
-    wait_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return wait_awaiter(of_);
-    }
-
-private:
-    friend class auto_event;
-    explicit wait_request(auto_event& of) noexcept : of_(of) {}
-
-    auto_event& of_;
-};
-
-inline auto_event::wait_request auto_event::wait() noexcept {
-    return wait_request(*this);
-}
+extern template class detail::list_wait<auto_event>;
 
 }  // namespace coflux

@@ -3,13 +3,13 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux {
 namespace detail {
@@ -21,7 +21,7 @@ public:
     barrier_base& operator=(const barrier_base&) = delete;
 
     class wait_awaiter;
-    class wait_request;
+    using wait_request = request<wait_awaiter, barrier_base&>;
 
 protected:
     using completion = void (*)(barrier_base&) noexcept;
@@ -40,9 +40,9 @@ private:
     bool arrive() noexcept;
     void end_phase() noexcept;
 
-    // Guarded by the room's lock, but for the end of a phase: when pending_ is 0 all have arrived, and until they are
+    // Guarded by the list's lock, but for the end of a phase: when pending_ is 0 all have arrived, and until they are
     // told only the last of them touches anything.
-    waiting_room room_;
+    wait_list waiters_;
     std::size_t expected_;  // who take part in the next phase
     std::size_t pending_;   // who have not arrived in this one
     wait_chain released_;   // who arrived, at the end of a phase
@@ -71,18 +71,6 @@ private:
     bool waited_ = false;
 };
 
-class [[nodiscard("nobody arrives until this is awaited: co_await it")]] barrier_base::wait_request {
-public:
-    explicit wait_request(barrier_base& of) noexcept : of_(of) {}
-    wait_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return wait_awaiter(p, of_);
-    }
-
-private:
-    barrier_base& of_;
-};
-
 /// The completion of a barrier that has none.
 struct no_completion {
     void operator()() const noexcept {}
@@ -102,11 +90,11 @@ class barrier : private detail::barrier_base {
 
 public:
     /// Pre: `expected` is not 0.
-    constexpr explicit barrier(std::size_t expected, Completion completion = Completion())
+    constexpr explicit barrier(std::size_t expected, Completion at_end = Completion())
         : barrier_base(
               expected,
               [](barrier_base& self) noexcept { static_cast<void>(static_cast<barrier&>(self).completion_()); }),
-          completion_(std::move(completion)) {}
+          completion_(std::move(at_end)) {}
 
     /// `co_await arrive_and_wait()`: arrives in this phase and goes on when all have.
     ///

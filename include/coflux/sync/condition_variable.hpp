@@ -11,9 +11,10 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_queue.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/wait.hpp>
-#include <coflux/core/wait_queue.hpp>
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>
 
@@ -27,7 +28,7 @@ namespace coflux {
 /// notified. The mutex also outlives those calls of notify that may find somebody there.
 class condition_variable {
     class wait_awaiter;
-    class wait_request;
+    using wait_request = detail::request<wait_awaiter, condition_variable&, mutex::guard&>;
     template <typename Predicate>
     class predicate_awaiter;
     template <typename Predicate>
@@ -51,7 +52,7 @@ public:
     /// Stops: a stop point. A coroutine that is stopped while it waits, for the notification or then for the lock, does not
     /// have the lock, and `guard` owns nothing; what notify_one() gave it passes to the next. One that is stopped before it
     /// waits has the lock until the guard dies.
-    [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept;
+    [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept { return {*this, guard}; }
     /// `co_await wait(guard, predicate)`: waits until `predicate()`, which is called with the lock, is true.
     ///
     /// Shapes: `guard` as above. A predicate with captures that have destructors is given a name first, as in once::call().
@@ -73,7 +74,7 @@ private:
     bool remove(detail::wait_operation& w) noexcept;
     void pass_on(mutex& m) noexcept;
 
-    // Both guarded by the lock of the mutex's room, so that a wait passes from this queue to that of the mutex in one step.
+    // Both guarded by the lock of the mutex's list, so that a wait passes from this queue to that of the mutex in one step.
     // mutex_: nullptr: nobody waits, and nothing here belongs to any mutex; else the mutex of those who do. Read without the
     // lock by notify(), to find it.
     detail::atomic<mutex*> mutex_{nullptr};
@@ -86,7 +87,7 @@ public:
         : wait_operation(p, kind),
           of_(of),
           guard_(guard),
-          mutex_(*guard.of_) {}
+          mutex_(mutex_of(guard)) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {
@@ -96,34 +97,22 @@ public:
 
 private:
     friend class condition_variable;
+    static mutex& mutex_of(const mutex::guard& guard) noexcept {
+        COFLUX_VERIFY(guard.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
+        return *guard.of_;
+    }
     static bool claim(detail::wait_operation& w) noexcept;
     static const detail::wait_kind kind;
 
     condition_variable& of_;
     mutex::guard& guard_;
     mutex& mutex_;
-    // Where it waits; guarded by the lock of the mutex's room.
+    // Where it waits; guarded by the lock of the mutex's list.
     enum class place : unsigned char {
         here,                  // in the queue of the condition
         at_mutex,              // in that of the mutex, as all others who were here
         at_mutex_for_one_note  // the same, by a notify_one()
     } place_ = place::here;
-};
-
-class [[nodiscard("co_await it")]] condition_variable::wait_request {
-public:
-    wait_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        COFLUX_VERIFY(guard_.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
-        return wait_awaiter(p, of_, guard_);
-    }
-
-private:
-    friend class condition_variable;
-    wait_request(condition_variable& of, mutex::guard& guard) noexcept : of_(of), guard_(guard) {}
-
-    condition_variable& of_;
-    mutex::guard& guard_;
 };
 
 template <typename Predicate>
@@ -172,9 +161,5 @@ private:
     mutex::guard& guard_;
     Predicate predicate_;
 };
-
-inline condition_variable::wait_request condition_variable::wait(mutex::guard& guard) noexcept {
-    return {*this, guard};
-}
 
 }  // namespace coflux

@@ -3,13 +3,13 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <source_location>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux {
 
@@ -20,16 +20,15 @@ namespace coflux {
 /// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if the
 /// set() has not returned.
 class manual_event {
-    class wait_node;
     class wait_awaiter;
-    class wait_request;
+    using wait_request = detail::request<wait_awaiter, manual_event&>;
 
 public:
     constexpr explicit manual_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
     manual_event(const manual_event&) = delete;
     manual_event& operator=(const manual_event&) = delete;
     ~manual_event() {
-        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != wanted,
+        COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != has_waiters,
                       "a manual_event was destroyed while coroutines wait for it");
     }
 
@@ -49,36 +48,30 @@ public:
     /// Resumes: on the coroutine's executor; at once if the event is set.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point while the event is not set; loses nothing.
-    [[nodiscard("co_await it")]] wait_request wait() noexcept;
+    [[nodiscard("co_await it")]] wait_request wait() noexcept { return wait_request(*this); }
 
 private:
-    bool is_set_or_want() noexcept;
+    friend class detail::list_wait<manual_event>;
+    friend class detail::lazy_wait<manual_event>;
+    using want = detail::anything;
+    static constexpr const char* waits_for = "a manual_event";
 
-    // state_ | who changes it
-    // -------|----------------------------------------------------------------------------------------------
-    // is_off | -> is_on: set(), by CAS; -> wanted: one who will wait, under the room's lock
-    // is_on  | -> is_off: reset(), by CAS
-    // wanted | somebody is in the queue; -> is_off: only under the room's lock, when all are taken out
+    bool ready_or_mark(want) noexcept;
+    void unmark() noexcept;
+
+    // state_      | who changes it
+    // ------------|----------------------------------------------------------------------------------------------
+    // is_off      | -> is_on: set(), by CAS; -> has_waiters: a waiter to be, under the list's lock
+    // is_on       | -> is_off: reset(), by CAS
+    // has_waiters | the queue is not empty; -> is_off: only under the list's lock, when all are taken out
     static constexpr std::uint32_t is_off = 0;
     static constexpr std::uint32_t is_on = 1;
-    static constexpr std::uint32_t wanted = 2;
+    static constexpr std::uint32_t has_waiters = 2;
     detail::atomic<std::uint32_t> state_;
-    detail::waiting_room room_;
+    detail::wait_list waiters_;
 };
 
-class manual_event::wait_node : public detail::wait_operation {
-public:
-    wait_node(detail::promise_base& p, manual_event& of) noexcept : wait_operation(p, kind), of_(of) {}
-    std::coroutine_handle<> suspend(bool& waits);
-
-private:
-    static bool claim(detail::wait_operation& w) noexcept;
-    static const detail::wait_kind kind;
-
-    manual_event& of_;
-};
-
-class [[nodiscard]] manual_event::wait_awaiter : detail::lazy_wait<wait_node> {
+class [[nodiscard]] manual_event::wait_awaiter : detail::lazy_wait<manual_event> {
 public:
     explicit wait_awaiter(manual_event& of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() const noexcept { return of_.is_set(); }
@@ -92,22 +85,6 @@ private:
     manual_event& of_;
 };
 
-class [[nodiscard("co_await it")]] manual_event::wait_request {
-public:
-    wait_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return wait_awaiter(of_);
-    }
-
-private:
-    friend class manual_event;
-    explicit wait_request(manual_event& of) noexcept : of_(of) {}
-
-    manual_event& of_;
-};
-
-inline manual_event::wait_request manual_event::wait() noexcept {
-    return wait_request(*this);
-}
+extern template class detail::list_wait<manual_event>;
 
 }  // namespace coflux

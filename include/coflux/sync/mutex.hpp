@@ -3,14 +3,14 @@
 
 #include <coroutine>
 #include <cstdint>
-#include <source_location>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/promise_base.hpp>
 #include <coflux/sync/detail/ownership.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux {
 
@@ -22,9 +22,8 @@ namespace coflux {
 /// Lifetime: outlives its guards and those who wait for it; the destructor checks that. A coroutine may destroy it as soon
 /// as nobody else uses it, even if the unlock that let it in has not returned.
 class mutex {
-    class wait_node;
     class lock_awaiter;
-    class lock_request;
+    using lock_request = detail::request<lock_awaiter, mutex&>;
 
 public:
     constexpr mutex() noexcept = default;
@@ -55,13 +54,19 @@ public:
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point where it must wait; a coroutine that is stopped has not had the lock.
     [[nodiscard("the mutex is not locked until this is awaited: auto guard = co_await m.lock()")]] lock_request
-    lock() noexcept;
+    lock() noexcept {
+        return lock_request(*this);
+    }
 
     /// The lock if it is free. Returns: a guard, which owns nothing if the lock is taken.
     [[nodiscard]] guard try_lock() noexcept { return guard(enter() ? this : nullptr); }
 
 private:
     friend class condition_variable;
+    friend class detail::list_wait<mutex>;
+    friend class detail::lazy_wait<mutex>;
+    using want = detail::anything;
+    static constexpr const char* waits_for = "a mutex";
 
     COFLUX_INLINE guard owned() noexcept { return guard(this); }
     COFLUX_INLINE bool enter() noexcept {
@@ -70,38 +75,27 @@ private:
         return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     COFLUX_ASIDE void leave_slowly() noexcept;
-    /// Under the room's lock, for one who is to wait if he must: true if he has the lock; else it is `wanted`.
-    bool enter_or_want() noexcept;
-    /// Under the room's lock, by the owner of a `wanted` mutex: the next owner.
+    /// Under the list's lock, for a waiter to be: true if it has the lock; else the mutex has waiters.
+    bool ready_or_mark(want) noexcept;
+    void unmark() noexcept;
+    /// Under the list's lock, by the owner of a mutex that has waiters: the next owner.
     detail::wait_operation& next_owner() noexcept;
-    /// Under the room's lock: a stop takes somebody out. False if he had been woken.
+    /// Under the list's lock: a stop takes a waiter out. False if it had been woken.
     bool withdraw(detail::wait_operation& w) noexcept;
 
-    // state_  | who changes it
-    // --------|-----------------------------------------------------------------------------
-    // unlocked| -> locked: enter(), by CAS, with or without the room's lock
-    // locked  | -> unlocked: its owner, by CAS; -> wanted: one who will wait, by CAS, under the room's lock
-    // wanted  | somebody is in the queue; -> locked: only under the room's lock, with the last of the queue
+    // state_      | who changes it
+    // ------------|-----------------------------------------------------------------------------
+    // unlocked    | -> locked: enter(), by CAS, with or without the list's lock
+    // locked      | -> unlocked: its owner, by CAS; -> has_waiters: a waiter to be, by CAS, under the list's lock
+    // has_waiters | the queue is not empty; -> locked: only under the list's lock, with the last of the queue
     static constexpr std::uint32_t unlocked = 0;
     static constexpr std::uint32_t locked = 1;
-    static constexpr std::uint32_t wanted = 2;
+    static constexpr std::uint32_t has_waiters = 2;
     detail::atomic<std::uint32_t> state_{unlocked};
-    detail::waiting_room room_;
+    detail::wait_list waiters_;
 };
 
-class mutex::wait_node : public detail::wait_operation {
-public:
-    wait_node(detail::promise_base& p, mutex& of) noexcept : wait_operation(p, kind), of_(of) {}
-    std::coroutine_handle<> suspend(bool& waits);
-
-private:
-    static bool claim(detail::wait_operation& w) noexcept;
-    static const detail::wait_kind kind;
-
-    mutex& of_;
-};
-
-class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<wait_node> {
+class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.enter(); }
@@ -118,23 +112,6 @@ private:
     mutex& of_;
 };
 
-class [[nodiscard(
-    "the mutex is not locked until this is awaited: auto guard = co_await m.lock()")]] mutex::lock_request {
-public:
-    COFLUX_INLINE lock_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return lock_awaiter(of_);
-    }
-
-private:
-    friend class mutex;
-    explicit lock_request(mutex& of) noexcept : of_(of) {}
-
-    mutex& of_;
-};
-
-inline mutex::lock_request mutex::lock() noexcept {
-    return lock_request(*this);
-}
+extern template class detail::list_wait<mutex>;
 
 }  // namespace coflux

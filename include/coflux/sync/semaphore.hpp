@@ -3,15 +3,14 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <cstdint>
-#include <source_location>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/permit_count.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux {
 
@@ -21,22 +20,18 @@ namespace coflux {
 /// Threads: all members from any. Costs: two locked instructions for an acquire and a release while nobody waits; never an
 /// allocation.
 /// Lifetime: outlives its permits and those who wait for it; the destructor checks the latter.
-class semaphore {
-    class wait_node;
+class semaphore : private detail::permit_count {
     class acquire_awaiter;
     class guard_awaiter;
     template <typename Awaiter>
-    class request;
+    using request = detail::request<Awaiter, semaphore&, std::size_t>;
 
 public:
-    /// Pre: `available` is below 2^63, and remains so.
-    constexpr explicit semaphore(std::size_t available) noexcept : state_(available * one) {}
+    /// Pre: `available` is below 2^62, and remains so.
+    constexpr explicit semaphore(std::size_t available) noexcept : permit_count(available) {}
     semaphore(const semaphore&) = delete;
     semaphore& operator=(const semaphore&) = delete;
-    ~semaphore() {
-        COFLUX_VERIFY((state_.load(detail::memory_order_relaxed) & wanted) == 0,
-                      "a semaphore was destroyed while coroutines wait for it");
-    }
+    ~semaphore() { COFLUX_VERIFY(!is_awaited(), "a semaphore was destroyed while coroutines wait for it"); }
 
     class permit;
 
@@ -46,60 +41,32 @@ public:
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point where it must wait; a coroutine that is stopped has taken nothing, and those behind it move up.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<acquire_awaiter>
-    acquire(std::size_t n = 1) noexcept;
+    acquire(std::size_t n = 1) noexcept {
+        return request<acquire_awaiter>(*this, n);
+    }
     /// `co_await guard(n)`: the same, as a `permit` that gives them back.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<guard_awaiter>
-    guard(std::size_t n = 1) noexcept;
+    guard(std::size_t n = 1) noexcept {
+        return request<guard_awaiter>(*this, n);
+    }
 
     /// Takes `n` permits if there are as many and nobody waits.
-    [[nodiscard]] COFLUX_INLINE bool try_acquire(std::size_t n = 1) noexcept {
-        std::uint64_t s = state_.load(detail::memory_order_relaxed);
-        while ((s & wanted) == 0 && s / one >= n) {
-            // acquire pairs with the release in try_release() and give().
-            if (state_.compare_exchange_weak(s, s - n * one, detail::memory_order_acquire,
-                                             detail::memory_order_relaxed))
-                return true;
-        }
-        return false;
-    }
+    [[nodiscard]] COFLUX_INLINE bool try_acquire(std::size_t n = 1) noexcept { return permit_count::try_acquire(n); }
     /// The same as a permit, which owns nothing if there are not as many.
     [[nodiscard]] permit try_guard(std::size_t n = 1) noexcept;
 
     /// Gives `n` permits back, or new ones. Those who wait and now have enough are queued on their executors.
-    COFLUX_INLINE void release(std::size_t n = 1) noexcept {
-        if (!try_release(n)) [[unlikely]]
-            release_slowly(n);
-    }
+    COFLUX_INLINE void release(std::size_t n = 1) noexcept { (void)permit_count::release(n); }
 
     /// How many there are now, which may be past before it is looked at.
-    [[nodiscard]] std::size_t available() const noexcept { return state_.load(detail::memory_order_relaxed) / one; }
+    [[nodiscard]] std::size_t available() const noexcept { return free(); }
 
 private:
-    permit owned(std::size_t n) noexcept;
-    COFLUX_INLINE bool try_release(std::size_t n) noexcept {
-        std::uint64_t s = state_.load(detail::memory_order_relaxed);
-        while ((s & wanted) == 0) {
-            // release pairs with the acquire of whoever takes them.
-            if (state_.compare_exchange_weak(s, s + n * one, detail::memory_order_release,
-                                             detail::memory_order_relaxed))
-                return true;
-        }
-        return false;
-    }
-    COFLUX_ASIDE void release_slowly(std::size_t n) noexcept;
-    bool acquire_or_want(std::size_t n) noexcept;
-    void give(std::size_t n, detail::wait_chain& served) noexcept;
+    friend class detail::list_wait<semaphore>;
+    friend class detail::lazy_wait<semaphore>;
+    static constexpr const char* waits_for = "a semaphore";
 
-    // state_: available permits * 2 + wanted.
-    //
-    // wanted  | who changes it
-    // --------|---------------------------------------------------------------------------------------------------
-    // 0       | anybody, by CAS; -> 1: one who will wait, under the room's lock
-    // 1       | somebody is in the queue; everything changes only under the room's lock; -> 0: with the last of the queue
-    static constexpr std::uint64_t wanted = 1;
-    static constexpr std::uint64_t one = 2;
-    detail::atomic<std::uint64_t> state_;
-    detail::waiting_room room_;
+    permit owned(std::size_t n) noexcept;
 };
 
 /// Owns permits of a semaphore, or none; gives them back in its destructor or by `release()`, on any thread.
@@ -136,31 +103,13 @@ private:
     std::size_t count_ = 0;
 };
 
-class semaphore::wait_node : public detail::wait_operation {
-public:
-    wait_node(detail::promise_base& p, semaphore& of, std::size_t n) noexcept
-        : wait_operation(p, kind),
-          of_(of),
-          count_(n) {}
-    std::coroutine_handle<> suspend(bool& waits);
-
-private:
-    friend class semaphore;
-    static bool claim(detail::wait_operation& w) noexcept;
-    static void stop(detail::wait_operation& w) noexcept;
-    static const detail::wait_kind kind;
-
-    semaphore& of_;
-    const std::size_t count_;
-};
-
-class [[nodiscard]] semaphore::acquire_awaiter : detail::lazy_wait<wait_node> {
+class [[nodiscard]] semaphore::acquire_awaiter : detail::lazy_wait<semaphore> {
 public:
     COFLUX_INLINE acquire_awaiter(semaphore& of, std::size_t n) noexcept : of_(of), count_(n) {}
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.try_acquire(count_); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return wait(h.promise(), of_, count_);
+        return wait(h.promise(), of_, want{.count = count_});
     }
     COFLUX_INLINE void await_resume() noexcept { (void)resumed(); }
 
@@ -178,33 +127,13 @@ public:
     }
 };
 
-template <typename Awaiter>
-class [[nodiscard("nothing is acquired until this is awaited: co_await it")]] semaphore::request {
-public:
-    COFLUX_INLINE Awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return Awaiter(of_, count_);
-    }
-
-private:
-    friend class semaphore;
-    request(semaphore& of, std::size_t n) noexcept : of_(of), count_(n) {}
-
-    semaphore& of_;
-    const std::size_t count_;
-};
-
-inline semaphore::request<semaphore::acquire_awaiter> semaphore::acquire(std::size_t n) noexcept {
-    return {*this, n};
-}
-inline semaphore::request<semaphore::guard_awaiter> semaphore::guard(std::size_t n) noexcept {
-    return {*this, n};
-}
 inline semaphore::permit semaphore::try_guard(std::size_t n) noexcept {
     return permit(try_acquire(n) ? this : nullptr, n);
 }
 COFLUX_INLINE semaphore::permit semaphore::owned(std::size_t n) noexcept {
     return permit(this, n);
 }
+
+extern template class detail::list_wait<semaphore>;
 
 }  // namespace coflux

@@ -12,6 +12,9 @@ namespace detail {
 // What a replaced operator new writes (replace_new.hpp). A count only: relaxed throughout, because what is counted on one thread
 // is read on the same one or after a join.
 inline constinit coflux::detail::atomic<std::size_t> new_calls{0};
+inline constinit coflux::detail::atomic<std::size_t> new_bytes{0};
+// true: it fails.
+inline constinit coflux::detail::atomic<bool> new_fails{false};
 // false: the program's operator new is not replaced; true: it is. Set before main.
 inline constinit coflux::detail::atomic<bool> new_is_counted{false};
 

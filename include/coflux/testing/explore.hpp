@@ -33,7 +33,8 @@ struct explore_options {
     simulation_options simulation{};
     /// Asked after each run in which nothing was thrown: what was wrong with it; empty: nothing.
     std::function<std::string()> verdict{};
-    /// How many runs may be spent on making a failing schedule small.
+    /// How many runs may be spent on making a failing schedule small; with all of them no more than some three million
+    /// resumptions.
     std::size_t shrink_runs = 500;
 };
 
@@ -54,7 +55,8 @@ struct run_failure {
     std::size_t shrink_runs;  ///< spent
     std::optional<std::size_t> diverged_at;  ///< with COFLUX_SCHEDULE: the first decision with other candidates
 
-    /// `COFLUX_SCHEDULE=…`: what replays it.
+    /// `COFLUX_SCHEDULE=…`: what replays it. A schedule that is too long for a line is put into a file, and this names it:
+    /// `COFLUX_SCHEDULE=@/tmp/coflux-schedule-….txt`.
     [[nodiscard]] std::string replay() const;
 };
 
@@ -72,8 +74,10 @@ struct exploration {
 };
 
 /// Runs `body(simulation&)` in a simulation after the other, each with another schedule, until one fails or all were run. A run
-/// fails if the body throws, if it hangs anywhere, or if the verdict says so. A failing schedule is then made small: decisions that
-/// differ from FIFO are left out as long as the run fails in the same way.
+/// fails if the body throws, if it hangs anywhere, if the error of a root is left unobserved and no handler of its environment takes
+/// it, or if the verdict says so. One that has not ended after simulation_options::max_steps counts as a livelock; its text names
+/// the loops on yield() that it ended in. A failing schedule is then made small: decisions that differ from FIFO are left out as
+/// long as the run fails in the same way.
 ///
 ///     const auto r = explore([](simulation&) { sim_executor on; auto env = make_environment(on); transfer(env).get(); });
 ///     EXPECT_TRUE(r.ok()) << r.report();
@@ -82,7 +86,7 @@ struct exploration {
 /// Returns: what was run, and the failure. It prints nothing; but a check that fails meanwhile prints the seed and the schedule.
 /// Errors: an environment variable that cannot be read as what it should be is a checked error.
 /// With COFLUX_SEED=n in the program's environment only the run with that seed takes place, with COFLUX_SCHEDULE=… only the one
-/// that it describes, as it is.
+/// that it describes, or that the file after an `@` does, as it is.
 /// Costs: one simulation a run, and 8 bytes for each different schedule.
 /// Source: shrinking is ddmin of Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002.
 [[nodiscard("it says whether a run failed")]] exploration explore(const explore_options& options,

@@ -30,6 +30,8 @@ namespace {
 
 void* counted_new(std::size_t bytes, std::size_t alignment) {
     new_calls.fetch_add(1, coflux::detail::memory_order_relaxed);
+    new_bytes.fetch_add(bytes, coflux::detail::memory_order_relaxed);
+    if (new_fails.load(coflux::detail::memory_order_relaxed)) throw std::bad_alloc();
     if (bytes == 0) bytes = 1;
     void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (block == nullptr) throw std::bad_alloc();

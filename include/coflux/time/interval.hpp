@@ -3,9 +3,9 @@
 
 #include <chrono>
 #include <coroutine>
-#include <source_location>
 
-#include <coflux/base/assert.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/time/sleep.hpp>
 
 namespace coflux {
@@ -21,27 +21,27 @@ enum class missed_ticks {
 ///
 /// The first tick comes one period after the interval was made, or at the moment given. Ticks do not drift: each is counted from
 /// the one before, however late the coroutine came.
-/// Errors: a period that is not positive is a checked error. Threads: one coroutine at a time. Costs: those of a sleep.
+/// Errors: the constructor throws std::invalid_argument for a period that is not positive. Threads: one coroutine at a time. Costs: those of a sleep.
 class interval {
-public:
     class [[nodiscard]] tick_awaiter;
-    struct [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request;
+    using tick_request = detail::request<tick_awaiter, interval&>;
 
+public:
     template <typename Rep, typename Period>
-    explicit interval(std::chrono::duration<Rep, Period> period, missed_ticks missed = missed_ticks::burst) noexcept
+    explicit interval(std::chrono::duration<Rep, Period> period, missed_ticks missed = missed_ticks::burst)
         : interval(detail::later(clock::now(), period), period, missed) {}
     template <typename Rep, typename Period>
     interval(std::chrono::steady_clock::time_point first, std::chrono::duration<Rep, Period> period,
-             missed_ticks missed = missed_ticks::burst) noexcept
+             missed_ticks missed = missed_ticks::burst)
         : next_(first),
           period_(detail::rounded_up(period)),
           missed_(missed) {
-        COFLUX_VERIFY(period_.count() > 0, "an interval with a period that is not positive");
+        if (period_.count() <= 0) throw_bad_period();
     }
 
     /// `co_await tick.next()`: the next tick; one that has passed is a yield(). Gives the moment for which it was due.
     /// Stops: a stop point; the tick is not lost: the next await gives it again. Lifetime: the interval outlives the await.
-    tick_request next() noexcept;
+    [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request next() noexcept { return {*this}; }
 
     [[nodiscard]] std::chrono::nanoseconds period() const noexcept { return period_; }
     /// The moment of the next tick.
@@ -50,6 +50,7 @@ public:
     void reset() noexcept { next_ = detail::later(clock::now(), period_); }
 
 private:
+    [[noreturn]] COFLUX_COLD static void throw_bad_period();
     /// The tick has come, at `now`: gives its moment, and settles the next one.
     std::chrono::steady_clock::time_point ticked(std::chrono::steady_clock::time_point now) noexcept;
 
@@ -71,18 +72,5 @@ public:
 private:
     interval& of_;
 };
-
-struct interval::tick_request {
-    interval& of;
-
-    tick_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return tick_awaiter(p, of);
-    }
-};
-
-inline interval::tick_request interval::next() noexcept {
-    return {*this};
-}
 
 }  // namespace coflux

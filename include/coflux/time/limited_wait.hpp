@@ -2,9 +2,9 @@
 #pragma once
 
 #include <coroutine>
-#include <exception>
 
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/stop_relay.hpp>
 #include <coflux/core/waiter.hpp>
 #include <coflux/time/time_limit.hpp>
 
@@ -22,24 +22,31 @@ protected:
     }
     ~limited_wait();
 
-    /// What is waited for; from now on its frame is this object's.
-    void limits(frame_control& child) noexcept { child_ = &child; }
+    /// Before what is waited for begins, if it has not: from now on it is stopped when its time is up, at once if that has passed.
+    /// Errors: as time_limit::arm(); then nothing has happened.
+    void limits(frame_control& child);
+    /// From now on its frame is this object's.
+    void takes(frame_control& child) noexcept { child_ = &child; }
 
     [[nodiscard]] bool is_ready() const noexcept { return child_->done() && !child_->word.ended_stopped(); }
-    [[nodiscard]] std::coroutine_handle<> wait();
+    [[nodiscard]] std::coroutine_handle<> wait() noexcept;
     /// After the wait: the frame, whose result is the caller's to take; nullptr if time was up and it stopped.
+    /// Errors: std::bad_alloc, if a stop could not be passed on: then it was stopped at once, and has ended.
     [[nodiscard]] frame_control* resumed();
 
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& child, const void* here) noexcept;
+    static void tell(void* self) noexcept;
+    static void go_on_told(void* self) noexcept;
     std::coroutine_handle<> go_on(const void* here) noexcept;
+    [[nodiscard]] bool limit_is_over() noexcept;
 
     clock_tick deadline_;
     frame_control* child_ = nullptr;
     time_limit* limit_ = nullptr;  // armed, or late and to be freed
-    std::exception_ptr
-        no_timer_;       // why there is none: the child was told to stop, and this comes out when it has ended
-    bool late_ = false;  // the child was told to stop because time was up, or there is no timer
+    relay_if_needed passes_stop_;
+    bool settled_ = false;  // the limit has been told of the end
+    bool late_ = false;     // the child was told to stop because time was up
 };
 
 }  // namespace coflux::detail

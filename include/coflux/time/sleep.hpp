@@ -16,10 +16,11 @@ namespace detail {
 /// A sleep of one coroutine: its wait and its timer in one. The page docs/design/time.md has its states.
 class [[nodiscard]] sleep_awaiter : private wait_operation, private timer {
 public:
-    sleep_awaiter(promise_base& p, clock_tick deadline) noexcept
+    sleep_awaiter(promise_base& p, clock_tick deadline, bool last = false) noexcept
         : wait_operation(p, how_it_stops),
-          timer(what_happens),
-          wakes_at_(deadline) {}
+          timer(how_it_ends),
+          wakes_at_(deadline),
+          last_(last) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h);
@@ -33,25 +34,28 @@ public:
 
 private:
     static bool claim(wait_operation& waiting) noexcept;
-    static void stop(wait_operation& claimed) noexcept;
-    static void due(timer& t) noexcept;
-    static void left(timer& t) noexcept;
+    static void come_due(timer& t) noexcept;
+    static const environment& whose(const timer& t) noexcept;
     static const wait_kind how_it_stops;
-    static const timer_kind what_happens;
+    static const timer_kind how_it_ends;
 
     std::coroutine_handle<> sleep_in(timer_queue& own);
     std::coroutine_handle<> sleep_in_service();
 
     clock_tick wakes_at_;  // 0: does not sleep, but lets others run
     bool waited_ = false;
+    bool last_;  // the coroutine ends with it
 };
 
 struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_request {
     clock_tick deadline;
+    bool ends = false;
 
+    /// The coroutine does nothing after it but end.
+    [[nodiscard]] sleep_request last() const noexcept { return {deadline, true}; }
     sleep_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
         p.awaits_at(where);
-        return sleep_awaiter(p, deadline);
+        return sleep_awaiter(p, deadline, ends);
     }
 };
 
@@ -77,7 +81,7 @@ detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
 /// `co_await sleep_until(t)`: the same until a moment. One that has passed is a yield().
 ///
 /// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now: if the
-/// other clock is adjusted meanwhile, the sleep does not follow.
+/// other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be counted never comes.
 template <typename Clock, typename Duration>
 detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
     return {detail::tick_of(detail::on_steady_clock(t))};

@@ -9,8 +9,8 @@
 
 namespace coflux::detail {
 
-/// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a coroutine: who is
-/// in time leaves it to its queue, on whatever thread that is, and does not wait.
+/// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a coroutine: it may still
+/// be requesting the stop when the coroutine that it limits has ended.
 ///
 /// Ownership: who armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
 class time_limit : private timer {
@@ -34,14 +34,14 @@ public:
     void free() noexcept;
 
 private:
-    explicit time_limit(environment& target) noexcept : timer(kind), target_(target) {}
+    explicit time_limit(environment& target) noexcept : timer(how_it_ends), target_(target) {}
 
     [[nodiscard]] bool forestall() noexcept;
-    static void due(timer& t) noexcept;
-    static void left(timer& t) noexcept;
-    static const timer_kind kind;
+    static void come_due(timer& t) noexcept;
+    static const environment& whose(const timer& t) noexcept;
+    static const timer_kind how_it_ends;
 
-    /// Once the deadline has come before the end (timer's own state says which), both parties meet here: 0, then each sets its
+    /// Once the deadline has come before the end (the lock of the queue decides), both parties meet here: 0, then each sets its
     /// bit; the second one resumes the coroutine. `ended` is set by over() only: who waits in cancel() frees the limit when it
     /// sees `told`. acq_rel on both sides: the second sees what the first did, and nobody touches the target any more.
     enum : std::uint32_t { told = 1, ended = 2 };

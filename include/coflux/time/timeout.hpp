@@ -33,6 +33,7 @@ struct limited_result<void> {
 
 /// The environment of one operation with a nearer deadline; what is not a fork or task yet begins in it.
 struct nearer_deadline {
+    static constexpr const char* name = "deadline";
     environment_data data;
     nearer_deadline(const environment_data& outer, steady_time deadline) noexcept : data(outer) {
         // Who runs on an executor keeps its entry, and may outlive the operation: they are those of the environment around it.
@@ -47,6 +48,7 @@ struct nearer_deadline {
     }
 };
 struct same_deadline {
+    static constexpr const char* name = "timeout";
     same_deadline(const environment_data&, steady_time) noexcept {}
     template <typename Handle>
     void enter(Handle&) noexcept {}
@@ -61,13 +63,18 @@ public:
         : limited_wait(p, tick_of(deadline)),
           seen_(p.data(), deadline) {
         p.awaits_at(where);
+        if constexpr (is_owned_handle<Handle>) {
+            if (!handle.used().done()) limits(handle.used());
+        } else {
+            limits(handle.used());  // it has not begun
+        }
         seen_.enter(handle);
         begin_if_wrapper(handle, p);
-        limits(handle.release());
+        takes(handle.release());
     }
 
     [[nodiscard]] bool await_ready() const noexcept { return is_ready(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return wait(); }
     typename limited_result<value>::type await_resume() {
         frame_control* const c = resumed();
         if constexpr (std::is_void_v<value>) {
@@ -99,6 +106,7 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
+        check_arguments(Deadline::name, awaited_);
         (void)p.opened();  // what is no fork yet becomes one here
         using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited_)))>;
         return timeout_awaiter<handle, Deadline>(p, where, as_handle(p, std::forward<A>(awaited_)), deadline_);
@@ -114,14 +122,16 @@ private:
 /// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from this call; then
 /// the operation is stopped, and joined.
 ///
-/// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await. If `d` is
-/// not positive, it is stopped at its first stop point.
-/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void. Empty, or false, if time was up
-/// and the operation stopped. One that completes nevertheless counts, however late: its value is not lost.
+/// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await, once the limit
+/// is armed. If `d` is not positive, it is stopped at its first stop point: a call then never begins.
+/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void, true if it ended. Empty, or false, if
+/// time was up and the operation stopped. One that completes nevertheless counts, however late: its value is not lost.
 /// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a foreign
-/// awaitable, or one that computes, is waited for. The fork behind a view goes on; only the wait for it ends.
-/// Errors: those of the operation, in time or late. As sleep_for(); std::bad_alloc.
-/// Stops: a stop point; a stop loses the result. An operation that stops before its time stops the awaiting coroutine in turn.
+/// awaitable, or one that computes and does not ask its stop token, is waited for. The fork behind a view goes on; only the wait for it ends.
+/// Errors: those of the operation, in time or late. As sleep_for(), and std::bad_alloc: then the operation has not begun, and a handle is
+/// still the caller's.
+/// Stops: a stop point; a stop loses the result. One that comes while it waits, and the limit, reach the operation, all handles that
+/// were moved into it, and those in turn, wherever they were made. An operation that stops before its time stops the awaiting coroutine in turn.
 /// Threads: as sleep_for(). Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither
 /// fork nor task.
 template <typename A, typename Rep, typename Period>

@@ -1,13 +1,16 @@
-// The timers of one thread: a wheel that only this thread touches, and a mailbox for what other threads take out of it.
+// The timers of one thread's coroutines: a wheel under a lock, so that another thread may take a timer out, or hand out what its
+// owner has no time for.
 //
 // The page docs/design/time.md has the states of a timer and every pair of threads.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/spin_lock.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/thread_state.hpp>
 #include <coflux/time/clock.hpp>
@@ -16,73 +19,60 @@
 namespace coflux::detail {
 
 class timer;
+class timer_watch;
 
-/// What a kind of timer does. Called at most once, and one of the two only.
+/// What a kind of timer does, and what a message says of it.
 struct timer_kind {
-    /// Its time has come, and nobody has taken it. On the thread of its queue; resumes nobody in place. The timer may be gone
-    /// afterwards.
+    /// The time of `t` has come, and it was not taken. On the thread that looks at its queue; resumes nobody in place. The timer may
+    /// be gone afterwards.
     void (*due)(timer& t) noexcept;
-    /// It was taken, and is out of its queue now. As above.
-    void (*left)(timer& t) noexcept;
+    /// For messages: the coroutine, or the environment, that it is for, and what that does.
+    const environment& (*whose)(const timer& t) noexcept;
+    const char* what;
 };
 
 /// Something with a deadline; the base of what sleeps and of what limits.
+///
+///     at rest --armed--> in a wheel --its deadline is first--> at rest, and due() is called, once
+///                          |
+///                          +--somebody takes it first--> at rest
+///
+/// The lock of the queue, or of the timer service, decides between the two ends: who has the timer out of the wheel has won.
 class timer : public timer_node {
 public:
-    /// Takes it before its time: true if that comes first, and then who called gives it to timer_queue::remove() once.
-    /// Threads: any, while the timer is known to live.
-    [[nodiscard]] bool take() noexcept { return decide(taken); }
-
     /// Where it is armed; nullptr: with the timer service.
     [[nodiscard]] timer_queue* queue() const noexcept { return queue_; }
+    [[nodiscard]] const timer_kind& kind() const noexcept { return *kind_; }
 
 protected:
     explicit timer(const timer_kind& kind) noexcept : kind_(&kind) {}
     ~timer() = default;
 
-    /// From now on it may be taken. The thread of `queue` inserts it next.
-    void ready_for(timer_queue& queue) noexcept {
-        queue_ = &queue;
-        state_.store(armed, memory_order_relaxed);  // published by what makes the timer known to others
-    }
+    /// It will be armed in `queue`. Before another thread knows it.
+    void belongs_to(timer_queue& queue) noexcept { queue_ = &queue; }
 
 private:
     friend class timer_queue;
     friend class timer_service;
 
-    /// The deadline and whoever takes the timer race for it.
-    ///   idle    not armed yet
-    ///   armed   in its queue, or about to be inserted by the queue's thread
-    ///   fired   its time came first: kind.due is called
-    ///   taken   somebody was earlier: kind.left is called, as soon as it is out of the queue
-    /// relaxed: the word decides and hands nothing on. What the winner did travels with the mail, with the executor's queue, or
-    /// under the service's lock.
-    enum state : std::uint32_t { idle, armed, fired, taken };
-
-    [[nodiscard]] bool decide(state to) noexcept {
-        std::uint32_t expected = armed;
-        return state_.compare_exchange_strong(expected, to, memory_order_relaxed, memory_order_relaxed);
-    }
-
-    atomic<std::uint32_t> state_{idle};
     timer_queue* queue_ = nullptr;
-    timer* next_mail_ = nullptr;  // in the mailbox; written by who took the timer
     const timer_kind* kind_;
 };
 
-/// The timers of the coroutines of one executor on one of its threads.
+/// The timers of the coroutines of one executor on one of its threads, which is called the owner.
 ///
-/// Threads: the owner's, but for remove(). Costs: no allocation; 16 KB.
-/// Lifetime: outlives its timers, which is checked; waits in its destructor for remove() on other threads.
+/// Threads: any, but where a function says the owner's. Costs: no allocation; 16 KB.
+/// Lifetime: outlives its timers, which is checked.
 class timer_queue {
 public:
-    /// `executor` is the identity of the executor whose coroutines it serves; `wake(owner)` ends the owner's sleep, from any
-    /// thread.
-    timer_queue(const void* executor, void* owner, void (*wake)(void* owner) noexcept) noexcept
+    /// `executor` is the identity of the executor whose coroutines it serves. `watch` looks after it while the owner runs
+    /// coroutines, from watch_timers() on; nullptr: nothing does.
+    explicit timer_queue(const void* executor, timer_watch* watch = nullptr) noexcept
         : wheel_(tick_now()),
           executor_(executor),
-          owner_(owner),
-          wake_(wake) {}
+          watch_(watch) {
+        seen_.store(wheel_.now(), memory_order_relaxed);  // pairs with nothing: published with the queue
+    }
     timer_queue(const timer_queue&) = delete;
     timer_queue& operator=(const timer_queue&) = delete;
     ~timer_queue();
@@ -93,65 +83,100 @@ public:
         return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
     }
 
-    /// Inserts `t`, which is ready_for() this queue.
-    COFLUX_INLINE void insert(timer& t, clock_tick deadline) noexcept { wheel_.insert(t, deadline); }
+    /// Arms `t`, which belongs_to() this queue, unless `refused()`, which is asked under the lock that take() holds. Returns whether it
+    /// is armed; then it may be gone already. Threads: the owner's.
+    template <typename Refused>
+    COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
+        const spin_guard held(lock_);
+        if (refused()) return false;
+        wheel_.insert(t, deadline);
+        // seq_cst: before a look at what the watch knows; pairs with its look at next_ (timer_watch.hpp).
+        if (deadline < next_.load(memory_order_relaxed)) next_.store(deadline, memory_order_seq_cst);
+        return true;
+    }
+    COFLUX_INLINE void arm(timer& t, clock_tick deadline) noexcept {
+        (void)arm(t, deadline, []() noexcept { return false; });
+    }
 
-    /// Takes `t` out, then calls its kind's `left`: here if this is its thread, else there, soon. Threads: any. Pre: it
-    /// was taken by the caller.
-    void remove(timer& t) noexcept;
-    /// The same without haste: a sleeping owner is not woken for it.
-    void remove_lazily(timer& t) noexcept;
+    /// Takes `t` out before its time: true if that comes first, and then due() is not called. Pre: `t` lives, and belongs to this queue.
+    [[nodiscard]] COFLUX_INLINE bool take(timer& t) noexcept {
+        const spin_guard held(lock_);
+        if (!wheel_.cancel(t)) return false;
+        if (t.deadline() <= next_.load(memory_order_relaxed)) publish_next();
+        return true;
+    }
 
     /// The present, as it was at the last look.
-    [[nodiscard]] clock_tick now() const noexcept { return wheel_.now(); }
-    /// True if a look can find nothing, now or later, until something is armed or mailed.
+    [[nodiscard]] clock_tick now() const noexcept { return seen_.load(memory_order_relaxed); }  // pairs with nothing
+    /// Nothing is due before; timing_wheel::never if nothing is armed. To others than the owner a hint.
+    [[nodiscard]] COFLUX_INLINE clock_tick next_deadline() const noexcept {
+        return next_.load(memory_order_relaxed);  // who looks because of it takes the lock
+    }
     [[nodiscard]] COFLUX_INLINE bool nothing_to_look_at() const noexcept {
-        return wheel_.empty() && mail_ == nullptr && !has_mail();
+        return next_deadline() == timing_wheel::never;
     }
-    /// Hands out what is due at `now` and what was mailed, up to a portion. Returns how many coroutines and limits that were.
+    /// Hands out what is due at `now`, up to a portion. Returns how many coroutines and limits that were.
     std::size_t look(clock_tick now) noexcept;
-    /// Nothing is due before; 0 if a portion was left over.
-    [[nodiscard]] clock_tick next_deadline() const noexcept { return mail_ != nullptr ? 0 : wheel_.next_deadline(); }
+    /// The same for a thread other than the owner's: 0 if another one is looking at this moment.
+    std::size_t look_for_owner(clock_tick now) noexcept;
 
-    /// The same in parts, for an owner who decides about each timer: what was mailed; the present; one that is due, or false.
-    void look_at_mail() noexcept { (void)hand_out_mail(~std::size_t{0}); }
-    void pass_to(clock_tick now) noexcept { wheel_.expire(now); }
-    bool hand_out_one() noexcept { return hand_out_due(1) != 0; }
-    /// As if it were made anew. Pre: nothing to look at.
-    void restart(clock_tick now) noexcept { wheel_.restart(now); }
-
-    /// The owner is about to sleep: from now on mail wakes it. True if it must not, for there is some already.
-    [[nodiscard]] bool falls_asleep() noexcept {
-        asleep_.store(true, memory_order_seq_cst);  // before the look at the mailbox; pairs with remove()
-        return mailbox_.load(memory_order_seq_cst) != nullptr;
+    /// The same in parts, for an owner who decides about each timer: the present; one that is due, or false.
+    void pass_to(clock_tick now) noexcept;
+    bool hand_out_one() noexcept;
+    /// The executor ends: `f(const timer&)` for each that is still armed, and disarmed by that, for the check that fails then.
+    /// Pre: no other thread uses the queue.
+    template <typename F>
+    void take_left(F f) noexcept {
+        wheel_.expire(timing_wheel::never);
+        while (auto* const t = static_cast<timer*>(wheel_.take())) f(static_cast<const timer&>(*t));
     }
-    void wakes_up() noexcept { asleep_.store(false, memory_order_relaxed); }  // at worst one needless wake-up
+    /// As if it were made anew. Pre: nothing to look at.
+    void restart(clock_tick now) noexcept {
+        wheel_.restart(now);
+        seen_.store(now, memory_order_relaxed);  // pairs with nothing
+    }
+
+    /// The owner will run something that may take its time: from now on the watch knows of the next deadline. Costs: a load, unless
+    /// the watch has to be woken. Threads: the owner's.
+    COFLUX_INLINE void runs_others() noexcept {
+        if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
+    }
+    /// The same if something else is queued at the owner, or stands below on its stack.
+    COFLUX_INLINE void sleeper_leaves() noexcept {
+        if (watch_ != nullptr) sleeper_leaves_watched();
+    }
+
+    /// The owner sleeps, until the next deadline at the latest: it needs no watch. Threads: the owner's.
+    void falls_asleep() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
+    void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
+    /// For the watch: not before this is there anything that the owner should have handed out.
+    [[nodiscard]] clock_tick watched_deadline() const noexcept {
+        // seq_cst, both: after the watch said when it looks again, and before it does; pairs with wakes_up() and arm().
+        if (owner_sleeps_.load(memory_order_seq_cst)) return timing_wheel::never;
+        return next_.load(memory_order_seq_cst);
+    }
 
     /// How many timers one look hands out: less than the coroutines that run until the next, so that those do not pile up.
     static constexpr std::size_t portion = 48;
 
 private:
-    [[nodiscard]] COFLUX_INLINE bool has_mail() const noexcept {
-        return mailbox_.load(memory_order_relaxed) != nullptr;  // a hint; the exchange in look() is the real thing
-    }
-    void post(timer& t) noexcept;
-    void collect_mail() noexcept;
-    std::size_t hand_out_mail(std::size_t most) noexcept;
-    std::size_t hand_out_due(std::size_t most) noexcept;
+    std::size_t hand_out_locked(clock_tick now) noexcept;
+    COFLUX_ASIDE void sleeper_leaves_watched() noexcept;
+    COFLUX_ASIDE void tell_watch() noexcept;
 
+    /// Pre: the lock is held.
+    void publish_next() noexcept {
+        next_.store(wheel_.next_deadline(), memory_order_relaxed);  // later than before: at worst a look for nothing
+    }
+
+    spin_lock lock_;  // guards wheel_, and with it each timer's place; next_ is written under it
     timing_wheel wheel_;
     const void* executor_;
-    void* owner_;
-    void (*wake_)(void*) noexcept;
-    timer* mail_ = nullptr;  // collected and not yet handled, in the order of their posting
-    // The youngest of a stack of timers that were taken. Pushed by CAS (release: what the poster did), emptied as a whole by
-    // exchange (acquire), so that no element's place is reused under a pusher. seq_cst with asleep_: either the owner sees the
-    // mail, or the poster sees that it sleeps.
-    alignas(cache_line) atomic<timer*> mailbox_{nullptr};
-    // false: the owner looks at its mailbox by itself, or is being woken; true: it must be woken. Set by the owner, cleared by
-    // it or by who wakes it.
-    atomic<bool> asleep_{false};
-    atomic<std::uint32_t> posting_{0};  // threads of others inside remove()
+    timer_watch* const watch_;
+    // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by who looks or takes.
+    atomic<clock_tick> next_{timing_wheel::never};
+    atomic<clock_tick> seen_{0};        // what the last look was told
+    atomic<bool> owner_sleeps_{false};  // true: the owner is parked, and wakes by itself for what is due
 };
 
 }  // namespace coflux::detail

@@ -175,6 +175,29 @@ struct looks_at_request : of_stop<looks_at_request, 3> {
     }
 };
 
+/// A record begins while the request is passed on from above: its coroutine, which is woken and looks at no parent from then on, has
+/// the mark, or gets it.
+struct record_begins : of_stop<record_begins, 3> {
+    static fork<void> waits_and_looks(environment&, record_begins* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        co_await s->event.wait();
+        while (!here.stop_requested()) coflux::detail::cpu_pause();
+    }
+    static task<void> root(environment&, record_begins* s) {
+        auto&& here = co_await coflux::context();
+        waits_and_looks(here, s).attach();
+    }
+    void stop(task<void>& root, environment&) {
+        coflux::model::wait_a_while(128);  // often after the wake-up
+        root.request_stop();
+    }
+    void other(unsigned thread) {
+        coflux::model::wait_a_while(64);  // often after the wait has begun
+        of_stop::other(thread);
+    }
+};
+
 /// What waits in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
     static coflux::call<void> waits(environment&, manual_event& e) { co_await e.wait(); }
@@ -259,6 +282,7 @@ int main(int count, char** arguments) {
                                sampled<record_ends>("record_ends", "a record ends below a walk"),
                                sampled<records_begin>("records_begin", "two publish the record above"),
                                sampled<looks_at_request>("looks_at_request", "mark and count of two requests"),
+                               sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
                                sampled<stop_of_view>("stop_of_view", "a place: queued to claimed or ended"),

@@ -57,6 +57,27 @@ TEST(when_all, gives_the_values_in_the_order_of_the_arguments) {
     });
 }
 
+/// A fork whose parent has ended before the handle is used, and has left no trace.
+coflux::fork<coflux::fork<int, noop>, pool> gives_a_child(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_return [](coflux::environment&) -> coflux::fork<int, noop> { co_return 1; }(here);
+}
+coflux::fork<int, pool> yields(coflux::environment&) {
+    for (int i = 0; i < 10; ++i) co_await coflux::yield();
+    co_return 2;
+}
+
+TEST(when_all, takes_a_child_that_has_ended_like_its_parent_beside_one_that_it_waits_for) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto orphan = co_await gives_a_child(here);
+            auto [one, two] = co_await coflux::when_all(std::move(orphan), yields(here));
+            EXPECT_EQ(one + two, 3);
+        }(env);
+    });
+}
+
 TEST(when_all, consumes_a_range_and_gives_a_vector_in_its_order) {
     on_pool([](coflux::environment& env) {
         return [](coflux::environment&) -> coflux::task<void, pool> {

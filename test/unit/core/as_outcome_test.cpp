@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/testing/failing_resource.hpp>
 
 #include "stage.hpp"
 #include "support/executors.hpp"
@@ -197,6 +198,72 @@ TEST(as_outcome, takes_what_coflux_does_not_know) {
     s.drive();
     EXPECT_TRUE(t.done());
     t.get();
+}
+
+/// Throws where it is told to.
+enum class throws_in { co_await_operator, ready, suspend, resume };
+struct throwing_awaiter {
+    throws_in where;
+    bool await_ready() const {
+        if (where == throws_in::ready) throw std::runtime_error("ready");
+        return false;
+    }
+    bool await_suspend(std::coroutine_handle<>) const {
+        if (where == throws_in::suspend) throw std::runtime_error("suspend");
+        return false;
+    }
+    int await_resume() const {
+        if (where == throws_in::resume) throw std::runtime_error("resume");
+        return 1;
+    }
+};
+struct throwing_awaitable {
+    throws_in where;
+    throwing_awaiter operator co_await() const {
+        if (where == throws_in::co_await_operator) throw std::runtime_error("operator");
+        return {where};
+    }
+};
+
+TYPED_TEST(as_outcome_on, gives_what_a_foreign_await_throws_wherever_it_throws) {
+    const auto root = [](coflux::environment&, int,
+                         throws_in where) -> coflux::task<std::string, typename TestFixture::root_on> {
+        auto&& here = co_await coflux::context();
+        auto o = co_await coflux::as_outcome(throwing_awaitable{where});
+        // The coroutine still is the current one: what it makes is its own, and is awaited as ever.
+        auto child = fork_that<typename TestFixture::child_on>(here, 1, 0);
+        EXPECT_EQ(co_await std::move(child), 0);
+        co_return text_of(std::move(o));
+    };
+    const char* const texts[] = {"operator", "ready", "suspend", "resume"};
+    for (int where = 0; where < 4; ++where)
+        EXPECT_EQ(this->stage_.run(root(this->stage_.env, 0, static_cast<throws_in>(where))), texts[where]);
+}
+
+TEST(as_outcome, gives_bad_alloc_where_there_is_no_memory_to_wait_with) {
+    coflux::testing::failing_resource frames;
+    {
+        manual_executor by_hand;
+        auto env = coflux::make_environment(&frames, by_hand);
+        const auto root =
+            [](coflux::environment&,
+               coflux::borrowed<coflux::testing::failing_resource> memory) -> coflux::task<int, manual_executor> {
+            auto&& here = co_await coflux::context();
+            auto child = fork_that<manual_executor>(here, 3, 0);
+            child.on_value([](const auto&) {});  // it waits in a list from now on
+            memory->fail_at(1);
+            auto o = co_await coflux::as_outcome(std::move(child));
+            EXPECT_TRUE(o.has_error());
+            EXPECT_EQ(memory->failures(), 1U);
+            EXPECT_TRUE(child.valid());
+            const auto again = co_await coflux::as_outcome(std::move(child));
+            co_return again.has_value();
+        };
+        auto t = root(env, coflux::borrowed(frames));
+        by_hand.run_all();
+        EXPECT_EQ(t.get(), 1);
+    }
+    EXPECT_EQ(frames.live(), 0U);
 }
 
 }  // namespace

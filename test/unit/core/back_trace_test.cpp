@@ -66,7 +66,7 @@ coflux::task<int, E> deriving_root_task(coflux::environment&, fault what) {
 
 /// One line of the back-trace.
 std::string in(const std::string& function) {
-    return "  in [^\n]*" + function + "[^\n]* at [^\n]*back_trace_test\\.cpp:[0-9]+\n";
+    return "  in " + function + " at [^\n]*back_trace_test\\.cpp:[0-9]+\n";
 }
 
 /// The whole of it, with nothing in between.
@@ -114,6 +114,25 @@ TEST_F(back_trace_death, follows_the_message_of_the_check) {
                  used_twice + std::string("  check failed: [^\n]*\n  at [^\n]*\n") + trace("root_task"));
     EXPECT_DEATH((fails<pool, pool>(fault::blocking_wait)),
                  "a blocking wait [^\n]*\n  check failed: [^\n]*\n  at [^\n]*\n" + trace("root_task"));
+}
+
+coflux::task<int, noop> awaits_twice(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto f = gives_one(here);
+    const int one = co_await std::move(f);
+
+    co_return one + co_await std::move(f);
+}
+constexpr int line_of_second_await = __LINE__ - 2;
+
+TEST_F(back_trace_death, begins_with_the_second_await_of_what_was_awaited) {
+    const auto fails_at_once = [] {
+        auto env = coflux::make_environment();
+        (void)awaits_twice(env).get();
+    };
+    const std::string place = "[^\n]*back_trace_test\\.cpp:" + std::to_string(line_of_second_await) + "\n";
+    EXPECT_DEATH(fails_at_once(), used_twice + std::string("  check failed: [^\n]*\n  at ") + place +
+                                      "  in [^\n]*awaits_twice at " + place);
 }
 
 TEST_F(back_trace_death, leaves_environments_out_that_are_no_coroutines) {

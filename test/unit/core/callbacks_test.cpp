@@ -179,4 +179,59 @@ TEST(callbacks, cost_one_allocation_from_the_frames_resource_and_none_after_the_
     EXPECT_EQ(frames.live(), 0U);
 }
 
+/// Throws in the n-th of its copies and moves.
+struct fragile {
+    static inline int left = 0;
+    static void transfer() {
+        if (left != 0 && --left == 0) throw std::runtime_error("transfer");
+    }
+    fragile() = default;
+    fragile(const fragile&) { transfer(); }
+    fragile(fragile&&) { transfer(); }
+    fragile& operator=(const fragile&) = delete;
+    ~fragile() = default;
+
+    template <typename... Args>
+    void operator()(const Args&...) const {}
+};
+
+TEST(callbacks, whose_copy_or_move_throws_leave_nothing_behind) {
+    using handle = coflux::fork<int, manual_executor>;
+    void (*const attach[])(handle&) = {
+        [](handle& f) { f.on_value(fragile()); },
+        [](handle& f) { f.on_error(fragile()); },
+        [](handle& f) { f.on_stopped(fragile()); },
+        [](handle& f) {
+            const fragile named;
+            f.on_value(named);
+        },
+    };
+    for (const auto attaches : attach) {
+        int throws = 0;
+        for (int n = 1; n < 8; ++n) {
+            coflux::counting_resource frames;
+            {
+                manual_executor by_hand;
+                auto env = coflux::make_environment(&frames, by_hand);
+                foreign_event go;
+                auto f = ends_as<manual_executor>(env, &go, ending::value);
+                by_hand.run_all();
+                fragile::left = n;
+                try {
+                    attaches(f);
+                } catch (const std::runtime_error&) {
+                    ++throws;
+                }
+                fragile::left = 0;
+                go.set();
+                by_hand.run_all();
+                EXPECT_TRUE(f.done());
+            }
+            EXPECT_EQ(frames.live(), 0U) << "throws at " << n;
+        }
+        EXPECT_GE(throws, 2);
+        EXPECT_LT(throws, 7);
+    }
+}
+
 }  // namespace

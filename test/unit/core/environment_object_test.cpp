@@ -192,6 +192,32 @@ TEST(environment_object_death, with_a_live_child_is_refused_and_the_child_named)
     EXPECT_DEATH(leaves_a_child(), "an environment ends while coroutines made in it are alive");
 }
 
+coflux::fork<void, pool> comes_and_goes(coflux::environment&) {
+    co_await coflux::yield();
+    throw std::runtime_error("gone");
+}
+coflux::fork<void, pool> makes_others_for_ever(coflux::environment&, coflux::environment* in) {
+    for (;;) {
+        auto other = comes_and_goes(*in);
+        co_await coflux::yield();
+        (void)co_await coflux::as_outcome(std::move(other));
+    }
+}
+
+TEST(environment_object_death, lists_the_living_while_they_run_and_end_and_others_begin) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    // A race would end the process before the second line.
+    const auto leaves_them = [] {
+        pool workers(2);
+        auto env = coflux::make_environment(workers);
+        for (int i = 0; i < 200; ++i) makes_others_for_ever(env, &env).attach();
+        for (volatile int i = 0; i < 1'000'000;) i = i + 1;
+    };
+    for (int i = 0; i < 3; ++i)
+        EXPECT_DEATH(leaves_them(),
+                     "still alive: .*makes_others_for_ever(.|\n)*made in it are alive \\(listed above\\)");
+}
+
 TEST(environment_object_death, says_of_a_live_child_that_it_failed_and_waits_for_its_own) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto leaves_a_failed_parent = [] {

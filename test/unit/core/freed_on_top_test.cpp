@@ -222,7 +222,7 @@ coflux::fork<int, pool> late(coflux::environment&, coflux::borrowed<int> ended, 
 coflux::call<int> leaves_children(coflux::environment&, int& ended, int yields) {
     auto&& here = co_await coflux::context();
     late(here, coflux::borrowed(ended), yields).attach();
-    auto dropped = late(here, coflux::borrowed(ended), yields);
+    late(here, coflux::borrowed(ended), yields).attach();
     co_return 5;
 }
 coflux::fork<int, pool> fails_alone(coflux::environment&) {

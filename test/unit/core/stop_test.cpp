@@ -1,10 +1,12 @@
 #include <coflux/core/stop.hpp>
 
+#include <chrono>
 #include <utility>
 
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/core/deadline_hook.hpp>
 
 #include "stage.hpp"
 #include "support/executors.hpp"
@@ -87,6 +89,42 @@ TEST(stop_token, below_a_derived_environment_tells_of_the_stop_of_that_only_insi
         co_await sub.join();
     };
     s.run(root(s.env));
+}
+
+/// A layer of time whose clock the test turns, and that stops nothing.
+struct test_clock {
+    static inline bool past = false;
+    static inline int looks = 0;
+    static constexpr coflux::detail::deadline_hook hook{
+        [](coflux::environment&, std::chrono::steady_clock::time_point) -> void* { return &past; },
+        [](void*) noexcept {},
+        [](std::chrono::steady_clock::time_point) noexcept {
+            ++looks;
+            return past;
+        },
+    };
+    const coflux::detail::deadline_hook* before = coflux::detail::act_on_deadlines.exchange(&hook);
+
+    test_clock() { past = false, looks = 0; }
+    ~test_clock() { coflux::detail::act_on_deadlines.store(before); }
+};
+
+TEST(stop_token, below_a_deadline_compares_it_with_the_clock_though_nothing_was_requested) {
+    const test_clock clock;
+    stage<noop> s;
+    s.run([](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here, std::chrono::steady_clock::now() + std::chrono::hours(1));
+        EXPECT_FALSE(sub.stop_requested());
+        EXPECT_FALSE(co_await sees(sub));
+        test_clock::past = true;
+        EXPECT_TRUE(sub.stop_requested());
+        EXPECT_TRUE(co_await sees(sub)) << "whose deadline is that of its environment";
+        const int looks = test_clock::looks;
+        EXPECT_FALSE(here.stop_requested());
+        EXPECT_EQ(test_clock::looks, looks) << "no look at the clock where there is no deadline";
+        co_await sub.join();
+    }(s.env));
 }
 
 }  // namespace

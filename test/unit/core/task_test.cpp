@@ -1,5 +1,6 @@
 #include <coflux/core/task.hpp>
 
+#include <array>
 #include <exception>
 #include <memory>
 #include <stdexcept>
@@ -119,18 +120,62 @@ TEST(task, starts_at_once) {
     EXPECT_EQ(std::move(t).get(), 1);
 }
 
-TEST(task, handles_swap_when_one_is_assigned_to_the_other) {
-    stage<manual_executor> s;
-    auto a = made<manual_executor>(s.env, [] { return 1; });
-    auto other = made<manual_executor>(s.env, [] { return 1; });
-    std::vector<decltype(a)> tasks;
-    tasks.push_back(std::move(a));
-    EXPECT_FALSE(a.valid());
-    tasks[0] = std::move(other);
-    EXPECT_TRUE(other.valid());
-    s.drive();
-    EXPECT_EQ(tasks[0].get(), 1);
-    EXPECT_EQ(other.get(), 1);
+/// Makes a task in its own scope and gives the handle away; the frame is of a size of its own.
+coflux::task<coflux::task<int, pool>, pool> gives_its_task_away(coflux::environment&, bool stops, bool fails) {
+    auto&& here = co_await coflux::context();
+    std::array<char, 2500> local{};
+    local[7] = 1;
+    auto t = [](coflux::environment&, bool s, bool f) -> coflux::task<int, pool> {
+        co_await coflux::yield();
+        if (s) co_await coflux::this_coroutine::stop();
+        if (f) throw std::runtime_error("observed");
+        co_return 12;
+    }(here, stops, fails);
+    co_await coflux::yield();
+    t.on_error([](const std::exception_ptr&) noexcept {});
+    EXPECT_EQ(local[7], 1);
+    co_return t;
+}
+
+TEST(task, whose_handle_outlives_the_coroutine_it_was_made_in_has_ended_with_it) {
+    stage<pool> s;
+    for (int i = 0; i < 10; ++i) {
+        {
+            const auto dropped = gives_its_task_away(s.env, false, false).get();
+        }
+        { const auto stopped = gives_its_task_away(s.env, true, false).get(); }
+        { const auto failed = gives_its_task_away(s.env, false, true).get(); }
+        auto kept = gives_its_task_away(s.env, false, false).get();
+        EXPECT_TRUE(kept.done());
+        EXPECT_EQ(kept.get(), 12);
+        auto stopped = gives_its_task_away(s.env, true, false).get();
+        EXPECT_THROW(stopped.get(), coflux::task_stopped);
+        auto joined = gives_its_task_away(s.env, false, false).get();
+        joined.request_stop();
+        joined.join();
+        auto target = gives_its_task_away(s.env, false, false).get();
+        target = std::move(joined);
+    }
+}
+
+TEST(task, hands_the_error_of_a_root_that_was_stopped_to_the_handler_when_its_handle_dies) {
+    static int reports = 0;
+    reports = 0;
+    stage<pool> s;
+    s.env.on_unobserved_error([](const std::exception_ptr&) noexcept { ++reports; });
+    {
+        auto t = [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            [](coflux::environment&) -> coflux::fork<void, pool> {
+                throw std::runtime_error("below");
+                co_return;
+            }(here)
+                                            .attach();
+            co_await coflux::this_coroutine::stop();
+        }(s.env);
+        while (!t.done()) std::this_thread::yield();
+    }
+    EXPECT_EQ(reports, 1);
 }
 
 TEST(task, made_in_a_derived_environment_is_a_child_like_any_other) {
@@ -207,7 +252,7 @@ TEST(task, with_the_concrete_environment_type_may_be_called_through_a_pointer) {
 
 TEST(task_stopped, says_that_there_is_no_value) {
     const coflux::task_stopped error;
-    EXPECT_STREQ(static_cast<const std::exception&>(error).what(), "coflux: the task was stopped and has no value");
+    EXPECT_STREQ(static_cast<const std::exception&>(error).what(), "coflux: it was stopped, and has no value");
 }
 
 void gets_twice() {

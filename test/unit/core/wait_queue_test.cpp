@@ -1,4 +1,4 @@
-#include <coflux/core/wait_queue.hpp>
+#include <coflux/core/detail/wait/wait_queue.hpp>
 
 #include <coroutine>
 #include <source_location>

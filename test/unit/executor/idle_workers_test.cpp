@@ -3,18 +3,39 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace {
 
 using coflux::detail::idle_workers;
 using coflux::detail::os::parker;
+using rest = idle_workers::rest;
 
 std::uint32_t asleep(const idle_workers& idle) {
     return idle.word().load() & 0xffffU;
 }
 bool was_woken(parker& place) {
     return place.park_until(1);  // a deadline long past: only a token that is there
+}
+bool always() {
+    return true;
+}
+bool never() {
+    return false;
+}
+/// How the worker at `place` rests, `times` times, without being woken.
+template <typename LooksOn>
+std::vector<rest> rests(idle_workers& idle, parker& place, std::size_t times, LooksOn looks_on) {
+    std::vector<rest> all;
+    idle.sleep(
+        place, [&] { return all.size() == times; }, looks_on,
+        [&](rest r) {
+            all.push_back(r);
+            return false;
+        });
+    return all;
 }
 
 TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it_parks) {
@@ -23,12 +44,14 @@ TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it
     ASSERT_TRUE(idle.falls_asleep(place));
     bool looked = false;
     idle.sleep(
+        place,
         [&] {
             looked = true;
             EXPECT_EQ(asleep(idle), 1U);  // who pushes from now on sees the sleeper
             return true;
         },
-        [](bool) {
+        always,
+        [](rest) {
             ADD_FAILURE() << "parked though there was work";
             return true;
         });
@@ -42,11 +65,12 @@ TEST(idle_workers, looks_for_work_again_after_a_park_that_was_no_wake_up) {
     parker place;
     ASSERT_TRUE(idle.falls_asleep(place));
     int looks = 0, parks = 0;
-    idle.sleep([&] { return ++looks == 3; },
-               [&](bool all_sleep) {
-                   EXPECT_FALSE(all_sleep);
-                   return ++parks == 5;  // an end, if it does not look
-               });
+    idle.sleep(
+        place, [&] { return ++looks == 3; }, always,
+        [&](rest r) {
+            EXPECT_NE(r, rest::for_ever);
+            return ++parks == 5;  // an end, if it does not look
+        });
     EXPECT_EQ(looks, 3);
     EXPECT_EQ(parks, 2);
     idle.wakes_up(place);
@@ -69,17 +93,71 @@ TEST(idle_workers, wakes_the_last_who_fell_asleep_and_takes_it_off_the_list) {
 
 TEST(idle_workers, wakes_nobody_while_somebody_looks_for_work) {
     idle_workers idle(2);
-    parker place;
+    parker place, other;
     ASSERT_TRUE(idle.falls_asleep(place));
-    idle.begin_search();
+    idle.begin_search(other);
     idle.work_came();
     EXPECT_FALSE(was_woken(place));
     idle.end_search(true, [] { return false; });
     EXPECT_FALSE(was_woken(place));
-    idle.begin_search();
+    idle.begin_search(other);
     idle.end_search(true, [] { return true; });  // the last to look leaves work behind
     EXPECT_TRUE(was_woken(place));
     idle.wakes_up(place);
+}
+
+TEST(idle_workers, has_a_look_out_while_it_looks_on_and_until_that_has_begun_to_search) {
+    idle_workers idle(3);
+    parker first, second;
+    EXPECT_FALSE(idle.somebody_looks_out());
+    ASSERT_TRUE(idle.falls_asleep(first));
+    EXPECT_EQ(rests(idle, first, 2, always), (std::vector{rest::moment, rest::moment}));
+    EXPECT_TRUE(idle.somebody_looks_out()) << "it has not looked yet";
+    ASSERT_TRUE(idle.falls_asleep(second));
+    EXPECT_EQ(rests(idle, second, 1, always), std::vector{rest::while_others_work}) << "one is enough";
+    idle.wakes_up(first);
+    EXPECT_TRUE(idle.somebody_looks_out());
+    idle.begin_search(second);
+    EXPECT_TRUE(idle.somebody_looks_out()) << "that was another";
+    idle.begin_search(first);
+    EXPECT_FALSE(idle.somebody_looks_out());
+    idle.end_search(false, never);
+    idle.end_search(false, never);
+    idle.wakes_up(second);
+}
+
+TEST(idle_workers, looks_once_more_when_it_does_not_look_out_any_more) {
+    idle_workers idle(2);
+    parker place;
+    ASSERT_TRUE(idle.falls_asleep(place));
+    int looks = 0;
+    EXPECT_EQ(rests(idle, place, 4, [&] { return ++looks < 2; }),
+              (std::vector{rest::moment, rest::moment, rest::while_others_work, rest::while_others_work}));
+    EXPECT_FALSE(idle.somebody_looks_out());
+    idle.wakes_up(place);
+}
+
+TEST(idle_workers, has_no_look_out_when_all_sleep) {
+    idle_workers idle(1);
+    parker place;
+    ASSERT_TRUE(idle.falls_asleep(place));
+    EXPECT_EQ(rests(idle, place, 1, always), std::vector{rest::for_ever});
+    EXPECT_FALSE(idle.somebody_looks_out());
+    idle.wakes_up(place);
+}
+
+TEST(idle_workers, counts_on_who_was_woken_to_look) {
+    idle_workers idle(2);
+    parker place;
+    ASSERT_TRUE(idle.falls_asleep(place));
+    idle.wake_one();
+    EXPECT_TRUE(idle.somebody_looks_out());
+    EXPECT_TRUE(was_woken(place));
+    idle.wakes_up(place);
+    EXPECT_TRUE(idle.somebody_looks_out());
+    idle.begin_search(place);
+    EXPECT_FALSE(idle.somebody_looks_out());
+    idle.end_search(false, never);
 }
 
 TEST(idle_workers, let_nobody_fall_asleep_after_the_end) {

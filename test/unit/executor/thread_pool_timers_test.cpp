@@ -7,14 +7,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
-#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include <coflux/coflux.hpp>
 #include <support/iterations.hpp>
-#include <support/no_hang.hpp>
 #include <support/witness.hpp>
 
 #include "watchdog.hpp"
@@ -140,23 +138,6 @@ TEST(thread_pool_timers, let_the_worker_sleep_unless_timer_spin_keeps_it_awake) 
     pool p({.threads = 1, .spin = 0ns, .timer_spin = 1h});
     auto env = coflux::make_environment(p);
     EXPECT_EQ(sleeps_of_the_worker(env, borrowed(p), 10).get(), 0U);
-}
-
-void end_a_pool_with_a_sleeper() {
-    coflux_test::die_rather_than_hang();
-    auto p = std::make_unique<pool>(1);
-    auto env = coflux::make_environment(*p);
-    flag begun;
-    auto t = [](auto&&, flag* set) -> coflux::task<void, pool> {
-        set->set();
-        co_await 10h;
-    }(env, &begun);
-    begun.wait();
-    p.reset();
-}
-
-TEST(thread_pool_timers_death, are_empty_when_the_pool_ends) {
-    EXPECT_DEATH(end_a_pool_with_a_sleeper(), "an executor ends while coroutines sleep on it");
 }
 
 }  // namespace

@@ -256,4 +256,37 @@ TEST(law_04_unwinding, a_request_to_what_has_ended_changes_nothing) {
     EXPECT_EQ(root.get(), 9);
 }
 
+// --- a destructor that throws ends the process, as it does where an exception unwinds ----------------------------------------------
+
+struct throws_at_its_end {
+    ~throws_at_its_end() noexcept(false) { throw std::runtime_error("from a destructor"); }
+};
+template <typename E>
+coflux::fork<void, E> stopped_above_a_throw(auto&&) {
+    const throws_at_its_end local;
+    co_await coflux::this_coroutine::stop();
+}
+coflux::call<void> stopped_call_above_a_throw(auto&&) {
+    const throws_at_its_end local;
+    co_await coflux::this_coroutine::stop();
+}
+template <typename Make>
+void stop_above_a_throw(Make make) {
+    manual_executor by_hand;
+    auto env = coflux::make_environment(by_hand);
+    auto root = [](auto&&, Make m) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        (void)co_await coflux::as_outcome(m(here));
+    }(env, make);
+    by_hand.run_all();
+}
+
+TEST(law_04_unwinding_death, a_destructor_that_throws_ends_the_process_with_a_message) {
+    constexpr const char* message =
+        "a destructor threw while [a-z_:() ]*above_a_throw was being stopped: from a destructor";
+    EXPECT_DEATH(stop_above_a_throw([](auto& here) { return stopped_above_a_throw<manual_executor>(here); }), message);
+    EXPECT_DEATH(stop_above_a_throw([](auto& here) { return stopped_above_a_throw<noop>(here); }), message);
+    EXPECT_DEATH(stop_above_a_throw([](auto& here) { return stopped_call_above_a_throw(here); }), message);
+}
+
 }  // namespace

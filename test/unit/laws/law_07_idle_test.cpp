@@ -94,4 +94,24 @@ TEST(law_07_idle_by_the_clock, a_pool_whose_coroutines_wait_for_a_value_uses_les
     EXPECT_EQ(second.get(), 9);
 }
 
+TEST(law_07_idle_by_the_clock, a_pool_whose_limits_were_watched_uses_less_than_a_hundredth_of_a_core) {
+    pool workers(2);
+    auto env = coflux::make_environment(workers);
+    for (int i = 0; i < 10; ++i) {
+        [](coflux::environment&) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            auto child = [](coflux::environment&) -> coflux::fork<void, pool> {
+                co_await std::chrono::milliseconds(1);
+            }(here);
+            (void)co_await coflux::timeout(std::move(child), std::chrono::milliseconds(50));
+        }(env)
+                                        .get();
+    }
+    auto sleeper = [](coflux::environment&) -> coflux::task<void, pool> { co_await std::chrono::hours(10); }(env);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // the watcher has looked for the last time
+    expect_idle_second();
+    sleeper.request_stop();
+    sleeper.join();
+}
+
 }  // namespace

@@ -1,6 +1,7 @@
 // Law 12: an error that nobody observed fails the scope, comes out of the root, or goes to the environment's handler.
 #include <coflux/coflux.hpp>
 
+#include <cstddef>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -10,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "support/executors.hpp"
+#include "support/iterations.hpp"
 
 namespace {
 
@@ -116,6 +118,76 @@ TEST(law_12_errors, an_unobserved_error_passes_through_every_scope_on_its_way_up
                                         .attach();
     }(env);
     EXPECT_EQ(thrown_by(std::move(root)).first, "from below");
+}
+
+coflux::fork<void, noop> fails_as(coflux::environment&, std::size_t n) {
+    co_await coflux::this_coroutine::executor();
+    throw std::runtime_error(std::to_string(n));
+}
+/// The error of the deepest level comes out of all, and each adds one that nobody looked at.
+coflux::call<void> fails_at_each_level(coflux::environment&, std::size_t levels) {
+    auto&& here = co_await coflux::context();
+    fails_as(here, levels).attach();
+    if (levels == 0) throw std::runtime_error("bottom");
+    co_await fails_at_each_level(here, levels - 1);
+}
+/// Each level fails by itself, and nobody looks at the one below: what came with an error has errors that came with it.
+coflux::fork<void, noop> fails_above_the_next(coflux::environment&, std::size_t levels) {
+    auto&& here = co_await coflux::context();
+    if (levels != 0) fails_above_the_next(here, levels - 1).attach();
+    throw std::runtime_error(std::to_string(levels));
+}
+
+// What each level copied took these minutes.
+constexpr std::size_t levels = coflux_test::repetitions(80'000) + 10'000;
+// Forks in forks stand on the thread's stack, all of which g++'s ThreadSanitizer keeps for each allocation.
+constexpr std::size_t forks_in_forks = COFLUX_TEST_TSAN != 0 ? 1'000 : levels;
+
+TEST(law_12_errors, an_error_takes_one_along_from_each_of_the_scopes_that_it_passes) {
+    auto env = coflux::make_environment();
+    const thrown seen = thrown_by([](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        co_await fails_at_each_level(here, levels - 1);
+    }(env));
+    EXPECT_EQ(seen.first, "bottom");
+    ASSERT_EQ(seen.others.size(), levels);
+    for (std::size_t i = 0; i < levels; ++i) ASSERT_EQ(seen.others[i], std::to_string(i));
+}
+
+TEST(law_12_errors, an_error_that_comes_along_brings_what_came_with_it) {
+    auto env = coflux::make_environment();
+    const auto thrown_at = [&env](std::size_t deep) {
+        return thrown_by([](coflux::environment&, std::size_t n) -> coflux::task<void, noop> {
+            auto&& here = co_await coflux::context();
+            fails_above_the_next(here, n).attach();
+            if (n < 10) fails_above_the_next(here, 2).attach();
+        }(env, deep));
+    };
+    EXPECT_EQ(thrown_at(2).others, (std::vector<std::string>{"1", "0", "2", "1", "0"}));
+    const thrown seen = thrown_at(forks_in_forks);
+    EXPECT_EQ(seen.first, std::to_string(forks_in_forks));
+    ASSERT_EQ(seen.others.size(), forks_in_forks);
+    for (std::size_t i = 0; i < forks_in_forks; ++i) ASSERT_EQ(seen.others[i], std::to_string(forks_in_forks - 1 - i));
+}
+
+TEST(law_12_errors, what_came_with_an_error_is_the_same_for_each_that_it_is_thrown_to) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, noop> {
+        auto&& here = co_await coflux::context();
+        auto failed = fails_above_the_next(here, 3);
+        const coflux::fork_view<void> views[] = {failed.view(), failed.view()};
+        for (const coflux::fork_view<void>& v : views) {
+            std::size_t others = 0;
+            try {
+                co_await v;
+            } catch (const std::runtime_error&) {
+                others = coflux::other_errors().size();
+                EXPECT_EQ(coflux::other_errors().data(), coflux::other_errors().data());
+            }
+            EXPECT_EQ(others, 3U);
+        }
+    }(env)
+                                    .get();
 }
 
 TEST(law_12_errors, an_error_that_came_alone_has_no_others) {

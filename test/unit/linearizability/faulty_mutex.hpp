@@ -5,9 +5,9 @@
 #include <source_location>
 #include <utility>
 
+#include <coflux/core/detail/wait/wait_list.hpp>
+#include <coflux/core/detail/wait/wait_queue.hpp>
 #include <coflux/core/promise_base.hpp>
-#include <coflux/core/wait_queue.hpp>
-#include <coflux/sync/detail/waiting_room.hpp>
 
 namespace coflux_test {
 
@@ -49,9 +49,7 @@ public:
         awaiter(coflux::detail::promise_base& p, faulty_mutex& of) noexcept : wait_operation(p, kind), of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-            coflux::detail::promise_base& p = coroutine();
-            if (p.suspends()) return p.stop_here();
-            return coflux::detail::wait_in(of_.room_, *this, waited_, [this] { return of_.enter(); });
+            return coflux::detail::wait_in(of_.waiters_, *this, waited_, [this] { return of_.enter(); });
         }
         guard await_resume() noexcept {
             if (waited_) end();
@@ -61,8 +59,8 @@ public:
     private:
         static bool claim(wait_operation& w) noexcept {
             faulty_mutex& of = static_cast<awaiter&>(w).of_;
-            const coflux::detail::spin_guard section(of.room_.lock);
-            const bool waits = of.room_.waiters.remove(w) || of.forgotten_ == &w;
+            const coflux::detail::spin_guard section(of.waiters_.lock);
+            const bool waits = of.waiters_.queue.remove(w) || of.forgotten_ == &w;
             if (of.forgotten_ == &w) of.forgotten_ = nullptr;
             if (Fault == mutex_fault::stop_unlocks && waits) of.locked_ = false;
             return waits;
@@ -82,7 +80,7 @@ public:
 
     request lock() noexcept { return {*this}; }
     guard try_lock() noexcept {
-        const coflux::detail::spin_guard section(room_.lock);
+        const coflux::detail::spin_guard section(waiters_.lock);
         return guard(enter() ? this : nullptr);
     }
 
@@ -91,15 +89,15 @@ private:
     void leave() noexcept {
         wait_operation* next = nullptr;
         {
-            const coflux::detail::spin_guard section(room_.lock);
-            if (Fault == mutex_fault::forgets_a_waiter && forgotten_ == nullptr && !room_.waiters.empty() &&
-                room_.waiters.front()->next != nullptr)
-                forgotten_ = room_.waiters.pop_front();
-            next = room_.waiters.front();
+            const coflux::detail::spin_guard section(waiters_.lock);
+            if (Fault == mutex_fault::forgets_a_waiter && forgotten_ == nullptr && !waiters_.queue.empty() &&
+                waiters_.queue.front()->next != nullptr)
+                forgotten_ = waiters_.queue.pop_front();
+            next = waiters_.queue.front();
             if (Fault == mutex_fault::last_come_first && next != nullptr) {
                 while (next->next != nullptr) next = next->next;
             }
-            if (next != nullptr) room_.waiters.remove(*next);
+            if (next != nullptr) waiters_.queue.remove(*next);
             if (next == nullptr || Fault == mutex_fault::lets_two_in) locked_ = false;
         }
         if (next != nullptr) next->wake();
@@ -107,7 +105,7 @@ private:
 
     bool locked_ = false;
     wait_operation* forgotten_ = nullptr;
-    coflux::detail::waiting_room room_;
+    coflux::detail::wait_list waiters_;
 };
 
 }  // namespace coflux_test

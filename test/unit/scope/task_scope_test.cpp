@@ -294,6 +294,36 @@ coflux::fork<void, pool> counts(coflux::task_scope& scope, int depth, std::atomi
     ended->fetch_add(1, std::memory_order_relaxed);
 }
 
+coflux::fork<void, coflux::noop_executor> nests(coflux::environment&, std::size_t levels,
+                                                coflux::borrowed<std::size_t> ended) {
+    auto&& here = co_await coflux::context();
+    coflux::task_scope scope(here);
+    if (levels != 0) scope.spawn(nests, levels - 1, ended);
+    co_await coflux::yield();
+    co_await scope.join();
+    ++ended.get();
+}
+
+TEST(task_scope, in_task_scopes_costs_the_same_at_each_level) {
+    // The square of these would take minutes.
+    constexpr std::size_t levels = coflux_test::sanitized ? 5'000 : 100'000;
+    const auto allocations = [](std::size_t n) {
+        pool workers{1};
+        coflux::counting_resource frames;
+        auto env = coflux::make_environment(&frames, workers);
+        std::size_t ended = 0;
+        [](coflux::environment&, std::size_t deep, coflux::borrowed<std::size_t> e) -> coflux::task<void, pool> {
+            auto&& here = co_await coflux::context();
+            co_await nests(here, deep, e);
+        }(env, n, coflux::borrowed(ended))
+                                                                                           .get();
+        EXPECT_EQ(ended, n + 1);
+        return frames.allocations();
+    };
+    const std::size_t one = allocations(levels / 5);
+    EXPECT_LE(allocations(levels), 5 * one);
+}
+
 TEST(task_scope, is_filled_by_coroutines_on_two_threads) {
     stage<pool> s;
     std::atomic<std::size_t> ended{0};

@@ -1,5 +1,6 @@
 #include <coflux/testing/explore.hpp>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -201,6 +202,156 @@ TEST(Explore, CallsARunThatDoesNotEndALivelock) {
     ASSERT_FALSE(r.ok());
     EXPECT_EQ(r.failure->kind, failure_kind::livelock);
     EXPECT_NE(r.failure->what.find("goes_on_and_on"), std::string::npos) << r.failure->what;
+}
+
+coflux::fork<void, sim_executor> polls(auto&&, borrowed<bool> done) {
+    while (!*done) co_await coflux::yield();
+}
+
+coflux::task<void, sim_executor> is_polled(auto&&) {
+    auto&& here = co_await coflux::context();
+    bool done = false;
+    auto a = polls(here, borrowed(done));
+    auto b = polls(here, borrowed(done));
+    co_await coflux::when_all(std::move(a), std::move(b));
+}
+
+void polls_for_ever(simulation&) {
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    is_polled(env).get();
+}
+
+TEST(Explore, NamesALoopOnYieldThatDoesNotEnd) {
+    const exploration r = explore({.runs = 1, .simulation = {.max_steps = 1000}}, polls_for_ever);
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::livelock);
+    EXPECT_NE(r.failure->what.find("looks like a spin on yield() in polls at "), std::string::npos) << r.failure->what;
+    EXPECT_NE(r.failure->what.find("explore_test.cpp"), std::string::npos) << r.failure->what;
+}
+
+coflux::fork<void, sim_executor> returns_the_ball(auto&&, borrowed<coflux::auto_event> mine,
+                                                  borrowed<coflux::auto_event> other) {
+    for (;;) {
+        co_await mine->wait();
+        other->set();
+    }
+}
+
+coflux::task<void, sim_executor> plays_for_ever(auto&&) {
+    auto&& here = co_await coflux::context();
+    coflux::auto_event left;
+    coflux::auto_event right;
+    auto a = returns_the_ball(here, borrowed(left), borrowed(right));
+    auto b = returns_the_ball(here, borrowed(right), borrowed(left));
+    left.set();
+    co_await coflux::when_all(std::move(a), std::move(b));
+}
+
+TEST(Explore, DoesNotCallASpinWhatWakesOneAnother) {
+    const exploration r = explore({.runs = 1, .simulation = {.max_steps = 1000}}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        plays_for_ever(env).get();
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::livelock);
+    EXPECT_EQ(r.failure->what.find("spin on yield"), std::string::npos) << r.failure->what;
+}
+
+TEST(Explore, PutsALongScheduleIntoAFileAndReplaysItFromThere) {
+    // Seed 4 chooses at random, so that half of all decisions differ from FIFO.
+    const explore_options options{.runs = 1, .first_seed = 4, .simulation = {.max_steps = 20'000}, .shrink_runs = 0};
+    const exploration r = explore(options, polls_for_ever);
+    ASSERT_FALSE(r.ok());
+    const std::string replay = r.failure->replay();
+    ASSERT_TRUE(replay.starts_with("COFLUX_SCHEDULE=@")) << replay.substr(0, 200);
+    EXPECT_LT(r.report().size(), 4000U);
+    const variable schedule("COFLUX_SCHEDULE", replay.substr(replay.find('=') + 1));
+    const exploration again = explore(options, polls_for_ever);
+    ASSERT_FALSE(again.ok());
+    EXPECT_FALSE(again.failure->diverged_at);
+    EXPECT_EQ(again.failure->schedule, r.failure->schedule);
+    EXPECT_EQ(again.failure->replay(), replay);
+    std::remove(replay.substr(replay.find('@') + 1).c_str());
+}
+
+TEST(Explore, SpendsABoundedNumberOfResumptionsOnALongRun) {
+    std::size_t runs = 0;
+    const exploration r =
+        explore({.runs = 1, .first_seed = 4, .simulation = {.max_steps = 400'000}}, [&](simulation& in) {
+            ++runs;
+            polls_for_ever(in);
+        });
+    ASSERT_FALSE(r.ok());
+    EXPECT_LE(runs, 20U);
+    if (const std::string replay = r.failure->replay(); replay.find('@') != std::string::npos)
+        std::remove(replay.substr(replay.find('@') + 1).c_str());
+}
+
+coflux::fork<void, sim_executor> fails(auto&&) {
+    co_await coflux::yield();
+    throw std::runtime_error("no such directory");
+}
+
+coflux::fork<void, sim_executor> waits_for_ever(auto&&) {
+    coflux::manual_event never;
+    co_await never.wait();
+}
+
+/// One child has failed, and the other one never ends.
+coflux::task<void, sim_executor> fails_and_hangs(auto&&) {
+    auto&& here = co_await coflux::context();
+    auto a = fails(here);
+    auto b = waits_for_ever(here);
+    co_await std::move(b);
+    co_await std::move(a);
+}
+
+TEST(Explore, ReportsAHangBesideAnErrorThatNobodyObserves) {
+    for (const bool asks : {true, false}) {
+        const exploration r = explore({.runs = 3}, [asks](simulation&) {
+            sim_executor on;
+            auto env = coflux::make_environment(on);
+            auto root = fails_and_hangs(env);
+            if (asks) root.get();
+        });
+        ASSERT_FALSE(r.ok());
+        EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
+        EXPECT_NE(r.failure->what.find("waits for a manual_event"), std::string::npos) << r.report();
+        EXPECT_NE(r.failure->what.find("an error that nobody observed: no such directory"), std::string::npos)
+            << r.report();
+    }
+}
+
+TEST(Explore, CallsAnErrorThatNobodyObservesAFailure) {
+    const exploration r = explore({.runs = 3}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        auto root = [](auto&& inner) -> coflux::task<void, sim_executor> {
+            co_await fails(static_cast<coflux::environment&>(inner));
+        }(env);
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::exception);
+    EXPECT_NE(r.failure->what.find("an error that nobody observed: no such directory"), std::string::npos)
+        << r.report();
+    EXPECT_THROW(std::rethrow_exception(r.failure->error), std::runtime_error);
+}
+
+TEST(Explore, LeavesAnErrorToTheHandlerOfItsEnvironment) {
+    static int handled = 0;
+    handled = 0;
+    const exploration r = explore({.runs = 3}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        env.on_unobserved_error([](const std::exception_ptr&) noexcept { ++handled; });
+        auto root = [](auto&& inner) -> coflux::task<void, sim_executor> {
+            co_await fails(static_cast<coflux::environment&>(inner));
+        }(env);
+    });
+    EXPECT_TRUE(r.ok()) << r.report();
+    EXPECT_EQ(handled, 3);
 }
 
 TEST(Explore, FindsAHangOfATaskThatDiesUnawaited) {

@@ -154,4 +154,19 @@ TEST(deadline, of_environments_that_end_at_about_their_time_does_no_harm) {
     EXPECT_LT(stopped.load(), rounds * 20);
 }
 
+coflux::task<bool, pool> is_stopped_at_once(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto sub = coflux::make_environment(here, clock::now() - 1h);
+    auto child = [](coflux::environment&) -> coflux::fork<void, pool> { co_await coflux::yield(); }(sub);
+    const auto end = co_await coflux::as_outcome(std::move(child));
+    co_await sub.join();
+    co_return end.is_stopped();
+}
+
+TEST(deadline, of_an_environment_that_has_passed_acts_before_anything_begins) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    EXPECT_TRUE(is_stopped_at_once(env).get());
+}
+
 }  // namespace

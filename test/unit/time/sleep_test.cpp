@@ -309,4 +309,29 @@ TEST(sleep, of_a_thousand_hours_costs_no_cpu) {
     t.join();
 }
 
+template <typename Clock, typename Duration>
+coflux::task<bool, pool> is_over_in_time(auto&&, std::chrono::time_point<Clock, Duration> t,
+                                         std::chrono::nanoseconds limit) {
+    co_return co_await coflux::timeout(coflux::sleep_until(t), limit);
+}
+
+template <typename TimePoint>
+void the_first_is_over_and_the_last_never_comes() {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    EXPECT_TRUE(is_over_in_time(env, TimePoint::min(), 1h).get());
+    EXPECT_FALSE(is_over_in_time(env, TimePoint::max(), 100us).get());
+}
+
+TEST(sleep, until_the_first_moment_of_a_clock_is_over_and_until_its_last_never) {
+    using namespace std::chrono;
+    the_first_is_over_and_the_last_never_comes<steady_clock::time_point>();
+    the_first_is_over_and_the_last_never_comes<time_point<steady_clock, hours>>();
+    the_first_is_over_and_the_last_never_comes<system_clock::time_point>();
+    the_first_is_over_and_the_last_never_comes<time_point<system_clock, hours>>();
+    the_first_is_over_and_the_last_never_comes<sys_seconds>();
+    the_first_is_over_and_the_last_never_comes<sys_days>();
+    the_first_is_over_and_the_last_never_comes<file_clock::time_point>();
+}
+
 }  // namespace

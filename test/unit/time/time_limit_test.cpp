@@ -20,7 +20,7 @@ constexpr std::uint64_t hour = 3'600'000'000'000;
 /// A queue of the test's own thread for an executor that only has an identity.
 struct mine {
     const executor_entry executor{nullptr, this, nullptr, nullptr};
-    timer_queue queue{this, nullptr, [](void*) noexcept {}};
+    timer_queue queue{this};
 
     mine() { this_thread.timers = &queue; }
     ~mine() { this_thread.timers = nullptr; }
@@ -48,16 +48,25 @@ TEST(time_limit, does_nothing_once_it_is_cancelled) {
     EXPECT_FALSE(env.stop_requested());
 }
 
-TEST(time_limit, cancelled_on_another_thread_is_freed_by_its_own) {
+TEST(time_limit, leaves_its_queue_at_once_when_it_is_cancelled_on_another_thread) {
     mine m;
     auto env = coflux::make_environment(coflux::noop_executor{});
     const auto when = m.queue.now() + 100;
     time_limit* const limit = time_limit::arm(env, when, &m.executor);
     std::thread([limit] { limit->cancel(); }).join();
-    EXPECT_FALSE(m.queue.nothing_to_look_at());
+    EXPECT_TRUE(m.queue.nothing_to_look_at());
     m.queue.look(when);
     EXPECT_FALSE(env.stop_requested());
-    EXPECT_TRUE(m.queue.nothing_to_look_at());
+}
+
+TEST(time_limit, acts_on_the_thread_that_looks_for_the_owner) {
+    mine m;
+    auto env = coflux::make_environment(coflux::noop_executor{});
+    const auto when = m.queue.now() + 100;
+    time_limit* const limit = time_limit::arm(env, when, &m.executor);
+    std::thread([&] { EXPECT_EQ(m.queue.look_for_owner(when), 1U); }).join();
+    EXPECT_TRUE(env.stop_requested());
+    limit->cancel();
 }
 
 TEST(time_limit, is_kept_by_the_service_where_no_executor_is) {

@@ -425,4 +425,72 @@ TEST(timeout, of_many_that_end_at_about_their_time_ends_for_each_exactly_once) {
     }
 }
 
+coflux::call<int> yields(coflux::environment&, int times) {
+    for (int i = 0; i < times; ++i) co_await coflux::yield();
+    co_return times;
+}
+coflux::fork<int, pool> forks_yields(coflux::environment&, int times) {
+    for (int i = 0; i < times; ++i) co_await coflux::yield();
+    co_return times;
+}
+
+TEST(timeout, of_a_limit_that_has_passed_stops_at_the_first_stop_point) {
+    on_pool([](coflux::environment& here) -> coflux::call<void> {
+        for (const int times : {1, 2, 50}) {
+            EXPECT_FALSE((co_await coflux::timeout(yields(here, times), 0ns)).has_value());
+            EXPECT_FALSE((co_await coflux::timeout(yields(here, times), -1h)).has_value());
+            EXPECT_FALSE((co_await coflux::deadline(yields(here, times), clock::now() - 1h)).has_value());
+            auto fork = forks_yields(here, times);
+            EXPECT_FALSE((co_await coflux::timeout(std::move(fork), 0ns)).has_value());
+        }
+        EXPECT_TRUE((co_await coflux::timeout(yields(here, 0), 1h)).has_value());
+    });
+}
+
+TEST(timeout, of_a_fork_that_has_ended_gives_its_value_whatever_the_limit) {
+    on_pool([](coflux::environment& here) -> coflux::call<void> {
+        auto fork = forks_yields(here, 1);
+        while (!fork.done()) co_await coflux::yield();
+        EXPECT_EQ(co_await coflux::timeout(std::move(fork), -1h), 1);
+    });
+}
+
+coflux::call<void> yields_for_ever(coflux::environment&) {
+    for (;;) co_await coflux::yield();
+}
+coflux::task<bool, noop> limits_one_that_never_lets_go(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_return co_await coflux::timeout(yields_for_ever(here), 1ms);
+}
+
+TEST(timeout, is_armed_before_what_it_limits_begins) {
+    auto env = coflux::make_environment(noop{});
+    EXPECT_FALSE(limits_one_that_never_lets_go(env).get());
+}
+
+coflux::call<int> spins(coflux::environment&, int turns) {
+    std::atomic<int> turn{0};
+    while (turn.fetch_add(1, std::memory_order_relaxed) < turns) {}
+    co_return 1;
+}
+coflux::task<std::size_t, noop> limits_what_ends_at_about_its_time(coflux::environment&, std::size_t rounds) {
+    auto&& here = co_await coflux::context();
+    std::mt19937 random(7);
+    std::size_t given = 0;
+    for (std::size_t i = 0; i != rounds; ++i) {
+        const int turns = static_cast<int>(random() % 4000);
+        given += co_await coflux::timeout(spins(here, turns), 1us * (random() % 20)) ? 1 : 0;
+    }
+    co_return given;
+}
+
+/// The service's thread may be about to act while the operation ends inside the await, and its frame goes.
+TEST(timeout, leaves_a_limit_that_acts_while_the_operation_ends_in_the_await_no_frame_to_touch) {
+    auto env = coflux::make_environment(noop{});
+    const std::size_t rounds = coflux_test::race_rounds / 4;
+    const std::size_t given = limits_what_ends_at_about_its_time(env, rounds).get();
+    EXPECT_GT(given, 0U);
+    EXPECT_LE(given, rounds);
+}
+
 }  // namespace

@@ -36,11 +36,19 @@ public:
     explicit channel_core(std::size_t capacity) noexcept : capacity_(capacity) {}
     channel_core(const channel_core&) = delete;
     channel_core& operator=(const channel_core&) = delete;
-    /// Nobody may be waiting any more, and no permit may be out.
+    /// No coroutine may be waiting any more, and no permit or counted end may be out.
     ~channel_core();
 
     COFLUX_INLINE void lock() noexcept { lock_.lock(); }
     COFLUX_INLINE void unlock() noexcept { lock_.unlock(); }
+
+    // Counted ends. relaxed in what adds: the channel, or the end that is copied, is the caller's.
+    void add_sender() noexcept { sender_ends_.fetch_add(1, memory_order_relaxed); }
+    void add_receiver() noexcept { receiver_ends_.fetch_add(1, memory_order_relaxed); }
+    /// The last one closes.
+    void remove_sender() noexcept;
+    /// The same; true if it was the last one.
+    bool remove_receiver() noexcept;
 
     void close() noexcept;
     [[nodiscard]] bool is_closed() const noexcept { return closed_.load(memory_order_acquire); }  // pairs with close()
@@ -116,8 +124,11 @@ private:
     relaxed<std::size_t> count_{0};     // values in places
     relaxed<std::size_t> reserved_{0};  // places that permits hold
     const std::size_t capacity_;        // 0: rendezvous
-    channel_queue senders_;             // sends and reserves; while one waits there is no place
-    channel_queue receivers_;           // while one waits there is no value in a place, and no send waits
+    // Counted ends alive: channel_sender, channel_receiver. 1 -> 0: that end closes. 0 at first, and where ends are not used.
+    atomic<std::uint32_t> sender_ends_{0};
+    atomic<std::uint32_t> receiver_ends_{0};
+    channel_queue senders_;    // sends and reserves; while one waits there is no place
+    channel_queue receivers_;  // while one waits there is no value in a place, and no send waits
 };
 
 /// A plain `co_await` of one operation at a channel, while it waits.

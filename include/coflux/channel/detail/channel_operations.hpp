@@ -22,8 +22,8 @@ public:
     using result_type = bool;
 
     template <typename... Context>
-    send_operation(channel_base<T>& at, T* value, Context&... context) noexcept : Node(context..., at) {
-        Node::value = value;
+    send_operation(channel_base<T>& at, T* sent, Context&... context) noexcept : Node(context..., at) {
+        Node::value = sent;
     }
     [[nodiscard]] COFLUX_INLINE bool attempt(channel_wakes& wakes) noexcept {
         this->outcome = at().send_locked(*static_cast<T*>(Node::value), wakes);

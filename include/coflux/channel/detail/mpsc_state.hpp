@@ -6,15 +6,16 @@
 #include <cstdint>
 #include <memory_resource>
 #include <optional>
-#include <source_location>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/channel/detail/permits.hpp>
+#include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/slot_queue.hpp>
 #include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/promise_base.hpp>
 
 namespace coflux::detail {
@@ -78,7 +79,7 @@ public:
     }
 
 private:
-    permits permits_;
+    alignas(cache_line) permits permits_;
     // Senders alive. 0: the last one closes.
     atomic<std::uint32_t> senders_{1};
 };
@@ -106,52 +107,8 @@ private:
 };
 
 template <typename T>
-class [[nodiscard]] mpsc_receive_awaiter : public mpsc_wait<T> {
-public:
-    using mpsc_wait<T>::mpsc_wait;
-    COFLUX_INLINE std::optional<T> await_resume() noexcept {
-        this->resumed();
-        return this->state_.receive_one();
-    }
-};
-
+using mpsc_receive_request = request<receive_awaiter<mpsc_wait<T>>, mpsc_state<T>&>;
 template <typename T, typename Use>
-class [[nodiscard]] mpsc_batch_awaiter : public mpsc_wait<T> {
-public:
-    mpsc_batch_awaiter(promise_base& p, mpsc_state<T>& s, std::size_t max, Use use) noexcept
-        : mpsc_wait<T>(p, s),
-          max_(max),
-          use_(std::move(use)) {}
-    COFLUX_INLINE std::size_t await_resume() {
-        this->resumed();
-        return this->state_.receive(max_, use_);
-    }
-
-private:
-    std::size_t max_;
-    Use use_;
-};
-
-template <typename T>
-struct [[nodiscard("co_await it: nothing is received until then")]] mpsc_receive_request {
-    mpsc_state<T>& state;
-
-    COFLUX_INLINE mpsc_receive_awaiter<T> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return mpsc_receive_awaiter<T>(p, state);
-    }
-};
-
-template <typename T, typename Use>
-struct [[nodiscard("co_await it: nothing is received until then")]] mpsc_batch_request {
-    mpsc_state<T>& state;
-    std::size_t max;
-    Use use;
-
-    COFLUX_INLINE mpsc_batch_awaiter<T, Use> await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
-        return mpsc_batch_awaiter<T, Use>(p, state, max, use);
-    }
-};
+using mpsc_batch_request = request<batch_awaiter<mpsc_wait<T>, Use>, mpsc_state<T>&, std::size_t, Use>;
 
 }  // namespace coflux::detail

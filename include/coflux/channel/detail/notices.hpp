@@ -7,9 +7,8 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/wait.hpp>
-#include <coflux/core/wait_queue.hpp>
 
 namespace coflux::detail {
 
@@ -25,51 +24,47 @@ public:
     }
     [[nodiscard]] COFLUX_INLINE std::uint64_t published() const noexcept { return word() / 2; }
 
-    void lock() noexcept { lock_.lock(); }
-    void unlock() noexcept { lock_.unlock(); }
+    void lock() noexcept { waiters_.lock.lock(); }
+    void unlock() noexcept { waiters_.lock.unlock(); }
 
     /// Pre: locked. One more was published, or the end; gives those who wait, for wake_all() after the unlock.
     [[nodiscard]] wait_operation* publish() noexcept {
         word_.store(word_.load(memory_order_relaxed) + after(1), memory_order_release);  // pairs with word()
-        return waiters_.take_all();
+        return waiters_.queue.take_all();
     }
     [[nodiscard]] wait_operation* end() noexcept {
         word_.store(word_.load(memory_order_relaxed) | ended, memory_order_release);  // pairs with word()
-        return waiters_.take_all();
+        return waiters_.queue.take_all();
     }
 
 private:
-    friend class notice_wait;
+    friend class list_wait<notices>;
+    friend class lazy_wait<notices>;
+    using want = word_type;  // what the waiter has seen
+    static constexpr const char* waits_for = "a new value of a channel";
+    [[nodiscard]] bool ready_or_mark(word_type seen) const noexcept { return word() != seen; }
+    void unmark() noexcept {}  // who publishes looks into the queue
 
-    spin_lock lock_;
     // Grows, and is odd from the end on. Written under the lock.
     atomic<word_type> word_{0};
-    wait_queue waiters_;  ///< under the lock: those who have seen word_
+    wait_list waiters_;  ///< those who have seen word_
 };
 
+extern template class list_wait<notices>;
+
 /// Base of awaiters that wait until the word is not the one that they have seen.
-class notice_wait : protected wait_operation {
+class notice_wait : protected lazy_wait<notices> {
 protected:
-    notice_wait(promise_base& p, notices& of, notices::word_type seen) noexcept
-        : wait_operation(p, kind),
-          of_(of),
-          seen_(seen) {}
+    notice_wait(promise_base& p, notices& of, notices::word_type seen) noexcept : p_(p), of_(of), seen_(seen) {}
 
     [[nodiscard]] COFLUX_INLINE bool is_there() const noexcept { return of_.word() != seen_; }
     /// What await_suspend returns.
-    std::coroutine_handle<> wait();
-    /// First thing in await_resume.
-    COFLUX_INLINE void resumed() noexcept {
-        if (waited_) end();
-    }
+    std::coroutine_handle<> wait() { return lazy_wait::wait(p_, of_, seen_); }
 
 private:
-    static bool claim(wait_operation& op) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed, "a new value of a channel"};
-
+    promise_base& p_;
     notices& of_;
     notices::word_type seen_;
-    bool waited_ = false;
 };
 
 }  // namespace coflux::detail

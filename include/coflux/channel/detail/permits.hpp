@@ -1,107 +1,78 @@
-// The places of a bounded mpsc channel: a count of permits, and the senders that wait for one, first come, first served.
+// The places of a bounded mpsc channel, and how its senders wait for one.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
 
-#include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
 #include <coflux/channel/detail/other_side.hpp>
-#include <coflux/core/wait.hpp>
-#include <coflux/core/wait_queue.hpp>
+#include <coflux/core/detail/wait/permit_count.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 
 namespace coflux::detail {
 
-class permits {
+class permits : private permit_count {
 public:
     enum class answer : std::uint8_t { granted, none, closed };
 
-    explicit permits(std::size_t capacity) noexcept : all_(static_cast<std::uint64_t>(capacity) * one), word_(all_) {}
+    explicit permits(std::size_t capacity) noexcept : permit_count(capacity), capacity_(capacity) {}
 
     /// One permit, unless there is none or others wait.
     [[nodiscard]] COFLUX_INLINE answer try_acquire() noexcept {
-        std::uint64_t w = word_.load(memory_order_relaxed);
-        for (;;) {
-            if ((w & closed) != 0) [[unlikely]]
-                return answer::closed;
-            if ((w & waited) != 0 || w < one) [[unlikely]]
-                return answer::none;
-            // acquire pairs with the release of release(): who gave the permit back is done with the place.
-            if (word_.compare_exchange_weak(w, w - one, memory_order_acquire, memory_order_relaxed)) [[likely]]
-                return answer::granted;
-        }
+        if (permit_count::try_acquire(1)) [[likely]]
+            return answer::granted;
+        return is_closed() ? answer::closed : answer::none;
     }
     /// Gives `n` permits back, first of all to those who wait. True if nothing is or will be on its way any more: closed,
     /// and every permit back. Exactly one call of release() and close() says so.
     [[nodiscard]] COFLUX_INLINE bool release(std::uint64_t n) noexcept {
-        const std::uint64_t w = word_.fetch_add(n * one, memory_order_acq_rel);  // pairs with the next acquire of them
-        if ((w & (waited | closed)) == 0) [[likely]]
-            return false;
-        return released(w + n * one);
+        if (is_awaited()) [[unlikely]]
+            giving_.is_here();
+        return permit_count::release(n) == closed_with(capacity_);
     }
     /// No more permits; those who wait are woken with none. True as for release(); false if closed already.
-    [[nodiscard]] bool close() noexcept;
-    [[nodiscard]] bool is_closed() const noexcept {
-        return (word_.load(memory_order_relaxed) & closed) != 0;  // relaxed: an answer that may be old at once
-    }
-    [[nodiscard]] std::size_t capacity() const noexcept { return static_cast<std::size_t>(all_ / one); }
+    [[nodiscard]] bool close() noexcept { return permit_count::close() == closed_with(capacity_); }
+    using permit_count::is_closed;
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
 
 private:
     friend class permit_wait;
+    friend class list_wait<permits>;
+    friend class lazy_wait<permits>;
+    static constexpr const char* waits_for = "a place in a channel";
 
-    static constexpr std::uint64_t waited = 1;
-    static constexpr std::uint64_t closed = 2;
-    static constexpr std::uint64_t one = 4;
-
-    [[nodiscard]] COFLUX_NOINLINE bool released(std::uint64_t w) noexcept;
-    /// Wakes those in front for whom there is a permit, or all if closed.
-    void serve() noexcept;
-
-    const std::uint64_t all_;
-    // Free permits * 4 + waited + closed.
-    //
-    // | state    | meaning                                                                                       |
-    // | -------- | --------------------------------------------------------------------------------------------- |
-    // | -        | permits go to whoever comes, by CAS                                                            |
-    // | waited   | somebody may wait: permits go to the queue only, under the lock. Set by who waits, cleared by who   |
-    // |          | serves and leaves nobody, both under the lock; without a permit it may stay behind a stop          |
-    // | closed   | no permit is given any more; never cleared                                                    |
-    alignas(cache_line) atomic<std::uint64_t> word_;
-    alignas(cache_line) spin_lock lock_;
-    wait_queue waiters_;  ///< under lock_
-    other_side giving_;   ///< who gave permits to those that waited
+    const std::size_t capacity_;
+    other_side giving_;  ///< who gave permits to those that waited
 };
 
+extern template class list_wait<permits>;
+
 /// Base of awaiters that wait for a permit.
-class permit_wait : protected wait_operation {
+class permit_wait : lazy_wait<permits> {
 protected:
-    permit_wait(promise_base& p, permits& from) noexcept : wait_operation(p, kind), from_(from) {}
+    permit_wait(promise_base& p, permits& from) noexcept : p_(p), from_(from) {}
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
         return answer_ != permits::answer::none || comes_soon();
     }
     /// What await_suspend returns.
-    std::coroutine_handle<> wait();
+    std::coroutine_handle<> wait() { return lazy_wait::wait(p_, from_); }
     /// First thing in await_resume: true with a permit, false if closed.
     [[nodiscard]] COFLUX_INLINE bool resumed() noexcept {
-        if (waited_) [[unlikely]]
-            end();
-        return answer_ == permits::answer::granted;
+        if (answer_ != permits::answer::none) [[likely]]
+            return answer_ == permits::answer::granted;
+        (void)lazy_wait::resumed();
+        return !wanted().refused;
     }
 
 private:
-    friend class permits;
-
     COFLUX_NOINLINE bool comes_soon() noexcept;
-    static bool claim(wait_operation& op) noexcept;
-    static constexpr wait_kind kind{&claim, &stop_claimed, "a place in a channel"};
 
+    promise_base& p_;
     permits& from_;
-    permits::answer answer_ = permits::answer::none;  ///< while it waits, under the lock
-    bool waited_ = false;
+    permits::answer answer_ = permits::answer::none;  ///< of the look before the wait
 };
 
 }  // namespace coflux::detail

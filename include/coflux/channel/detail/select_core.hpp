@@ -98,6 +98,7 @@ private:
     [[nodiscard]] bool would_wait() const noexcept;
     bool attempt_channels(channel_wakes& wakes) noexcept;
     std::coroutine_handle<> wait_for_children() noexcept;
+    std::coroutine_handle<> stop_and_join() noexcept;
     std::coroutine_handle<> join_losers() noexcept;
     [[nodiscard]] bool waits_for(select_child& c) noexcept;
     void stop_losers(std::uint32_t winner) noexcept;

@@ -15,13 +15,23 @@
 namespace coflux {
 
 /// What can travel through a queue between coroutines: an object whose move constructor and destructor throw nothing, so
-/// that a value is either here or there, whatever happens.
+/// that a value is either here or there, whatever happens. Asked where a queue is made; its ends are complete types before T is, so
+/// that a message may hold one: `struct question { std::string word; coflux::mpsc_sender<question> answers; };`
 template <typename T>
 concept queue_value = std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
 static_assert(queue_value<int> && queue_value<std::unique_ptr<int>> && !queue_value<int&> && !queue_value<const int>);
 
 namespace detail {
+
+/// The ends of a queue of what can be in none.
+template <typename T>
+auto refuse_queue_of() {
+    static_assert(queue_value<T>,
+                  "coflux: a queue carries objects that move and end without throwing: no reference, array, const "
+                  "or void, and a move constructor that is noexcept");
+    return std::pair<int, int>();
+}
 
 /// Moves a value back to where it came from, and ends it here. A value that has no safe assignment is made anew there.
 template <queue_value T>

@@ -59,7 +59,7 @@ public:
         // acquire pairs with the release store in claim_in_new_block(): the block's words are visible.
         const std::uint64_t t = tail_.fetch_add(1, memory_order_acquire);
         if ((t & no_slot) == 0) [[likely]]
-            return {block_of(t), static_cast<std::size_t>(t & index_mask), nullptr};
+            return {block_of(t), t & index_mask, nullptr};
         return claim_in_new_block();
     }
     /// Ends the list behind the last claim and wakes the receiver if it waits there. False if it was closed already.
@@ -103,10 +103,10 @@ private:
     static constexpr std::uint64_t no_slot = sealed_bit | (index_mask & ~std::uint64_t{slots_in_block - 1});
 
     [[nodiscard]] static slot_block* block_of(std::uint64_t t) noexcept {
-        return reinterpret_cast<slot_block*>(static_cast<std::uintptr_t>(t >> 16U << 6U));
+        return reinterpret_cast<slot_block*>(t >> 16U << 6U);
     }
     [[nodiscard]] static std::uint64_t first_of(slot_block* b) noexcept {
-        return static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(b)) >> 6U << 16U;
+        return reinterpret_cast<std::uintptr_t>(b) >> 6U << 16U;
     }
 
     static void wake(std::uintptr_t operation) noexcept;

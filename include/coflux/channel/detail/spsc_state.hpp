@@ -111,7 +111,7 @@ private:
     friend class spsc_receive_wait;
 
     [[nodiscard]] COFLUX_INLINE std::size_t used() const noexcept {
-        return static_cast<std::size_t>((next_ - head_seen_) / step) + reserved_here_;
+        return (next_ - head_seen_) / step + reserved_here_;
     }
     COFLUX_NOINLINE void wake_receiver() noexcept;
     COFLUX_NOINLINE void wake_sender() noexcept;
@@ -218,7 +218,7 @@ public:
         };
         if (!has_value()) return 0;
         if (available() < max) look_at_tail();
-        const std::size_t there = static_cast<std::size_t>(available());
+        const std::size_t there = available();
         const std::size_t n = there < max ? there : max;
         counted c{*this};
         while (c.taken != n) {

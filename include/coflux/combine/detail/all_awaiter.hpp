@@ -12,12 +12,14 @@
 
 #include <coflux/core/promise_base.hpp>
 #include <coflux/core/result.hpp>
+#include <coflux/core/stop_relay.hpp>
 #include <coflux/core/waiter.hpp>
 
 namespace coflux::detail {
 
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they
-/// may be `many`, and whether a stopped or failed child is a result like another (`takes_stops`).
+/// may be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have `fetch(std::size_t)`
+/// ahead of that, which is an access, and of children that may not be there: operator[] checks.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -27,26 +29,33 @@ public:
     [[nodiscard]] bool await_ready() noexcept {
         while (frame_control* const c = next_running()) {
             if (!coroutine->template run_fork_on_top<on_top_frame::kept>(c)) return false;
+            --left_;  // it has ended, with a value
         }
         return !stops_awaiting();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
-        if (p.suspends()) [[unlikely]]
+        const bool told = p.suspends();
+        if (took_over_others()) [[unlikely]] {
+            passes_stop_.begin(p, told, this, &tell_all, &go_on);
+        } else if (told) [[unlikely]] {
             return p.stop_here();
+        }
         return transfer(advance(identity_of(p.runs_on())));
     }
 
     /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never lost to a
     /// stop.
-    [[nodiscard]] bool stops() const noexcept { return !Children::takes_stops && stopped_ && !failed_; }
+    [[nodiscard]] bool stops() const noexcept {
+        return !Children::takes_stops && stopped_ && !failed_ && !passes_stop_.has_failed();
+    }
     [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
 
     /// How many children ahead the frames are fetched into the cache where there may be many.
-    static constexpr std::size_t prefetched = 8;
-    static COFLUX_INLINE void prefetch(const frame_control& c) noexcept {
-        __builtin_prefetch(&c);
-        __builtin_prefetch(reinterpret_cast<const char*>(&c) + cache_line);
+    static constexpr int prefetched = 8;
+    static COFLUX_INLINE void prefetch(const void* c) noexcept {
+        __builtin_prefetch(c);
+        __builtin_prefetch(static_cast<const char*>(c) + cache_line);
     }
 
 protected:
@@ -63,8 +72,10 @@ protected:
     /// from it.
     void rethrow_failures() {
         this_thread.current = coroutine;
-        if (Children::takes_stops || !failed_) [[likely]]
+        if (Children::takes_stops || !failed_) [[likely]] {
+            if (stopped_) passes_stop_.throw_if_failed();
             return;
+        }
         std::vector<failure*> failures;
         for (std::size_t i = 0; i < count_; ++i) {
             frame_control& c = children()[i];
@@ -79,7 +90,7 @@ private:
     frame_control* next_running() noexcept {
         for (; left_ != 0; --left_) {
             if constexpr (Children::many) {
-                if (left_ > prefetched) prefetch(children()[left_ - 1 - prefetched]);
+                if (left_ > prefetched) children().fetch(left_ - 1 - prefetched);
             }
             frame_control& c = children()[left_ - 1];
             if (!c.done()) return &c;
@@ -95,6 +106,25 @@ private:
         return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
     }
 
+    /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that each has been
+    /// checked before the wait.
+    [[nodiscard]] bool took_over_others() noexcept {
+        bool others = false;
+        for (std::size_t i = left_; i != 0; --i) {
+            if constexpr (Children::many) {
+                if (i > prefetched) children().fetch(i - 1 - prefetched);
+            }
+            frame_control& c = children()[i - 1];
+            others |= !c.done() && !is_told_with(*coroutine, c);
+        }
+        return others;
+    }
+    static void tell_all(void* self) noexcept {
+        auto& all = *static_cast<all_awaiter*>(self);
+        for (std::size_t i = 0; i < all.count_; ++i) tell_to_stop(all.children()[i]);
+    }
+    static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->passes_stop_.wake(); }
+
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
     std::coroutine_handle<> advance(const void* here) noexcept {
         promise_base& p = *coroutine;
@@ -106,6 +136,7 @@ private:
                     c->state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
                     return c->frame();
                 }
+                p.is_not(*c);
                 p.leaves();
                 // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is
                 // visible.
@@ -113,11 +144,16 @@ private:
                     return std::noop_coroutine();
             }
             if ((s & frame_state::list) != 0) {
+                p.is_not(*c);
                 p.leaves();
                 if (promise_base::add_waiter(*c, *this)) return std::noop_coroutine();
             }
         }
         if (stops_awaiting()) p.turn_to_stop();
+        if (!passes_stop_.over()) [[unlikely]] {
+            p.leaves();
+            return std::noop_coroutine();
+        }
         return promise_base::resume_from(p, here);
     }
 
@@ -136,6 +172,7 @@ private:
     std::size_t count_;
     bool failed_ = false;
     bool stopped_ = false;
+    relay_if_needed passes_stop_;
 };
 
 }  // namespace coflux::detail

@@ -20,9 +20,11 @@
 namespace coflux::detail {
 
 /// `Results` says what is made of the children that have ended:
+///   name                     of the combinator, for messages
 ///   takes_stops              whether a stopped child is a result like another, and an error, too
 ///   in_tuple<T>, in_range<T> what stands in the result for a child that gives T; void in_range: nothing is returned
-///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above
+///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above; or gives what does so when it
+///                            becomes one
 template <typename Results, typename... Handles>
 class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Results, Handles...>> {
     using base = all_awaiter<all_of_tuple<Results, Handles...>>;
@@ -75,28 +77,42 @@ public:
         for (auto& h : handles_) begin_if_wrapper(h, p);
     }
 
-    frame_control& operator[](std::size_t i) noexcept {
-        return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)].used();
+    /// Checks the handle (law 11) here, where it is loaded anyway: a loop of its own would cost each child more.
+    COFLUX_INLINE frame_control& operator[](std::size_t i) noexcept {
+        const auto& h = handle(i);
+        if (h.address() == nullptr) [[unlikely]]
+            fail_used_up(Results::name, "element", i);
+        frame_control* const c = h.frame();
+        COFLUX_ASSUME(c != nullptr);
+        return *c;
     }
+    COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(handle(i).address()); }
 
     auto await_resume() {
         this->rethrow_failures();
-        const auto take = [this, size = std::ranges::size(handles_), i = std::size_t{0}](auto& h) mutable {
-            if (i + base::prefetched < size) base::prefetch((*this)[i + base::prefetched]);
-            ++i;
-            return Results::template take<value, element>(h.release());
-        };
+        const auto first = std::ranges::begin(handles_);
+        const auto last = first + std::ranges::ssize(handles_);
         if constexpr (std::is_void_v<element>) {
-            std::ranges::for_each(handles_, take);
+            for (auto h = first; h != last; ++h) take(h, last);
         } else {
             std::pmr::vector<element> results(this->awaiting().memory_resource());
             results.reserve(std::ranges::size(handles_));
-            std::ranges::transform(handles_, std::back_inserter(results), take);
+            for (auto h = first; h != last; ++h) results.emplace_back(take(h, last));
             return results;
         }
     }
 
 private:
+    using iterator = std::ranges::iterator_t<Range>;
+
+    COFLUX_INLINE auto& handle(std::size_t i) noexcept {
+        return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)];
+    }
+    static COFLUX_INLINE auto take(iterator h, iterator last) {
+        if (last - h > base::prefetched) base::prefetch(h[base::prefetched].address());
+        return Results::template take<value, element>(h->release());
+    }
+
     Range handles_;
 };
 
@@ -109,6 +125,7 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
+        std::apply([](const auto&... a) { check_arguments(Results::name, a...); }, awaited_);
         (void)p.opened();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... a) { return all_of(p, where, as_handle(p, std::forward<As>(a))...); },
                           std::move(awaited_));
@@ -125,6 +142,9 @@ private:
 
 template <typename Results, typename Range>
 class all_range_request : public with_outcome<all_range_request<Results, Range>> {
+    static_assert(!single_use_lvalue_range<Range>,
+                  "coflux: these handles can be awaited once: hand the range over with std::move(range)");
+
 public:
     explicit all_range_request(Range&& range) noexcept : range_(std::forward<Range>(range)) {}
     all_range_request(const all_range_request&) = delete;
@@ -136,7 +156,7 @@ public:
             return all_of_range<Results, Range>(p, where, std::move(range_));
         } else {
             (void)p.opened();
-            return all_of_range<Results, handles_of<Range>>(p, where, handles_in(p, range_));
+            return all_of_range<Results, handles_of<Range>>(p, where, handles_in(p, Results::name, range_));
         }
     }
 

@@ -33,13 +33,14 @@ concept holds_handles =
     std::ranges::sized_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
     std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>;
 
-/// The elements of any other range as handles; the wrappers among them have not begun. Pre: the scope of `here` is open.
+/// The elements of any other range as handles, for `operation`; the wrappers among them have not begun. Pre: the scope of `here` is open.
 template <typename Range>
-handles_of<Range> handles_in(environment& here, Range& range) {
+handles_of<Range> handles_in(environment& here, const char* operation, Range& range) {
     handles_of<Range> handles(here.memory_resource());
     if constexpr (std::ranges::sized_range<Range>) handles.reserve(std::ranges::size(range));
     for (auto&& awaited : range) {
         using element = std::ranges::range_reference_t<Range>;
+        check_handle(operation, "element", handles.size(), awaited);
         if constexpr (std::is_reference_v<element> || is_owned_handle<std::remove_cvref_t<element>>) {
             handles.push_back(as_handle(here, std::move(awaited)));
         } else {

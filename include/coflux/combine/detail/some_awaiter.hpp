@@ -12,6 +12,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/core/promise_base.hpp>
+#include <coflux/core/stop_relay.hpp>
 #include <coflux/core/waiter.hpp>
 
 namespace coflux::detail {
@@ -20,8 +21,9 @@ class some_awaiter;
 
 /// One child in a wait for some of several, and the waiter in its state word.
 struct some_place : waiter {
+    bool noted = false;              ///< its end was foretold
     frame_control* child = nullptr;  ///< nullptr once its result was taken
-    some_awaiter* of = nullptr;      ///< set when it waits; nullptr: the child had ended before
+    some_awaiter* of = nullptr;      ///< set while it waits, or has waited; nullptr: the child had ended before
     std::size_t ranked = 0;          ///< in the place of rank r: which child was the r-th to end with a value
 };
 
@@ -53,8 +55,11 @@ protected:
     /// First in the destructor of whoever has the places: gives up the frames whose results were not taken.
     void give_up() noexcept;
 
-    /// The places of the children, in the order of their creation; each knows its child. Before await_ready().
+    /// The places of the children, in the order of their creation; each knows its child. Before await_ready(), and before any hears
+    /// early.
     void watch(some_place* places, std::size_t count) noexcept;
+    /// Child `i` is a wrapper that has begun, and whose end may be foretold while others begin: it is waited for from now on.
+    void hear_early(std::size_t i) noexcept;
 
     /// First in await_resume: throws if there is no value to give, else sees to the errors of those who lost.
     void settle();
@@ -70,7 +75,15 @@ private:
 
     /// Notes the end of child `i`; the end that decides tells the others to stop.
     void note(std::size_t i) noexcept;
+    /// The same for an end with a value. True if it decides.
+    [[nodiscard]] bool note_value(std::size_t i) noexcept;
     void stop_others(std::size_t i) noexcept;
+    /// The same while some of them have not begun, or run inside the call that begins them, where nothing says whether they have ended.
+    void stop_others_early(std::size_t i) noexcept;
+    static bool waits(some_place& place) noexcept;
+    [[nodiscard]] bool took_over_others() const noexcept;
+    static void tell_all(void* self) noexcept;
+    static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;
     /// True if enough values came, and before an error that counts.
     [[nodiscard]] bool has_values() const noexcept;
@@ -92,7 +105,11 @@ private:
     // brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is consumed, so that
     // the end that decides may tell the others.
     atomic<std::size_t> pending_;
+    relay_if_needed passes_stop_;
 };
+
+/// Errors: throws std::invalid_argument with a text.
+[[noreturn]] COFLUX_COLD void throw_bad_count(const char* operation, std::size_t wanted, std::size_t of);
 
 /// The places of a range: one block from the environment's resource.
 using some_places = std::pmr::vector<some_place>;

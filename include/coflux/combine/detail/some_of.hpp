@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/combine/detail/outcome_awaiter.hpp>
 #include <coflux/combine/detail/some_awaiter.hpp>
@@ -25,10 +24,13 @@ class [[nodiscard]] some_of_tuple : public some_awaiter {
 public:
     some_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
         : some_awaiter(p, 1, Choice::errors, where) {
-        (begin_if_wrapper(handles, p), ...);
         std::size_t i = 0;
-        ((places_[i++].child = &handles.release()), ...);
+        ((places_[i++].child = &handles.used()), ...);
         watch(places_.data(), places_.size());
+        i = 0;
+        (begin_early(handles, p, i++), ...);
+        (begin_late(handles, p), ...);
+        ((void)handles.release(), ...);
     }
     ~some_of_tuple() { give_up(); }
 
@@ -39,6 +41,19 @@ public:
     }
 
 private:
+    /// One that foretells its end begins first, and is heard of from then on: the others may compute when they begin, and are told.
+    template <typename Handle>
+    void begin_early(Handle& handle, promise_base& p, std::size_t i) noexcept {
+        if constexpr (is_foretelling<Handle>) {
+            handle.begin(p);
+            hear_early(i);
+        }
+    }
+    template <typename Handle>
+    static void begin_late(Handle& handle, promise_base& p) noexcept {
+        if constexpr (!is_foretelling<Handle>) begin_if_wrapper(handle, p);
+    }
+
     std::array<some_place, sizeof...(Handles)> places_;
 };
 
@@ -49,9 +64,7 @@ public:
     some_of_range(promise_base& p, std::source_location where, std::size_t wanted, Range& handles)
         : some_awaiter(p, wanted, Choice::errors, where),
           places_(std::ranges::size(handles), p.memory_resource()) {
-        COFLUX_VERIFY(wanted != 0 && wanted <= places_.size(),
-                      "%s: %zu of %zu are wanted; it takes at least one, and no more than there are", Choice::name,
-                      wanted, places_.size());
+        if (wanted == 0 || wanted > places_.size()) throw_bad_count(Choice::name, wanted, places_.size());
         for (auto& h : handles) begin_if_wrapper(h, p);
         std::size_t i = 0;
         for (auto& h : handles) places_[i++].child = &h.release();
@@ -84,6 +97,7 @@ public:
 
     auto await_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
+        std::apply([](const auto&... a) { check_arguments(Choice::name, a...); }, awaited_);
         (void)p.opened();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... a) { return some_of(p, where, as_handle(p, std::forward<As>(a))...); },
                           std::move(awaited_));
@@ -100,6 +114,9 @@ private:
 
 template <typename Choice, typename Range>
 class some_range_request : public with_outcome<some_range_request<Choice, Range>> {
+    static_assert(!single_use_lvalue_range<Range>,
+                  "coflux: these handles can be awaited once: hand the range over with std::move(range)");
+
 public:
     some_range_request(std::size_t wanted, Range&& range) noexcept
         : wanted_(wanted),
@@ -112,10 +129,11 @@ public:
         using handle = typename handles_of<Range>::value_type;
         using awaiter = some_of_range<Choice, typename handle::value_type>;
         if constexpr (holds_handles<Range>) {
+            check_elements(Choice::name, range_);
             return awaiter(p, where, wanted_, range_);
         } else {
             (void)p.opened();
-            auto handles = handles_in(p, range_);
+            auto handles = handles_in(p, Choice::name, range_);
             return awaiter(p, where, wanted_, handles);
         }
     }

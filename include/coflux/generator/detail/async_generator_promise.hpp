@@ -77,7 +77,7 @@ public:
         leaf.runs_for(consumer);
         if (leaf.control().word.has(frame_flags::scope_open | frame_flags::moved)) [[unlikely]]
             leaf.is_back();
-        if (leaf.suspends() || (&leaf != this && stop_requested())) [[unlikely]]
+        if (leaf.suspends() || (&leaf != this && is_told())) [[unlikely]]
             leaf.turn_to_stop();
         return transfer(leaf.handle());
     }

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <mutex>
 #include <new>
+#include <ostream>
 #include <shared_mutex>
 #include <source_location>
 #include <thread>
@@ -22,6 +23,17 @@
 #include <atomic>
 
 #include <coflux/core/thread_state.hpp>
+
+namespace coflux::detail {
+
+/// Relacy prints the values of atomics.
+template <typename Enumeration>
+    requires std::is_enum_v<Enumeration>
+std::ostream& operator<<(std::ostream& out, Enumeration value) {
+    return out << static_cast<long long>(value);
+}
+
+}  // namespace coflux::detail
 
 #include "../../../../support/relacy.hpp"
 

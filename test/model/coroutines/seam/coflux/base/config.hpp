@@ -1,6 +1,7 @@
 // What base/config.hpp says, but for the pause of a loop that waits: there Relacy runs another thread.
 #pragma once
 
+#define COFLUX_LONGEST_LOOK 1
 #define cpu_pause cpu_pause_of_the_processor
 #include_next <coflux/base/config.hpp>
 #undef cpu_pause

@@ -1,0 +1,168 @@
+// Where coroutines wait for a primitive: a list under a lock, and the one order in which all join it.
+//
+// The page docs/design/sync.md has the rules that all primitives keep.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <new>
+
+#include <coflux/base/config.hpp>
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/detail/wait/wait_queue.hpp>
+#include <coflux/core/transfer.hpp>
+#include <coflux/core/wait.hpp>
+
+namespace coflux::detail {
+
+/// The waiters of one primitive.
+struct wait_list {
+    spin_lock lock;    // guards `queue`, and what the primitive says
+    wait_queue queue;  //
+};
+
+/// Waits that were taken out under the lock and are woken without it, in order.
+class wait_chain {
+public:
+    void add(wait_operation& w) noexcept {
+        w.next = nullptr;
+        (first_ == nullptr ? first_ : last_->next) = &w;
+        last_ = &w;
+    }
+    /// Pre: the list's lock is held.
+    void add_all(wait_queue& from) noexcept {
+        while (wait_operation* const w = from.pop_front()) add(*w);
+    }
+    void wake() const noexcept { wake_all(first_); }
+
+private:
+    wait_operation* first_ = nullptr;
+    wait_operation* last_ = nullptr;  // has a value while first_ has
+};
+
+/// How an attempt to wait went.
+enum class wait_attempt : std::uint8_t {
+    ready,  ///< nothing to wait for: the wait is over
+    stop,   ///< a stop was requested: the wait is over
+    waits,  ///< in the queue, without the lock: the operation and the coroutine may be gone
+};
+
+/// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the lock: true
+/// if there is nothing to wait for any more; else it has made sure that the side that changes that looks into the queue.
+/// `waits` becomes true before the operation is queued. Errors: as wait_operation::begin().
+template <typename Ready>
+wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, bool& waits, Ready ready) {
+    w.begin();
+    lock.lock();
+    const bool stops = w.must_stop();
+    if (stops || ready()) {
+        lock.unlock();
+        w.end();
+        return stops ? wait_attempt::stop : wait_attempt::ready;
+    }
+    waits = true;
+    queue.push_back(w);
+    lock.unlock();
+    return wait_attempt::waits;
+}
+
+/// The same for a coroutine that is about to suspend: gives what await_suspend returns.
+template <typename Ready>
+std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, bool& waits, Ready ready) {
+    promise_base& p = w.coroutine();
+    if (p.suspends()) [[unlikely]]
+        return p.stop_here();
+    switch (try_to_wait(list.lock, list.queue, w, waits, ready)) {
+    case wait_attempt::ready: return transfer(p.handle());
+    case wait_attempt::stop: return p.stop_here();
+    case wait_attempt::waits: break;
+    }
+    return wait_operation::suspended();
+}
+
+/// A wait for something of which there may not be enough: what it wants, a `Want`.
+template <typename Want>
+class wanting : public wait_operation {
+public:
+    /// Guarded by the lock of the list.
+    [[no_unique_address]] Want wants;
+
+protected:
+    wanting(promise_base& p, const wait_kind& kind, Want w) noexcept : wait_operation(p, kind), wants(w) {}
+    ~wanting() = default;
+};
+
+/// A wait in the list of a primitive.
+///
+/// Shapes: `Primitive` has, for this class: `wait_list waiters_`; a type `want`; `ready_or_mark(want&)`, as `ready` of
+/// try_to_wait(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
+/// wait_kind::what; and, where a waiter that is stopped may have kept others from being served, `serve_next()`, called without
+/// the lock.
+template <typename Primitive>
+class list_wait final : public wanting<typename Primitive::want> {
+public:
+    list_wait(promise_base& p, Primitive& of, typename Primitive::want w) noexcept
+        : wanting<typename Primitive::want>(p, kind, w),
+          of_(of) {}
+
+    /// What await_suspend returns; `waits` becomes true if the coroutine waits.
+    std::coroutine_handle<> suspend(bool& waits) {
+        return wait_in(of_.waiters_, *this, waits, [this]() noexcept { return of_.ready_or_mark(this->wants); });
+    }
+
+private:
+    static bool claim(wait_operation& w) noexcept {
+        Primitive& of = static_cast<list_wait&>(w).of_;
+        const spin_guard guard(of.waiters_.lock);
+        if (!of.waiters_.queue.remove(w)) return false;
+        if (of.waiters_.queue.empty()) of.unmark();
+        return true;
+    }
+    static void stop(wait_operation& w) noexcept {
+        if constexpr (requires(Primitive& of) { of.serve_next(); }) static_cast<list_wait&>(w).of_.serve_next();
+        wait_operation::stop_claimed(w);
+    }
+    static constexpr wait_kind kind{&claim, &stop, Primitive::waits_for};
+
+    Primitive& of_;
+};
+
+/// What a waiter wants of a primitive that gives all the same.
+struct anything {};
+
+/// Base of an awaiter whose place in the list is made only when it has to wait: an await that is ready pays for one flag.
+template <typename Primitive>
+class lazy_wait {
+public:
+    lazy_wait(const lazy_wait&) = delete;
+    lazy_wait& operator=(const lazy_wait&) = delete;
+
+protected:
+    using node = list_wait<Primitive>;
+    using want = typename Primitive::want;
+
+    COFLUX_INLINE lazy_wait() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
+    COFLUX_INLINE ~lazy_wait() {}          // NOLINT(modernize-use-equals-default)
+
+    /// What await_suspend returns.
+    std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
+        return (::new (static_cast<void*>(&node_)) node(p, of, wants))->suspend(waited_);
+    }
+    /// First thing of await_resume; true if the coroutine has waited.
+    COFLUX_INLINE bool resumed() noexcept {
+        if (!waited_) [[likely]]
+            return false;
+        node_.end();
+        return true;
+    }
+    /// What became of what it wanted. Pre: wait() was called.
+    [[nodiscard]] const want& wanted() const noexcept { return node_.wants; }
+
+private:
+    bool waited_ = false;
+    union {
+        node node_;
+    };
+};
+
+}  // namespace coflux::detail

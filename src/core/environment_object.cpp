@@ -1,0 +1,134 @@
+#include <coflux/core/environment_object.hpp>
+
+#include <cstdio>
+
+#include "environment_access.hpp"
+#include "readable_name.hpp"
+
+namespace coflux {
+namespace detail {
+
+void environment_access::list(environment& e, frame_control& c) noexcept {
+    environment_object& o = object(e);
+    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
+    const spin_guard guard(o.children_lock_);
+    links.previous = nullptr;
+    links.next = o.children_list_;
+    if (links.next != nullptr) links.next->previous = &links;
+    o.children_list_ = &links;
+}
+
+void environment_access::unlist(environment& e, frame_control& c) noexcept {
+    environment_object& o = object(e);
+    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
+    const spin_guard guard(o.children_lock_);
+    (links.previous != nullptr ? links.previous->next : o.children_list_) = links.next;
+    if (links.next != nullptr) links.next->previous = links.previous;
+}
+
+}  // namespace detail
+
+environment_object::join_awaiter environment_object::join() noexcept {
+    return join_awaiter(*this);
+}
+
+void environment_object::arm_deadline() {
+    const detail::deadline_hook* const hook = detail::act_on_deadlines.load(detail::memory_order_relaxed);
+    if (hook == nullptr || (parent_.get() != nullptr && storage_.deadline >= detail::data_of(*parent_).deadline))
+        return;
+    armed_deadline_ = hook->arm(*this, storage_.deadline);
+}
+
+namespace detail {
+namespace {
+
+/// Of one that may be running.
+COFLUX_GLANCE bool has_failed(const frame_control& c) noexcept {
+    return c.word.has(frame_flags::has_error);
+}
+
+/// The error of an object that dies with the locals of a coroutine that is stopped becomes that coroutine's, whose end has been
+/// decided. False if it dies otherwise.
+bool leave_to_stopped(environment* owner, failure& f) noexcept {
+    if (owner == nullptr || !environment_access::is_joined(*owner)) return false;
+    environment_access::record(*owner, f);  // it looks again when its locals are dead
+    return true;
+}
+
+}  // namespace
+}  // namespace detail
+
+void environment_object::close() noexcept {
+    detail::promise_base::free_left_over(left_over_before_);
+    if (armed_deadline_ != nullptr)
+        detail::act_on_deadlines.load(detail::memory_order_relaxed)->disarm(armed_deadline_);
+    {
+        const detail::spin_guard guard(children_lock_);
+        if (children_list_ != nullptr) {
+            for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
+                const detail::frame_control& c = l->control();
+                const std::source_location where = c.place();
+                if (detail::has_failed(c)) {
+                    std::fprintf(stderr, "coflux: still alive: a coroutine that failed and waits for its children\n");
+                } else if (where.line() == 0) {
+                    std::fprintf(stderr, "coflux: still alive: a coroutine before its first await\n");
+                } else {
+                    std::fprintf(stderr, "coflux: still alive: %s at %s:%u\n",
+                                 detail::readable_name(where.function_name()).c_str(), where.file_name(),
+                                 static_cast<unsigned>(where.line()));
+                }
+            }
+            COFLUX_VERIFY(children_list_ == nullptr,
+                          "an environment ends while coroutines made in it are alive (listed above); join them first");
+        }
+    }
+    // The last child took itself off the list and is a few instructions away from its last access: wait for it.
+    while (remaining_.load(detail::memory_order_acquire) != detail::scope_open)
+        detail::cpu_pause();  // pairs with release of the ticket
+    detail::environment_access::end_waits(*this);
+    if (stopped_by_ != nullptr) stopped_by_->release();
+    if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
+        if (!detail::leave_to_stopped(detail::environment_access::owner(*this), *f))
+            detail::report_unobserved(storage_.on_error, *f);
+        f->release();
+    }
+}
+
+std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
+    detail::promise_base& p = *p_;
+    environment_object& of = of_;
+    COFLUX_VERIFY(p.parent() != &of || p.control().word.counted() == detail::ticket::none,
+                  "%s joins the environment that it was made in: it would wait for itself",
+                  detail::readable_name(p.control().place().function_name()).c_str());
+    const bool told = p.suspends();  // not a stop point
+    if (!detail::reaches(p, of)) [[unlikely]]
+        passes_stop_.begin(p, told, this, &tell, &go_on);
+    p.leaves();
+    of.joiner_ = this;
+    // acq_rel: pairs with the children's decrements; whoever brings it to 0 sees joiner_.
+    if (of.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) {
+        return std::noop_coroutine();
+    }
+    if (!passes_stop_.over()) return std::noop_coroutine();
+    return detail::transfer(p.handle());
+}
+
+/// Who waits was told to stop: whatever it joins is told, too.
+void environment_object::join_awaiter::tell(void* self) noexcept {
+    static_cast<join_awaiter*>(self)->of_.request_stop();
+}
+
+void environment_object::join_awaiter::go_on(void* self) noexcept {
+    static_cast<join_awaiter*>(self)->passes_stop_.wake();
+}
+
+void environment_object::join_awaiter::await_resume() {
+    detail::this_thread.current = p_;
+    of_.joiner_ = nullptr;
+    of_.remaining_.store(detail::scope_open,
+                         detail::memory_order_relaxed);  // pairs with nothing: all children are gone
+    if (detail::failure* const f = detail::environment_access::collect(of_, nullptr)) f->rethrow();
+    passes_stop_.throw_if_failed();
+}
+
+}  // namespace coflux

@@ -1,0 +1,44 @@
+// Who is left when something ends that they need: for checks that fail, and private to the library.
+#pragma once
+
+#include <array>
+#include <coroutine>
+#include <cstddef>
+
+#include <coflux/core/environment.hpp>
+
+namespace coflux::detail {
+
+/// `name at file:line` of a coroutine, or what stands for one that is not known.
+class place_text {
+public:
+    explicit place_text(const environment& e) noexcept;
+    /// Pre: a coroutine of Coflux.
+    explicit place_text(std::coroutine_handle<> h) noexcept;
+
+    [[nodiscard]] const char* c_str() const noexcept { return text_.data(); }
+
+private:
+    void write(const frame_control& c) noexcept;
+
+    std::array<char, 512> text_{};  // what does not fit is cut off
+};
+
+/// A list of them on stderr, for the message of a check that fails.
+class left_behind {
+public:
+    /// Prints where `e` stands, what it `does` there, and those above it.
+    void add(const environment& e, const char* does) noexcept;
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    /// Of whom was added first.
+    [[nodiscard]] const char* first() const noexcept { return first_.data(); }
+
+private:
+    static constexpr std::size_t most_named = 32;
+    static constexpr std::size_t most_above = 8;
+
+    std::size_t count_ = 0;
+    std::array<char, 640> first_{};
+};
+
+}  // namespace coflux::detail

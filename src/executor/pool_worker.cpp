@@ -1,0 +1,275 @@
+// The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work, sleeping and waking.
+#include "pool_worker.hpp"
+
+#include <cstdio>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/stack.hpp>
+#include <coflux/core/thread_state.hpp>
+#include <coflux/core/transfer.hpp>
+
+#include "../os/thread.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr std::int32_t turns_per_round =
+    61;  // resumptions between two looks at what came from outside and what is ready
+constexpr std::uint32_t rounds_per_oldest =
+    1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
+               // gives up the depth-first order that bounds the memory of a tree
+constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of who sleeps while others work
+constexpr clock_tick lookout_period = 30'000;    // the same of the look-out
+constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
+constexpr clock_tick taken_over_after =
+    20'000;  // nanoseconds that a timer of a worker is late before others hand it out
+constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
+constexpr std::chrono::nanoseconds first_restraint{
+    2000};  // how long a thief then leaves the others alone; doubled each time
+constexpr std::chrono::nanoseconds longest_restraint{32000};
+constexpr std::chrono::nanoseconds between_glances{700};  // at a victim that may be computing
+constexpr int glances_enough = 6;                         // as many without a change: it is
+constexpr int changes_enough = 2;                         // as many changes: it is not
+constexpr int lone_glances = 3;                           // at a lone coroutine, until it is known to lie there
+
+void pause_for(std::chrono::nanoseconds d) noexcept {
+    const auto begin = std::chrono::steady_clock::now();
+    do {
+        cpu_pause();
+    } while (std::chrono::steady_clock::now() - begin < d);
+}
+
+}  // namespace
+
+// --- work
+// -------------------------------------------------------------------------------------------------------------------
+
+void pool_worker::serve() noexcept {
+    char name[64];
+    std::snprintf(name, sizeof name, "%s-%zu", pool_.options_.name.c_str(), position_);
+    os::name_this_thread(name);
+    if (pool_.options_.pin) os::pin_this_thread(position_);
+    os::expect_precise_wake_ups();
+    worker::stand_for(this);
+    this_thread.timers = &timers_;
+    this_thread.room = stack_address() - stack_for_awaits;
+    // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
+    thread_state* self = &this_thread;
+    asm("" : "+r"(self));
+    while (const std::coroutine_handle<> h = next()) {
+        count(resumed_);
+        self->room_on_top = self->room;
+        run(h, *self);
+        self->current = nullptr;
+    }
+    this_thread.room_on_top = this_thread.room = no_stack;
+    this_thread.timers = nullptr;
+    worker::stand_for(nullptr);
+}
+
+std::coroutine_handle<> pool_worker::next() noexcept {
+    if (turns_ <= 0) [[unlikely]] {
+        turns_ = turns_per_round;
+        look_at_timers();
+        if (const auto h = next_in_turn()) return h;
+    }
+    --turns_;
+    if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
+    if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    if (const auto h = take_injected()) return h;
+    return search();
+}
+
+bool pool_worker::others_wait() noexcept {
+    look_at_timers();
+    if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
+    ++round_;
+    turns_ = turns_per_round;
+    forks_.fetch_ahead(turns_per_round);
+    return false;
+}
+
+/// Law 8: the youngest forks come first, so now and then the others do: what came from outside, what is ready, the
+/// oldest fork.
+std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
+    if (++round_ % rounds_per_oldest == 0) {
+        if (void* const oldest = forks_.steal()) return std::coroutine_handle<>::from_address(oldest);
+    }
+    const bool ready_first = round_ % 2 == 0;
+    if (ready_first) {
+        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    }
+    if (const auto h = take_injected()) return h;
+    void* const ready = ready_first ? nullptr : ready_.take();
+    return ready != nullptr ? std::coroutine_handle<>::from_address(ready) : nullptr;
+}
+
+std::coroutine_handle<> pool_worker::take_injected() noexcept {
+    const std::coroutine_handle<> h = pool_.injected_.take();
+    if (h) {
+        count(injected_);
+        timers_.runs_others();
+    }
+    return h;
+}
+
+std::coroutine_handle<> pool_worker::steal() noexcept {
+    const std::size_t n = pool_.workers_.size();
+    random_ = random_ * 1664525U + 1013904223U;
+    for (std::size_t i = 0, at = random_ % n; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
+        pool_worker& victim = *pool_.workers_[at];
+        if (&victim == this) continue;
+        void* taken = victim.forks_.size() != 0 ? victim.forks_.steal() : nullptr;
+        if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();
+        if (taken == nullptr) continue;
+        victim.robbed_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for call_for_help()
+        count(stolen_);
+        const std::uint64_t forked = victim.forked();
+        if (&victim != victim_ || forked != forked_there_) glances_ = 0;
+        victim_ = &victim;
+        forked_there_ = forked;
+        changes_ = 0;
+        return std::coroutine_handle<>::from_address(taken);
+    }
+    return nullptr;
+}
+
+/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is slowed down by
+/// nothing that thieves do. A glance takes a line from a victim that does not compute: the second change ends them.
+bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noexcept {
+    if (victim_ == nullptr || changes_ == changes_enough) return false;
+    if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
+    glanced_at_ = now;
+    const std::uint64_t forked = victim_->forked();
+    if (forked != forked_there_) {
+        forked_there_ = forked;
+        glances_ = 0;
+        ++changes_;
+        return false;
+    }
+    glances_ = std::min(glances_ + 1, glances_enough);
+    return glances_ == glances_enough;
+}
+
+/// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then sleeps.
+std::coroutine_handle<> pool_worker::search() noexcept {
+    using clock = std::chrono::steady_clock;
+    for (;;) {
+        pool_.idle_.begin_search(parker_);
+        std::coroutine_handle<> found = nullptr;
+        const auto begin = clock::now();
+        // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
+        // left alone.
+        if (stole_)
+            restraint_ = begin - stolen_at_ < short_theft
+                             ? std::clamp(restraint_ * 2, first_restraint, longest_restraint)
+                             : std::chrono::nanoseconds(0);
+        stole_ = false;
+        for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
+            const auto now = clock::now();
+            if ((!timers_.nothing_to_look_at() && hand_out_timers(tick_of(now))) ||
+                hand_out_timers_of_others(tick_of(now))) {
+                if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
+            }
+            if (!found && (now - begin >= restraint_ || victim_computes(now))) {
+                found = steal();
+                if (found) {
+                    stole_ = true;
+                    stolen_at_ = now;
+                }
+            }
+            if (!found) found = take_injected();
+            if (found || pool_.idle_.ended()) break;
+            if (now - begin - restraint_ >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
+            for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+        }
+        pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
+        if (found) {
+            timers_.runs_others();
+            return found;
+        }
+        restraint_ = std::chrono::nanoseconds(0);
+        sleep();
+        if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
+    }
+}
+
+/// Timers whose worker computes, or is not on a processor. True if something became ready.
+bool pool_worker::hand_out_timers_of_others(clock_tick now) noexcept {
+    bool some = false;
+    for (const auto& w : pool_.workers_) {
+        const clock_tick due = w->timers_.next_deadline();
+        if (due < now && now - due >= taken_over_after) some = w->timers_.look_for_owner(now) != 0 || some;
+    }
+    return some;
+}
+
+bool pool_worker::work_in_sight() const noexcept {
+    if (!pool_.injected_.empty()) return true;
+    return std::any_of(pool_.workers_.begin(), pool_.workers_.end(),
+                       [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
+}
+
+/// What was pushed a moment ago is most likely taken back by its maker; what lies there over a few glances is not.
+bool pool_worker::work_lies() const noexcept {
+    if (!pool_.injected_.empty()) return true;
+    for (const auto& w : pool_.workers_) {
+        const std::uint64_t pushed = w->lone_pushes_.load(memory_order_relaxed);
+        bool lies = true;
+        for (int i = 0; lies && i < lone_glances; ++i) {
+            const std::size_t queued = w->queued();
+            if (queued > 1) break;
+            lies = queued != 0 && w->lone_pushes_.load(memory_order_relaxed) == pushed;
+            if (lies) pause_for(between_glances);
+        }
+        if (lies) return true;
+    }
+    return false;
+}
+
+/// Sleeps unless there is work after all. The caller looks again.
+void pool_worker::sleep() noexcept {
+    if (!pool_.idle_.falls_asleep(parker_)) return;
+    count(sleeps_);
+    timers_.falls_asleep();
+    std::uint64_t pushed = pool_.lone_pushes();
+    int quiet = 0;  // looks in a row that found nobody pushing
+    bool first = true;
+    const auto looks_on = [&] {
+        if (!std::exchange(first, false)) count(looks_);
+        const std::uint64_t now = pool_.lone_pushes();
+        quiet = std::exchange(pushed, now) == now ? quiet + 1 : 0;
+        return quiet <= most_quiet_looks;
+    };
+    const auto park = [this](idle_workers::rest r) {
+        clock_tick look = os::parker::never;
+        if (r != idle_workers::rest::for_ever)
+            look = tick_now() + (r == idle_workers::rest::moment ? lookout_period : watch_period);
+        const clock_tick due = sleeps_until();
+        return parker_.park_until(std::min(look, due)) || due <= look;
+    };
+    pool_.idle_.sleep(parker_, [this] { return work_lies(); }, looks_on, park);
+    timers_.wakes_up();
+    pool_.idle_.wakes_up(parker_);
+}
+
+// --- waking
+// -----------------------------------------------------------------------------------------------------------------
+
+/// Somebody sleeps, nobody looks for work, and this worker has just queued some.
+void pool_worker::call_for_help() noexcept {
+    if (queued() <= 1) {
+        // A lone fork is often taken back at once by its maker. If it lies there, the look-out finds it.
+        count(lone_pushes_);
+        if (pool_.idle_.somebody_looks_out()) return;
+    }
+    count(wakes_);
+    pool_.idle_.wake_one();
+}
+
+void pool_worker::overflow(std::coroutine_handle<> h) noexcept {
+    pool_.injected_.push(h);
+}
+
+}  // namespace coflux::detail

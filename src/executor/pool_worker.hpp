@@ -1,0 +1,144 @@
+// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work, sleeping and
+// waking, the end.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/thread.hpp>
+#include <coflux/core/worker.hpp>
+#include <coflux/executor/thread_pool.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/timer_queue.hpp>
+
+#include "../os/parker.hpp"
+#include "../os/process.hpp"
+#include "../time/timer_watch.hpp"
+#include "idle_workers.hpp"
+#include "injection_queue.hpp"
+#include "pool_door.hpp"
+
+namespace coflux::detail {
+
+class pool_worker;
+
+class thread_pool {
+public:
+    explicit thread_pool(thread_pool_options options);
+    ~thread_pool();
+
+    void execute(std::coroutine_handle<> h) noexcept;
+
+    std::size_t size() const noexcept { return workers_.size(); }
+    std::vector<worker_counters> counters() const;
+    /// Pushes of a lone coroutine while somebody slept.
+    std::uint64_t lone_pushes() const noexcept;
+    /// What stands for it in environments; execute_on() is how they find it.
+    void* identity() const noexcept { return door_.identity(); }
+
+private:
+    friend class pool_worker;
+
+    void check_that_nobody_is_left() noexcept;
+
+    thread_pool_options options_;
+    pool_door door_{*this};
+    os::process_mark process_;
+    idle_workers idle_;
+    alignas(cache_line) injection_queue injected_;
+    std::vector<std::unique_ptr<pool_worker>> workers_;
+    std::vector<thread> threads_;
+};
+
+class pool_worker final : public worker {
+public:
+    pool_worker(thread_pool& pool, std::size_t position)
+        : worker(pool.identity(), pool.idle_.word()),
+          pool_(pool),
+          position_(position),
+          random_(position * 2654435761U + 1),
+          timers_(pool.identity(), &timer_watch::shared()) {
+        timer_watch::shared().watches(timers_);
+    }
+    ~pool_worker() { leaves_watch(); }
+
+    void serve() noexcept;
+    void unpark() noexcept { parker_.unpark(); }
+    /// Nobody hands out its timers any more.
+    void leaves_watch() noexcept { timer_watch::shared().forgets(timers_); }
+    /// It ends: `f(const timer&)` for each of its timers that is still armed.
+    template <typename F>
+    void take_left(F f) noexcept {
+        timers_.take_left(f);
+    }
+    worker_counters counters() const noexcept {
+        return {resumed_.load(memory_order_relaxed),  stolen_.load(memory_order_relaxed),
+                injected_.load(memory_order_relaxed), sleeps_.load(memory_order_relaxed),
+                wakes_.load(memory_order_relaxed),    looks_.load(memory_order_relaxed)};
+    }
+    using worker::push_ready;
+    /// Changes when this worker pushes or takes a fork, and not when others steal one. To others a hint.
+    std::uint64_t forked() const noexcept { return forks_.size() + robbed_.load(memory_order_relaxed); }
+
+private:
+    friend class thread_pool;
+    using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
+    static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
+
+    std::coroutine_handle<> next() noexcept;
+    std::coroutine_handle<> next_in_turn() noexcept;
+    std::coroutine_handle<> take_injected() noexcept;
+    std::coroutine_handle<> steal() noexcept;
+    bool victim_computes(std::chrono::steady_clock::time_point now) noexcept;
+    std::coroutine_handle<> search() noexcept;
+    void sleep() noexcept;
+    bool work_in_sight() const noexcept;
+    std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
+    /// Something is queued, and its worker does not come to it. Pre: we are counted asleep, so that it counts what it pushes.
+    bool work_lies() const noexcept;
+    void look_at_timers() noexcept {
+        if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
+    }
+    bool hand_out_timers(clock_tick now) noexcept {
+        if (timers_.look(now) == 0) return false;
+        timers_.runs_others();
+        return true;
+    }
+    bool hand_out_timers_of_others(clock_tick now) noexcept;
+    /// When to be awake for the next deadline: earlier by what thread_pool_options::timer_spin says.
+    clock_tick sleeps_until() const noexcept {
+        const clock_tick due = timers_.next_deadline();
+        const auto spin =
+            static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
+        return due == timing_wheel::never ? due : due - std::min(due, spin);
+    }
+    void call_for_help() noexcept override;
+    bool others_wait() noexcept override;
+    void overflow(std::coroutine_handle<> h) noexcept override;
+
+    thread_pool& pool_;
+    const std::size_t position_;
+    std::uint32_t random_;
+    std::uint32_t round_ = 0;  // counts rounds of turns
+    bool stole_ = false;       // what ran last was stolen, at:
+    std::chrono::steady_clock::time_point stolen_at_{};
+    std::chrono::nanoseconds restraint_{0};  // how long to leave the others alone before the next theft
+    pool_worker* victim_ = nullptr;          // of the last theft
+    std::uint64_t forked_there_ = 0;         // its forked() after that, or at the last glance
+    int glances_ = 0;                        // without a change, glances_enough at most; the last one at:
+    int changes_ = 0;                        // glances that saw one, since the last theft
+    std::chrono::steady_clock::time_point glanced_at_{};
+    counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
+    counter lone_pushes_{0};                 // of a coroutine onto empty queues while somebody slept
+    alignas(cache_line) counter robbed_{0};  // times others took from us; written by thieves
+    os::parker parker_;
+    timer_queue timers_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,35 @@
+#include <coflux/executor/stop_on_signals.hpp>
+
+#include <coflux/base/assert.hpp>
+
+#include "os/signals.hpp"
+#include "os/thread.hpp"
+
+namespace coflux {
+
+stop_on_signals::stop_on_signals(environment& told) : told_(told) {
+    const bool taken = detail::os::take_end_signals();
+    COFLUX_VERIFY(taken, "two stop_on_signals at the same time: a signal goes to one of them");
+    try {
+        watcher_ = detail::thread([this] { watch(); });
+    } catch (...) {
+        detail::os::give_back_end_signals();
+        (void)detail::os::wait_for_end_signal();  // in place of the watcher
+        throw;
+    }
+}
+
+stop_on_signals::~stop_on_signals() {
+    detail::os::give_back_end_signals();
+    watcher_.join();
+}
+
+void stop_on_signals::watch() noexcept {
+    detail::os::name_this_thread("coflux-signals");
+    while (const int number = detail::os::wait_for_end_signal()) {
+        received_.store(number, detail::memory_order_release);  // pairs with received()
+        told_.request_stop();
+    }
+}
+
+}  // namespace coflux

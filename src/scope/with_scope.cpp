@@ -1,0 +1,32 @@
+#include <coflux/scope/with_scope.hpp>
+
+#include "core/environment_access.hpp"
+
+namespace coflux::detail {
+
+scope_of_block::scope_of_block(environment& here, scope_policy policy) noexcept : scope_(here, policy) {
+    scope_.lend();
+}
+
+void scope_of_block::failed(const failure& f) noexcept {
+    failure* const own = failure_like(f);
+    environment_access::record(scope_, *own);
+    own->release();
+}
+
+void scope_of_block::failed() noexcept {
+    failure* const own = current_failure();
+    environment_access::record(scope_, *own);
+    own->release();
+}
+
+void scope_of_block::stop() noexcept {
+    // acquire pairs with the last ticket's release: without a child there is nobody to tell, and a request costs all others a look.
+    if (environment_access::remaining(scope_).load(memory_order_acquire) != scope_open) scope_.request_stop();
+}
+
+void scope_of_block::throw_cause() {
+    if (failure* const f = environment_access::take_cause(scope_)) f->rethrow();
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,10 @@
+// expect: coflux: a queue carries objects that move and end without throwing
+#include <coflux/coflux.hpp>
+
+void makes() {
+#ifdef COFLUX_GOOD
+    auto [to, from] = coflux::make_unbounded_mpsc<int>();
+#else
+    auto [to, from] = coflux::make_unbounded_mpsc<int&>();
+#endif
+}

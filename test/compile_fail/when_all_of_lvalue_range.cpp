@@ -1,0 +1,13 @@
+// expect: these handles can be awaited once: hand the range over with std::move(range)
+#include <utility>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&, std::vector<coflux::fork<int>> forks) {
+#ifdef COFLUX_GOOD
+    (void)co_await coflux::when_all(std::move(forks));
+#else
+    (void)co_await coflux::when_all(forks);
+#endif
+}

@@ -1,0 +1,165 @@
+// A stop request that an operation passes on to handles that were moved into it, against their ends: who goes on with the operation, and
+// what may be gone by then (docs/design/stop.md).
+#include <utility>
+
+#include <coflux/combine/when_all.hpp>
+#include <coflux/core/as_outcome.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/core/make_environment.hpp>
+#include <coflux/core/task.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/sync/manual_event.hpp>
+
+#include "support/coroutines.hpp"
+
+namespace {
+
+using coflux::environment;
+using coflux::manual_event;
+using coflux::model::bag_executor;
+using coflux::model::coroutine_scenario;
+using coflux::model::plain;
+using coflux::model::root_on_pool;
+template <typename T>
+using fork = coflux::fork<T, bag_executor>;
+template <typename T>
+using task = coflux::task<T, bag_executor>;
+
+/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root. Thread 2, if there is one, sets the event. What is
+/// made in the root's environment object is no child of the root: a stop of that alone reaches it by a relay only.
+template <typename Derived, unsigned Threads>
+struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
+    manual_event event;
+    manual_event never;
+    int went_on = 0;  // written by one coroutine at a time; the model's own
+    int unwound = 0;
+    coflux::detail::atomic<int> others_done{0};
+
+    /// A local of a child: its owner must not go on before it is gone.
+    struct lives {
+        plain<int> here{1};
+        plain<int>& seen;
+        explicit lives(plain<int>& s) : seen(s) { seen.set(1); }
+        ~lives() {
+            MODEL_CHECK(here.get() == 1);
+            here.set(0);
+            seen.set(0);
+        }
+    };
+    /// A local of the root, which dies after all that it waited for.
+    struct joined {
+        of_relay& of;
+        ~joined() {
+            MODEL_CHECK(of.first.get() == 0 && of.second.get() == 0);
+            ++of.unwound;
+        }
+    };
+    plain<int> first{0};
+    plain<int> second{0};
+
+    static fork<void> waits(environment&, manual_event* e, plain<int>* seen) {
+        const lives here(*seen);
+        co_await e->wait();
+    }
+
+    void run(unsigned thread) {
+        if (thread > 1) {
+            event.set();
+            others_done.fetch_add(1, coflux::detail::memory_order_release);
+            return;
+        }
+        if (thread == 1) return help();
+        run_root([this](environment& env) { return Derived::root(env, static_cast<Derived*>(this)); },
+                 [](auto& root, environment&) {
+                     coflux::model::wait_a_while(64);
+                     root.request_stop();
+                 });
+        while (others_done.load(coflux::detail::memory_order_acquire) != Threads - 2) coflux::detail::cpu_pause();
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        if (Threads == 2) MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// Only the relay ends the child.
+struct told_alone : of_relay<told_alone, 2> {
+    static task<void> root(environment& env, told_alone* s) {
+        const joined all{*s};
+        co_await waits(env, &s->never, &s->first);
+        ++s->went_on;
+    }
+};
+
+/// The child ends by itself while it is told, or before, or after.
+struct told_or_ended : of_relay<told_or_ended, 3> {
+    static task<void> root(environment& env, told_or_ended* s) {
+        const joined all{*s};
+        co_await waits(env, &s->event, &s->first);
+        ++s->went_on;
+    }
+};
+
+/// The same where the stop of the child is an outcome.
+struct told_as_outcome : of_relay<told_as_outcome, 3> {
+    static task<void> root(environment& env, told_as_outcome* s) {
+        const joined all{*s};
+        auto f = waits(env, &s->event, &s->first);
+        auto ended = co_await coflux::as_outcome(std::move(f));
+        MODEL_CHECK(ended.is_stopped() || ended.has_value());
+    }
+};
+
+/// What is told passes it on in its turn.
+struct told_in_turn : of_relay<told_in_turn, 2> {
+    static fork<void> passes_on(environment& env, told_in_turn* s) {
+        const lives here(s->second);
+        co_await waits(env, &s->never, &s->first);
+        ++s->went_on;
+    }
+    static task<void> root(environment& env, told_in_turn* s) {
+        const joined all{*s};
+        co_await passes_on(env, s);
+        ++s->went_on;
+    }
+};
+
+/// One relay for several, one of which ends by itself.
+struct told_all : of_relay<told_all, 3> {
+    static task<void> root(environment& env, told_all* s) {
+        const joined all{*s};
+        auto a = waits(env, &s->never, &s->first);
+        auto b = waits(env, &s->event, &s->second);
+        (void)co_await coflux::when_all(std::move(a), std::move(b));
+        ++s->went_on;
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// All end by themselves, or are told.
+struct told_or_all_ended : of_relay<told_or_all_ended, 3> {
+    static task<void> root(environment& env, told_or_all_ended* s) {
+        const joined all{*s};
+        auto a = waits(env, &s->event, &s->first);
+        auto b = waits(env, &s->event, &s->second);
+        (void)co_await coflux::when_all(std::move(a), std::move(b));
+        ++s->went_on;
+    }
+};
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    using coflux::model::sampled;
+    return coflux::model::run(count, arguments, "stop_relay",
+                              "a stop that an operation passes on, against the ends of its handles",
+                              {sampled<told_alone>("told_alone", "idle to early; listening to telling to passed"),
+                               sampled<told_or_ended>("told_or_ended", "listening to done; telling to ended"),
+                               sampled<told_as_outcome>("told_as_outcome", "the same, and the stop is an outcome"),
+                               sampled<told_in_turn>("told_in_turn", "a relay that is told by a relay"),
+                               sampled<told_all>("told_all", "when_all: one relay for two, of which one ends"),
+                               sampled<told_or_all_ended>("told_or_all_ended", "when_all: told, or over")});
+}

@@ -1,0 +1,340 @@
+// Random programs over the public API, interpreted: each part of a program is a coroutine that checks what comes of it against
+// what the grammar says may come. Seeds make them here, bytes where they are fuzzed (test/fuzz/programs_fuzz.cpp).
+#include <chrono>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "grammar.hpp"
+#include "trial.hpp"
+
+namespace coflux_simulations {
+namespace {
+
+using std::chrono::milliseconds;
+using part_fork = coflux::fork<int, sim_executor>;
+
+/// A local of a part: sees how it ends, and when.
+class witness {
+public:
+    witness(const node& n, trial& t, coflux::stop_token told) noexcept : n_(n), t_(t), told_(told) { ++t.live; }
+    witness(const witness&) = delete;
+    witness& operator=(const witness&) = delete;
+    ~witness() {
+        --t_.live;
+        if (!ended_) ends(n_.may.stop || told_.stop_requested(), "a part was stopped for no reason");
+    }
+    void gives_value() noexcept {
+        ends(n_.may.value || told_.stop_requested(), "a part gave a value that it cannot have");
+    }
+    void fails() noexcept {
+        ends(n_.may.error || (n_.may.error_if_told && told_.stop_requested()), "a part failed that cannot");
+    }
+
+private:
+    void ends(bool may, const char* what) noexcept {
+        const bool late = coflux::clock::now() - begun_ > milliseconds(n_.may.latest);
+        if (t_.says_programs && (!may || late))
+            std::fprintf(stderr, "%s: %s\n", late ? "late" : what, to_text(n_).c_str());
+        t_.expect(!ended_, "a part ended twice");
+        t_.expect(may, what);
+        t_.expect(!late, "a part ended too late");
+        ended_ = true;
+    }
+
+    const node& n_;
+    trial& t_;
+    coflux::stop_token told_;
+    coflux::clock::time_point begun_ = coflux::clock::now();
+    bool ended_ = false;
+};
+
+coflux::call<void> does(coflux::environment& in, const node& n, trial& t);
+
+/// A part, with what checks it.
+coflux::call<int> run(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    witness w(n, t, co_await coflux::this_coroutine::stop_token());
+    try {
+        co_await does(here, n, t);
+    } catch (const planned_error&) {
+        w.fails();
+        throw;
+    }
+    w.gives_value();
+    co_return 1;
+}
+
+part_fork forked(coflux::environment&, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    const int one = co_await run(here, *n, *t);
+    co_return one;
+}
+
+part_fork naps(coflux::environment&, std::size_t amount) {
+    co_await coflux::sleep_for(milliseconds(amount));
+    co_return 1;
+}
+
+std::vector<part_fork> all_forked(coflux::environment& here, const node& n, trial& t) {
+    std::vector<part_fork> forks;
+    forks.reserve(n.children.size());
+    for (const node& c : n.children) forks.push_back(forked(here, &c, &t));
+    return forks;
+}
+
+coflux::call<void> all(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    const std::vector<node>& of = n.children;
+    if (n.form % 2 == 0) {
+        const auto ones = co_await coflux::when_all(all_forked(here, n, t));
+        COFLUX_HOLDS(&t, ones.size() == of.size());
+    } else if (of.size() == 1) {
+        (void)co_await coflux::when_all(run(here, of[0], t));
+    } else if (of.size() == 2) {
+        (void)co_await coflux::when_all(run(here, of[0], t), forked(here, &of[1], &t));
+    } else {
+        (void)co_await coflux::when_all(forked(here, &of[0], &t), run(here, of[1], t), forked(here, &of[2], &t));
+    }
+}
+
+coflux::call<void> any(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    const std::vector<node>& of = n.children;
+    if (n.form % 4 == 0) {
+        (void)co_await coflux::when_any(all_forked(here, n, t));
+    } else if (n.form % 4 == 2) {
+        (void)co_await coflux::race(all_forked(here, n, t));
+    } else if (of.size() == 1) {
+        (void)co_await coflux::when_any(run(here, of[0], t));
+    } else if (of.size() == 2) {
+        (void)co_await coflux::when_any(run(here, of[0], t), forked(here, &of[1], &t));
+    } else {
+        (void)co_await coflux::when_any(forked(here, &of[0], &t), run(here, of[1], t), forked(here, &of[2], &t));
+    }
+}
+
+/// A local that children borrow.
+struct life {
+    bool alive = true;
+    ~life() { alive = false; }
+};
+
+/// In such a child: the local outlives it.
+class borrower {
+public:
+    borrower(trial& t, borrowed<bool> alive) noexcept : t_(t), alive_(alive) {}
+    borrower(const borrower&) = delete;
+    borrower& operator=(const borrower&) = delete;
+    ~borrower() { t_.expect(*alive_, "a local died before a child that borrowed it"); }
+
+private:
+    trial& t_;
+    borrowed<bool> alive_;
+};
+
+/// Works on a local of its parent.
+part_fork borrows(coflux::environment&, const node* n, trial* t, borrowed<bool> alive) {
+    auto&& here = co_await coflux::context();
+    const borrower checks(*t, alive);
+    const int one = co_await run(here, *n, *t);
+    co_return one;
+}
+
+coflux::call<void> scope(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    life local;
+    const auto block = [&](coflux::task_scope& inside) -> coflux::call<void> {
+        for (std::size_t i = 0; i + 1 != n.children.size(); ++i)
+            inside.spawn(borrows, &n.children[i], &t, borrowed(local.alive));
+        auto&& me = co_await coflux::context();
+        (void)co_await run(me, n.children.back(), t);
+    };
+    const auto policy = n.what == part::scope ? coflux::scope_policy::stop_on_error : coflux::scope_policy::collect_all;
+    co_await coflux::with_scope(here, policy, block);
+}
+
+using numbers = coflux::channel<int[1]>;
+
+part_fork sends(coflux::environment&, coflux::channel_sender<numbers> to, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i != 2; ++i) {
+        (void)co_await run(here, *n, *t);
+        const bool sent = co_await to.send(i);
+        if (!sent) break;
+    }
+    co_return 1;
+}
+part_fork receives(coflux::environment&, coflux::channel_receiver<numbers> from, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    while (auto v = co_await from.receive()) (void)co_await run(here, *n, *t);
+    co_return 1;
+}
+coflux::call<void> piped(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    numbers between;
+    const auto block = [&](coflux::task_scope& stages) -> coflux::call<void> {
+        stages.spawn(sends, between.sender(), &n.children[0], &t);
+        stages.spawn(receives, between.receiver(), &n.children[1], &t);
+        co_return;
+    };
+    co_await coflux::with_scope(here, block);
+}
+
+template <std::size_t Inner>
+auto inner(part_fork& f, part_fork& g) {
+    if constexpr (Inner == 0) {
+        return coflux::when_all(std::move(f), std::move(g));
+    } else if constexpr (Inner == 1) {
+        return coflux::when_any(std::move(f), std::move(g));
+    } else if constexpr (Inner == 2) {
+        return coflux::when_all_outcomes(std::move(f), std::move(g));
+    } else {
+        return coflux::first_success(std::move(f), std::move(g));
+    }
+}
+
+/// A combinator of a combinator of forks: they are of this coroutine, and told by what took them over.
+template <std::size_t Inner>
+coflux::call<void> nested(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    part_fork f = forked(here, &n.children[0], &t);
+    part_fork g = forked(here, &n.children[1], &t);
+    switch (n.form % 4) {
+    case 0: (void)co_await coflux::timeout(inner<Inner>(f, g), milliseconds(n.amount)); break;
+    case 1: (void)co_await coflux::as_outcome(inner<Inner>(f, g)); break;
+    case 2: (void)co_await coflux::when_any(inner<Inner>(f, g), naps(here, n.amount)); break;
+    default: (void)co_await coflux::when_all(inner<Inner>(f, g), naps(here, n.amount)); break;
+    }
+}
+
+coflux::call<void> each(coflux::environment&, const node& n, trial& t) {
+    const std::size_t window = 1 + n.form / 2 % 3;
+    const auto by_fork = [&](coflux::environment& in, const node& c) { return forked(in, &c, &t); };
+    const auto by_call = [&](coflux::environment& in, const node& c) { return run(in, c, t); };
+    if (n.form % 2 == 0) {
+        std::vector<const node*> by_address;
+        for (const node& c : n.children) by_address.push_back(&c);
+        const auto fork_at = [&](coflux::environment& in, const node* c) { return by_fork(in, *c); };
+        co_await coflux::for_each_concurrent(by_address, window, fork_at);
+    } else {
+        co_await coflux::for_each_concurrent(n.children, window, by_call);
+    }
+}
+
+coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    auto below = coflux::make_environment(here, coflux::clock::now() + milliseconds(n.amount));
+    auto f = forked(below, &n.children[0], &t);
+    (void)co_await coflux::as_outcome(std::move(f));
+    co_await below.join();
+}
+
+coflux::call<void> told(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    auto f = forked(here, &n.children[0], &t);
+    co_await coflux::sleep_for(milliseconds(n.amount));
+    f.request_stop();
+    (void)co_await coflux::as_outcome(std::move(f));
+}
+
+coflux::call<void> waits_for_ever(coflux::environment&, std::size_t form) {
+    coflux::manual_event never_set;
+    numbers empty;
+    coflux::semaphore none{0};
+    if (form % 3 == 0) co_await never_set.wait();
+    if (form % 3 == 1) (void)co_await empty.receive();
+    if (form % 3 == 2) co_await none.acquire();
+}
+
+coflux::call<void> does(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    const std::vector<node>& of = n.children;
+    const milliseconds amount(n.amount);
+    switch (n.what) {
+    case part::value: break;
+    case part::yields:
+        for (std::size_t i = 0; i <= n.form % 4; ++i) co_await coflux::yield();
+        break;
+    case part::sleeps: co_await coflux::sleep_for(amount); break;
+    case part::waits_for_ever: co_await waits_for_ever(here, n.form); break;
+    case part::fails: throw planned_error();
+    case part::stops: co_await coflux::this_coroutine::stop(); break;
+    case part::sequence:
+        for (const node& c : of) (void)co_await run(here, c, t);
+        break;
+    case part::forked: (void)co_await forked(here, &of[0], &t); break;
+    case part::viewed: {
+        auto f = forked(here, &of[0], &t);
+        const auto v = f.view();
+        (void)co_await v;
+        break;
+    }
+    case part::attached:
+        for (const node& c : of) forked(here, &c, &t).attach();
+        break;
+    case part::dropped:
+        for (const node& c : of) {
+            const auto dies = forked(here, &c, &t);
+        }
+        break;
+    case part::abandons:
+        for (const node& c : of) forked(here, &c, &t).attach();
+        throw planned_error();
+    case part::outcome: (void)co_await coflux::as_outcome(run(here, of[0], t)); break;
+    case part::caught: try { (void)co_await run(here, of[0], t);
+        } catch (const planned_error&) {}
+        break;
+    case part::limited: (void)co_await coflux::timeout(run(here, of[0], t), amount); break;
+    case part::limited_fork:
+        (void)co_await coflux::deadline(forked(here, &of[0], &t), coflux::clock::now() + amount);
+        break;
+    case part::all: co_await all(here, n, t); break;
+    case part::all_outcomes: {
+        const auto ends = co_await coflux::when_all_outcomes(all_forked(here, n, t));
+        COFLUX_HOLDS(&t, ends.size() == of.size());
+        break;
+    }
+    case part::any: co_await any(here, n, t); break;
+    case part::success: (void)co_await coflux::first_success(all_forked(here, n, t)); break;
+    case part::some: (void)co_await coflux::when_n(1 + n.form % of.size(), all_forked(here, n, t)); break;
+    case part::each: co_await each(here, n, t); break;
+    case part::scope:
+    case part::collect: co_await scope(here, n, t); break;
+    case part::nearer: co_await nearer(here, n, t); break;
+    case part::told: co_await told(here, n, t); break;
+    case part::piped: co_await piped(here, n, t); break;
+    case part::nested:
+        switch (n.form / 4) {
+        case 0: co_await nested<0>(here, n, t); break;
+        case 1: co_await nested<1>(here, n, t); break;
+        case 2: co_await nested<2>(here, n, t); break;
+        default: co_await nested<3>(here, n, t); break;
+        }
+        break;
+    }
+}
+
+/// Whatever the program is, it ends within its limit, and nothing of it is left.
+root generated(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    constexpr milliseconds limit(500);
+    const node program = random_program(t->choose);
+    if (t->says_programs) std::fprintf(stderr, "%s\n", to_text(program).c_str());
+    const auto begun = coflux::clock::now();
+    const std::size_t stop_after = t->choose(16);
+    auto f = forked(here, &program, &*t);
+    if (stop_after >= 12) {
+        co_await coflux::sleep_for(milliseconds(5 * (stop_after - 12)));
+        f.request_stop();
+    }
+    try {
+        (void)co_await coflux::timeout(std::move(f), limit);
+    } catch (const planned_error&) {}
+    t->expect(coflux::clock::now() - begun <= limit + milliseconds(20), "the program ended after its limit");
+}
+
+const listed programs_of_generator{{"generated", generated}};
+
+}  // namespace
+}  // namespace coflux_simulations
