@@ -6,6 +6,8 @@
 #include <functional>
 #include <utility>
 
+#include <coflux/core/wrapper.hpp>
+
 #include "../core/environment_access.hpp"
 
 namespace coflux::detail {
@@ -20,7 +22,7 @@ void wake(channel_node& n) noexcept {
 
 select_child::~select_child() {
     if (control == nullptr) return;
-    begun ? promise_base::drop(*control) : control->frame().destroy();
+    begun ? promise_base::drop(*control) : destroy_unbegun(*control);
 }
 
 /// Holds the locks of all channels of a select, taken in the order of their addresses: so that of two selects that share

@@ -74,6 +74,18 @@ void promise_base::fold_children() noexcept {
     e.own_.children = -scope_fold;
 }
 
+environment& promise_base::home(promise_base& caller) const noexcept {
+    return environment_access::is_object(*parent_) && !parent_->is_of_generator() ? *parent_ : caller;
+}
+
+void promise_base::adopted_by(promise_base& caller) noexcept {
+    if (environment& in = home(caller); &in != &caller && &in != caller.parent()) return;
+    caller.open_for_waits();  // the record of what waits in the call will be the caller's
+    parent_.become(&caller);
+    data_ = caller.data_;
+    own_.stops_seen = caller.own_.stops_seen & stop_count_mask;
+}
+
 void promise_base::count_in_shared(frame_control& c) noexcept {
     if (environment_access::take_tickets(*parent_) == 0) [[unlikely]] {
         const std::source_location at = c.place();

@@ -19,6 +19,15 @@ bool reaches(const promise_base& p, const environment& e) noexcept {
     return at == told;
 }
 
+bool is_part_of(const promise_base& p, const environment* parent) noexcept {
+    const environment* at = &p;
+    for (std::uint32_t calls = 0; calls != longest_look && environment_access::is_call(*at); ++calls) {
+        at = environment_access::parent(*at);
+        if (at == parent) return true;
+    }
+    return false;
+}
+
 void tell_to_stop(frame_control& c) noexcept {
     if (!c.done()) promise_base::of(c).request_stop();
 }

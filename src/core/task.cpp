@@ -60,6 +60,21 @@ constexpr const char* used_up = "a handle was used after it was awaited, moved f
 
 }  // namespace
 
+void destroy_unbegun(frame_control& c) noexcept {
+    const bool counted = c.word.is_shared();
+    environment* e = promise_base::of(c).parent();
+    if (c.word.has(frame_flags::listed)) environment_access::unlist(*e, c);
+    c.frame().destroy();
+    // Made in an environment object: counted there when it was made, and nowhere else before it begins.
+    while (counted && e != nullptr) {
+        environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
+        // release pairs with whoever completes the scope; that is not this, because who called keeps it open.
+        const std::int32_t before = environment_access::remaining(*e).fetch_sub(1, memory_order_release);
+        COFLUX_VERIFY(before != 1, "an environment was joined while a call was made in it");
+        e = above;
+    }
+}
+
 void fail_empty() noexcept {
     const std::source_location last = place_of_current();
     if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this place", used_up);

@@ -79,7 +79,7 @@ struct select_argument {
 /// A case: something that is awaited in a coroutine of its own, unless it is one.
 template <typename A>
 class select_case {
-    using handle = decltype(as_handle(std::declval<environment&>(), std::declval<A>()));
+    using handle = decltype(as_handle(std::declval<promise_base&>(), std::declval<A>()));
     using value = typename std::remove_cvref_t<handle>::value_type;
 
 public:

@@ -80,6 +80,12 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
         auto&& here = co_await context();
         // A call may have been made elsewhere: then it becomes part of this fork, which is what is told to stop.
         auto&& made = apply_to(*f, here, element.give());
+        if constexpr (has_home<std::remove_cvref_t<result>>) {
+            if (&made.home(static_cast<promise_base&>(here)) != &here) {
+                (void)co_await when_all(std::forward<result>(made));
+                co_return;
+            }
+        }
         (void)co_await adopting_request<result>{std::forward<result>(made)};
     } else if constexpr (takes_environment<F, typename Kept::type>) {
         auto&& here = co_await context();

@@ -102,6 +102,11 @@ public:
     outcome_request(const outcome_request&) = delete;
     outcome_request& operator=(const outcome_request&) = delete;
 
+    [[nodiscard]] environment& home(promise_base& p) const noexcept
+        requires requires(const A& a) { a.home(p); }
+    {
+        return awaited_.home(p);
+    }
     void adopted_by(promise_base& p) noexcept
         requires requires(A& a) { a.adopted_by(p); }
     {

@@ -179,6 +179,10 @@ public:
         control_.waits();
         return begin(p);
     }
+    /// For combinators, before it begins: where a coroutine is made that runs it for `p`.
+    [[nodiscard]] environment& home(detail::promise_base& p) const noexcept {
+        return detail::promise_base::of(*control_.get()).home(p);
+    }
     /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made it.
     void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).adopted_by(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {

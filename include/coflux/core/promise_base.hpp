@@ -57,16 +57,11 @@ public:
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
     COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
-    /// A call that has not begun goes to another caller than the coroutine that made it. One that was made in an environment
-    /// object stays there: that is where its memory, its deadline and its stop come from. What a generator makes its
-    /// children in has none of its own.
-    void adopted_by(promise_base& caller) noexcept {
-        if ((parent_->marks_.load(memory_order_relaxed) & is_object) != 0 && !parent_->is_of_generator()) return;
-        caller.open_for_waits();  // the record of what waits in the call will be the caller's
-        parent_.become(&caller);
-        data_ = caller.data_;
-        own_.stops_seen = caller.own_.stops_seen & stop_count_mask;
-    }
+    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays below that, from
+    /// which it has its memory, its deadline and its stop; what a generator makes its children in has none of its own.
+    [[nodiscard]] environment& home(promise_base& caller) const noexcept;
+    /// The call goes to another caller than the coroutine that made it, if that stands in its home.
+    void adopted_by(promise_base& caller) noexcept;
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
     void lives_in(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.

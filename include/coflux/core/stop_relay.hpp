@@ -17,10 +17,14 @@ namespace coflux::detail {
 /// True if each stop that reaches `p` reaches what is made in `e`, too: that is `p`, its caller, or an environment object of these.
 [[nodiscard]] bool reaches(const promise_base& p, const environment& e) noexcept;
 
-/// The same for a coroutine that has not ended.
+/// True if `parent` is above `p`, and `p` is told of a stop only with it. Looks at what is above `p` alone, so `parent` may be gone.
+[[nodiscard]] bool is_part_of(const promise_base& p, const environment* parent) noexcept;
+
+/// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of. Elsewhere the
+/// child may end meanwhile, and with it whatever it was made in; so what was made in an environment object below `p` is told twice.
 [[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child) noexcept {
     const environment* const parent = promise_base::of(child).parent();
-    return parent == &p || reaches(p, *parent);
+    return parent == &p || is_part_of(p, parent);
 }
 
 /// Requests a stop of a coroutine whose frame the caller keeps.

@@ -21,6 +21,9 @@ struct wrapping_executor {
     static constexpr bool starts_deferred = true;
 };
 
+/// Destroys a wrapping fork that has not begun.
+void destroy_unbegun(frame_control& c) noexcept;
+
 /// Owns a wrapping fork: destroys one that has not begun, leaves one that has to its scope.
 template <typename T>
 class wrapper {
@@ -33,7 +36,7 @@ public:
     wrapper& operator=(const wrapper&) = delete;
     ~wrapper() {
         if (control_ == nullptr) return;
-        begun_ ? promise_base::drop(*control_) : control_->frame().destroy();
+        begun_ ? promise_base::drop(*control_) : destroy_unbegun(*control_);
     }
 
     /// Runs it until it suspends or ends, on behalf of `creator`.
@@ -157,13 +160,18 @@ struct [[nodiscard]] adopting_request {
     }
 };
 
+/// What knows where a wrapping fork of it is made.
+template <typename A>
+concept has_home = requires(const A& a, promise_base& p) { a.home(p); };
+
 template <typename A>
 fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::remove_reference_t<A>> awaited) {
     co_return co_await adopting_request<A>{std::forward<A>(awaited.get())};
 }
 
+/// `awaited`, which `p` will wait for. Pre: the scope of `p` is open.
 template <typename A>
-decltype(auto) as_handle(environment& here, A&& awaited) {
+decltype(auto) as_handle(promise_base& p, A&& awaited) {
     static_assert(!single_use_lvalue<A>,
                   "coflux: this handle can be awaited once: hand it over with std::move(handle)");
     if constexpr (is_owned_handle<std::remove_cvref_t<A>>) {
@@ -171,7 +179,15 @@ decltype(auto) as_handle(environment& here, A&& awaited) {
     } else {
         using kind = std::conditional_t<foretells<std::remove_cvref_t<A>>, foretelling_wrapper<await_result<A>>,
                                         wrapper<await_result<A>>>;
-        return kind(wrapped<A>(here, borrowed<std::remove_reference_t<A>>(awaited)).release());
+        const borrowed<std::remove_reference_t<A>> given(awaited);
+        if constexpr (has_home<std::remove_cvref_t<A>>) {
+            if (environment& in = awaited.home(p); &in != &p) {
+                kind elsewhere(wrapped<A>(in, given).release());
+                promise_base::of(elsewhere.used()).runs_for(p);
+                return elsewhere;
+            }
+        }
+        return kind(wrapped<A>(p, given).release());
     }
 }
 

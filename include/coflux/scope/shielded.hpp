@@ -72,11 +72,13 @@ public:
 
     shielded_awaiter<await_result<A>> await_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
-        return shielded_awaiter<await_result<A>>(p, as_handle(p.opened(), std::forward<A>(awaited_)));
+        (void)p.opened();
+        return shielded_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
     }
     shielded_outcome_awaiter<await_result<A>> await_outcome_in(promise_base& p, std::source_location where) && {
         p.awaits_at(where);
-        return shielded_outcome_awaiter<await_result<A>>(p, as_handle(p.opened(), std::forward<A>(awaited_)));
+        (void)p.opened();
+        return shielded_outcome_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
     }
 
 private:

@@ -61,7 +61,7 @@ class [[nodiscard]] timeout_awaiter : private limited_wait {
 public:
     timeout_awaiter(promise_base& p, std::source_location where, Handle&& handle, steady_time deadline)
         : limited_wait(p, tick_of(deadline)),
-          seen_(p.data(), deadline) {
+          seen_(data_around(p, handle), deadline) {
         p.awaits_at(where);
         if constexpr (is_owned_handle<Handle>) {
             if (!handle.used().done()) limits(handle.used());
@@ -87,6 +87,15 @@ public:
     }
 
 private:
+    /// A call that was made in an environment object lives there.
+    static const environment_data& data_around(const promise_base& p, const Handle& handle) noexcept {
+        if constexpr (is_owned_handle<Handle>) {
+            return p.data();
+        } else {
+            return promise_base::of(handle.used()).data();
+        }
+    }
+
     [[no_unique_address]] Deadline seen_;
 };
 

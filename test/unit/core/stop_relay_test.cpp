@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -207,6 +208,25 @@ TEST(stop_relay, of_an_end_and_a_stop_at_the_same_time_each_may_be_first) {
     auto env = coflux::make_environment(threads);
     const std::size_t rounds = coflux_test::race_rounds / 20;
     EXPECT_EQ(races(env, rounds).get(), rounds);
+}
+
+/// Hands a child over and ends: from then on the child alone keeps it.
+coflux::fork<void, sim_executor> makes(coflux::environment&, borrowed<std::optional<number>> made) {
+    auto&& here = co_await coflux::context();
+    made->emplace(naps(here, 1ms));
+}
+
+// The child may end on another thread between the look at whether it has and the question whether it is told.
+TEST(stop_relay, who_asks_whether_a_child_is_told_does_not_look_at_who_made_it) {
+    simulated([](coflux::environment& here) -> coflux::call<void> {
+        std::optional<number> made;
+        makes(here, borrowed(made)).attach();
+        co_await 2ms;
+        EXPECT_TRUE(made->done());  // and its maker is gone
+        auto&& self = co_await coflux::context();
+        EXPECT_FALSE(coflux::detail::is_told_with(static_cast<coflux::detail::promise_base&>(self), made->used()));
+        EXPECT_EQ(co_await std::move(*made), 1);
+    });
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ fork<await_result<A>, wrapping_executor> wrapped_value(environment&, A awaited) 
 
 template <typename Range>
 using handles_of = std::pmr::vector<std::remove_cvref_t<decltype(as_handle(
-    std::declval<environment&>(), std::declval<std::ranges::range_value_t<Range>>()))>>;
+    std::declval<promise_base&>(), std::declval<std::ranges::range_value_t<Range>>()))>>;
 
 /// A range that is given away and has its forks or tasks in itself, in random-access order: it is used in place.
 template <typename Range>
@@ -33,18 +33,18 @@ concept holds_handles =
     std::ranges::sized_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
     std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>;
 
-/// The elements of any other range as handles, for `operation`; the wrappers among them have not begun. Pre: the scope of `here` is open.
+/// The elements of any other range as handles, for `operation`; the wrappers among them have not begun. Pre: the scope of `p` is open.
 template <typename Range>
-handles_of<Range> handles_in(environment& here, const char* operation, Range& range) {
-    handles_of<Range> handles(here.memory_resource());
+handles_of<Range> handles_in(promise_base& p, const char* operation, Range& range) {
+    handles_of<Range> handles(p.memory_resource());
     if constexpr (std::ranges::sized_range<Range>) handles.reserve(std::ranges::size(range));
     for (auto&& awaited : range) {
         using element = std::ranges::range_reference_t<Range>;
         check_handle(operation, "element", handles.size(), awaited);
         if constexpr (std::is_reference_v<element> || is_owned_handle<std::remove_cvref_t<element>>) {
-            handles.push_back(as_handle(here, std::move(awaited)));
+            handles.push_back(as_handle(p, std::move(awaited)));
         } else {
-            handles.emplace_back(wrapped_value<std::remove_cv_t<element>>(here, std::move(awaited)).release());
+            handles.emplace_back(wrapped_value<std::remove_cv_t<element>>(p, std::move(awaited)).release());
         }
     }
     return handles;
