@@ -83,9 +83,11 @@ public:
     /// `p` has pinned workers.
     explicit race(pool& p) noexcept : pool_(p) {}
 
-    /// Until a wake-up went to a worker that did not need it any more, but no more than `longest` rounds.
+    /// Until a wake-up went to a worker that did not need it any more, but no more than `longest` rounds, and a second: beside other
+    /// programs each round waits for a processor.
     void run(std::size_t longest) {
-        while (longest-- != 0 && !left_a_wake_up_behind()) {}
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+        while (longest-- != 0 && std::chrono::steady_clock::now() < end && !left_a_wake_up_behind()) {}
     }
 
 private:
@@ -103,7 +105,8 @@ private:
         elsewhere_.avoid(racer);  // the last to sleep is the first to be woken: most often the same one
         const bool late = slept[racer] == 2 && slept[1 - racer] == 0;  // it slept between the two
         gap_ = late ? gap_ - gap_ / 16 : gap_ + gap_ / 16 + 1;
-        return slept[racer] > 2;  // the wake-up that was left behind ended one sleep at once
+        if (gap_ > longest_gap) gap_ = shortest_gap;  // on a busy machine what is told of the sleeps leads nowhere
+        return slept[racer] > 2;                      // the wake-up that was left behind ended one sleep at once
     }
     void run_one() {
         const std::size_t before = done_.load(std::memory_order_acquire);
@@ -120,10 +123,12 @@ private:
         for (std::uint32_t i = 0; i < steps; ++i) asm volatile("");
     }
 
+    static constexpr std::uint32_t shortest_gap = 2000, longest_gap = 100'000;
+
     pool& pool_;
     elsewhere elsewhere_;
     std::atomic<std::size_t> done_{0};
-    std::uint32_t gap_ = 2000;
+    std::uint32_t gap_ = shortest_gap;
 };
 
 /// Occupies one worker until it is let go.
