@@ -26,6 +26,7 @@ WRONG = {
                              (["--out"], "needs a value")],
     "scripts/lab": [(["--threads", "9999"], "--threads 9999"), (["--suite", "foo"], "suites: smoke"), (["--reps", "0"], "at least 1"),
                     (["--workload", "foo"], "workloads: "), (["--compare", "/none"], "no results.json")],
+    "scripts/ladder": [(["stray"], "stray"), (["--from", "foo"], "unknown step 'foo'"), (["--from"], "needs a value")],
     "scripts/mutate": [(["stray"], "stray"), (["--sample", "x"], "--sample")],
     "scripts/setup": [(["stray"], "stray")],
     "scripts/simulate": [([], "one build folder"), (["/none"], "is not built"), (["--seeds", "x", "/none"], "no number"),
