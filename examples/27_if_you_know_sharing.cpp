@@ -10,8 +10,8 @@
 using namespace std::chrono_literals;
 using coflux::borrowed;
 using pool = coflux::thread_pool_executor;
-using blocking = coflux::index<pool, 1>;  // the second pool of the environment
-using numbers = coflux::channel<int[8]>;  // room for eight: the sender of a ninth waits
+using blocking = coflux::nth<pool, 1>;  // the second pool of the environment
+using numbers = coflux::channel<int[8]>;
 
 coflux::fork<void, pool> counts(coflux::environment&, coflux::channel_sender<numbers> out) {
     for (int i = 1; i <= 100; ++i) {

@@ -10,12 +10,12 @@ namespace coflux {
 namespace {
 
 // Both words: nullptr until somebody registers; written whole, read whole, so relaxed order suffices.
-detail::atomic<failure_handler> handler_in_use{nullptr};
+detail::atomic<assertion_handler> handler_in_use{nullptr};
 detail::atomic<detail::failure_context> context_in_use{nullptr};
 
 }  // namespace
 
-failure_handler set_failure_handler(failure_handler handler) noexcept {
+assertion_handler set_assertion_handler(assertion_handler handler) noexcept {
     return handler_in_use.exchange(handler, detail::memory_order_acq_rel);  // pairs with the acquire in fail()
 }
 
@@ -36,8 +36,8 @@ void fail(const char* file, int line, const char* expression, const char* format
     if (const failure_context print = context_in_use.load(memory_order_acquire))
         print();  // pairs with set_failure_context
     std::fflush(stderr);
-    if (const failure_handler handler = handler_in_use.load(memory_order_acquire))
-        handler(message);  // pairs with set_failure_handler
+    if (const assertion_handler handler = handler_in_use.load(memory_order_acquire))
+        handler(message);  // pairs with set_assertion_handler
     std::abort();
 }
 

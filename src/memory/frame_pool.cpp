@@ -142,7 +142,7 @@ void frame_pool::trim() noexcept {
     }
 }
 
-void frame_pool::keep_in_reserve(std::size_t bytes) noexcept {
+void frame_pool::set_reserve_limit(std::size_t bytes) noexcept {
     detail::reserve_limit.store(bytes, detail::memory_order_relaxed);
 }
 

@@ -48,7 +48,7 @@ struct current_run {
     const simulation* in;
 };
 thread_local const current_run* running = nullptr;
-failure_handler handler_before = nullptr;
+assertion_handler handler_before = nullptr;
 
 void print_run(const char* message) noexcept {
     if (const current_run* const r = running) {
@@ -60,7 +60,7 @@ void print_run(const char* message) noexcept {
 }
 
 void let_checks_print_runs() {
-    [[maybe_unused]] static const bool once = (handler_before = set_failure_handler(&print_run), true);
+    [[maybe_unused]] static const bool once = (handler_before = set_assertion_handler(&print_run), true);
 }
 
 std::size_t deviations_of(const std::vector<decision>& schedule) {

@@ -96,7 +96,7 @@ frame_pool& frame_pool::shared() noexcept {
     return *pool;
 }
 void frame_pool::trim() noexcept {}
-void frame_pool::keep_in_reserve(std::size_t) noexcept {}
+void frame_pool::set_reserve_limit(std::size_t) noexcept {}
 frame_pool_stats frame_pool::stats() const noexcept {
     return {};
 }

@@ -9,7 +9,7 @@
 namespace coflux_test::soak {
 namespace {
 
-using elsewhere = coflux::index<pool, 1>;
+using elsewhere = coflux::nth<pool, 1>;
 constexpr long each = 30;
 constexpr long sum_of_each = each * (each + 1) / 2;
 

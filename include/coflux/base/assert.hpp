@@ -8,13 +8,13 @@ namespace coflux {
 /// What a failed check calls with its message, before the process aborts.
 ///
 /// Threads: any. Costs: none until a check fails.
-using failure_handler = void (*)(const char* message) noexcept;
+using assertion_handler = void (*)(const char* message) noexcept;
 
 /// Replaces the handler of failed checks and returns the one before; nullptr restores the default, which prints to
 /// stderr.
 ///
 /// Threads: any; the last writer wins.
-failure_handler set_failure_handler(failure_handler handler) noexcept;
+assertion_handler set_assertion_handler(assertion_handler handler) noexcept;
 
 namespace detail {
 

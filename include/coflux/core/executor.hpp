@@ -34,7 +34,7 @@ struct inherit_executor {};
 
 /// Picks the N-th executor of type `E` of the environment, counted from 0 in the order given to make_environment.
 template <executor E, std::size_t N>
-struct index {};
+struct nth {};
 
 namespace detail {
 
@@ -122,7 +122,7 @@ struct executor_choice {
     static constexpr std::size_t position = 0;
 };
 template <typename E, std::size_t N>
-struct executor_choice<index<E, N>> {
+struct executor_choice<nth<E, N>> {
     using type = E;
     static constexpr std::size_t position = N;
 };

@@ -301,7 +301,7 @@ private:
 
 /// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
 ///
-/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `index<E, N>`, or
+/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `nth<E, N>`, or
 /// by default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
 /// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on
 /// its own executor.

@@ -16,7 +16,7 @@ namespace coflux {
 
 /// What is called when a stop is requested: any nothrow callable without parameters.
 template <typename F>
-concept stop_callback = std::is_nothrow_invocable_v<F&> && std::move_constructible<F>;
+concept stop_handler = std::is_nothrow_invocable_v<F&> && std::move_constructible<F>;
 
 namespace detail {
 
@@ -141,14 +141,14 @@ private:
 /// Resumes: on the coroutine's own executor, after `f` has returned if it was called.
 /// Errors: those of the operation. Stops: a stop point before the operation begins; loses nothing then.
 /// Threads: `f` runs beside the operation, not before it was started. Costs: no allocation after the coroutine's first wait.
-template <typename A, stop_callback F>
+template <typename A, stop_handler F>
 detail::told_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,
                   "coflux: what is of Coflux is told of a stop by itself; on_stop_request is for awaitables of others");
     return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));
 }
 template <typename A, typename F>
-    requires(!stop_callback<F>)
+    requires(!stop_handler<F>)
 auto on_stop_request(A&&, F) {
     static_assert(detail::never<F>, "coflux: what on_stop_request calls must be noexcept: [&]() noexcept { … }");
 }

@@ -40,13 +40,18 @@ using kept_result =
     std::conditional_t<std::is_void_v<T>, std::monostate,
                        std::conditional_t<std::is_reference_v<T>, std::add_pointer_t<T>, std::remove_cv_t<T>>>;
 
+/// What a look at a kept result gives: a reference to it.
+template <typename T>
+using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<T>, T,
+                                       std::add_lvalue_reference_t<std::add_const_t<std::remove_cv_t<T>>>>;
+
 }  // namespace detail
 
 /// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns
 /// it.
 ///
 /// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
-/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one is a checked error.
+/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one, and `*o` without a value, are checked errors.
 template <typename T>
 class [[nodiscard]] outcome {
 public:
@@ -70,13 +75,30 @@ public:
             return std::move(std::get<0>(end_));
         }
     }
-    template <typename Self = outcome>
-    T value() const& {
-        static_assert(detail::never<Self>, "coflux: value() takes the value out of its outcome: std::move(o).value()");
-        std::terminate();
+    /// The same, which stays in the outcome.
+    detail::seen_result<T> value() const& {
+        if (has_error()) std::rethrow_exception(std::get<1>(end_));
+        if (is_stopped()) throw task_stopped();
+        if constexpr (!std::is_void_v<T>) return **this;
     }
-    /// The error. Pre: has_error().
-    [[nodiscard]] const std::exception_ptr& error() const noexcept {
+    /// The value. Pre: has_value(), checked.
+    detail::seen_result<T> operator*() const&
+        requires(!std::is_void_v<T>)
+    {
+        COFLUX_VERIFY(has_value(), "operator* of an outcome that has no value");
+        if constexpr (std::is_reference_v<T>) {
+            return static_cast<T>(**std::get_if<0>(&end_));
+        } else {
+            return *std::get_if<0>(&end_);
+        }
+    }
+    T operator*() &&
+        requires(!std::is_void_v<T>) {
+            COFLUX_VERIFY(has_value(), "operator* of an outcome that has no value");
+            return std::move(*this).value();
+        }
+        /// The error. Pre: has_error().
+        [[nodiscard]] const std::exception_ptr& error() const noexcept {
         COFLUX_VERIFY(has_error(), "error() of an outcome that has none");
         return *std::get_if<1>(&end_);
     }

@@ -15,4 +15,7 @@ public:
 };
 static_assert(executor<noop_executor>);
 
+/// What others call it.
+using inline_executor = noop_executor;
+
 }  // namespace coflux

@@ -40,7 +40,7 @@ public:
 
     /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst beyond
     /// it pays for its pages again each time. Does not release what is there: trim() does.
-    void keep_in_reserve(std::size_t bytes) noexcept;
+    void set_reserve_limit(std::size_t bytes) noexcept;
 
     [[nodiscard]] frame_pool_stats stats() const noexcept;
 

@@ -43,24 +43,24 @@ void print_context() noexcept {
     std::fprintf(stderr, "in context\n");
 }
 
-TEST(set_failure_handler, returns_the_handler_before) {
-    EXPECT_EQ(coflux::set_failure_handler(&print_handled), nullptr);
-    EXPECT_EQ(coflux::set_failure_handler(nullptr), &print_handled);
-    EXPECT_EQ(coflux::set_failure_handler(nullptr), nullptr);
+TEST(set_assertion_handler, returns_the_handler_before) {
+    EXPECT_EQ(coflux::set_assertion_handler(&print_handled), nullptr);
+    EXPECT_EQ(coflux::set_assertion_handler(nullptr), &print_handled);
+    EXPECT_EQ(coflux::set_assertion_handler(nullptr), nullptr);
 }
 
 void fail_with_handler() {
-    coflux::set_failure_handler(&print_handled);
+    coflux::set_assertion_handler(&print_handled);
     COFLUX_VERIFY(false, "number %d", 7);
 }
 
-TEST(set_failure_handler, gets_the_message_before_the_process_aborts) {
+TEST(set_assertion_handler, gets_the_message_before_the_process_aborts) {
     EXPECT_EXIT(fail_with_handler(), ::testing::KilledBySignal(SIGABRT),
                 "check failed(.|\n)*handled <coflux: number 7>");
 }
 
 void fail_with_context() {
-    coflux::set_failure_handler(&print_handled);
+    coflux::set_assertion_handler(&print_handled);
     coflux::detail::set_failure_context(&print_context);
     COFLUX_VERIFY(false, "seven");
 }

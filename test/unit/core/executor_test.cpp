@@ -35,10 +35,10 @@ static_assert(!coflux::executor<manual_executor&>);
 coflux::fork<int, manual_executor> on_the_first(auto&&) {
     co_return 1;
 }
-coflux::fork<int, coflux::index<manual_executor, 1>> on_the_second(auto&&) {
+coflux::fork<int, coflux::nth<manual_executor, 1>> on_the_second(auto&&) {
     co_return 2;
 }
-coflux::fork<int, coflux::index<manual_executor, 2>> on_the_third(auto&&) {
+coflux::fork<int, coflux::nth<manual_executor, 2>> on_the_third(auto&&) {
     co_return 3;
 }
 
@@ -79,7 +79,7 @@ private:
 };
 static_assert(coflux::executor<shared_queue>);
 
-coflux::fork<int, coflux::index<shared_queue, 1>> on_the_copy(auto&&) {
+coflux::fork<int, coflux::nth<shared_queue, 1>> on_the_copy(auto&&) {
     co_return 1;
 }
 
@@ -107,7 +107,7 @@ void names_an_executor_that_is_not_there() {
 void names_a_second_executor_that_is_not_there() {
     manual_executor only;
     auto env = coflux::make_environment(only);
-    [](coflux::environment&) -> coflux::task<void, coflux::index<manual_executor, 1>> { co_return; }(env).join();
+    [](coflux::environment&) -> coflux::task<void, coflux::nth<manual_executor, 1>> { co_return; }(env).join();
 }
 
 TEST(executor_death, that_the_environment_does_not_have_is_refused_with_its_name) {

@@ -45,7 +45,7 @@ TEST(make_environment, tells_executors_of_one_type_apart_by_index) {
     pool first{1};
     pool second{1};
     auto env = coflux::make_environment(first, second);
-    const bool right = [](coflux::environment&, pool* expected) -> coflux::task<bool, coflux::index<pool, 1>> {
+    const bool right = [](coflux::environment&, pool* expected) -> coflux::task<bool, coflux::nth<pool, 1>> {
         co_return (co_await coflux::this_coroutine::executor()).is(*expected);
     }(env, &second)
                                                                        .get();
@@ -164,7 +164,7 @@ void asks_for_the_second_of_its_kind() {
     auto root = [](coflux::environment&) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();
         auto sub = coflux::make_environment(here, noop{});
-        auto f = [](coflux::environment&) -> coflux::fork<int, coflux::index<coflux_test::manual_executor, 1>> {
+        auto f = [](coflux::environment&) -> coflux::fork<int, coflux::nth<coflux_test::manual_executor, 1>> {
             co_return 1;
         }(sub);
         (void)co_await std::move(f);

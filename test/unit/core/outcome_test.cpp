@@ -1,8 +1,10 @@
 #include <coflux/core/outcome.hpp>
 
 #include <exception>
+#include <memory>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -67,6 +69,35 @@ TEST(outcome, moves_its_value_out) {
     EXPECT_EQ(*taken.value, 7);
 }
 
+TEST(outcome, shows_its_value_and_keeps_it) {
+    const outcome<std::string> o(std::in_place, "text");
+    EXPECT_EQ(o.value(), "text");
+    EXPECT_EQ(*o, "text");
+    EXPECT_EQ(&o.value(), &*o);
+    static_assert(std::is_same_v<decltype(o.value()), const std::string&>);
+    static_assert(std::is_same_v<decltype(*o), const std::string&>);
+
+    int x = 1;
+    const outcome<int&> refers(std::in_place, &x);
+    refers.value() = 2;
+    *refers += 1;
+    EXPECT_EQ(x, 3);
+
+    const outcome<void> nothing(std::in_place);
+    nothing.value();
+
+    const outcome<int> failed(std::make_exception_ptr(std::runtime_error("failed")));
+    EXPECT_THROW((void)failed.value(), std::runtime_error);
+    const outcome<int> stopped{coflux::stopped};
+    EXPECT_THROW((void)stopped.value(), coflux::task_stopped);
+}
+
+TEST(outcome, gives_its_value_away_by_a_star) {
+    outcome<std::unique_ptr<int>> o(std::in_place, std::make_unique<int>(7));
+    const std::unique_ptr<int> taken = *std::move(o);
+    EXPECT_EQ(*taken, 7);
+}
+
 TEST(outcome, throws_for_the_value_of_a_stop) {
     outcome<int> o = coflux::stopped;
     EXPECT_THROW((void)std::move(o).value(), coflux::task_stopped);
@@ -80,6 +111,8 @@ void takes_the_error_of_a_value() {
 TEST(outcome_death, asked_for_what_is_not_there_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(takes_the_error_of_a_value(), "error\\(\\) of an outcome that has none");
+    const outcome<int> none{coflux::stopped};
+    EXPECT_DEATH((void)*none, "operator\\* of an outcome that has no value");
 }
 
 }  // namespace

@@ -24,11 +24,11 @@ using pool = coflux::thread_pool_executor;
 // every build as many, because it is a sanitizer that would see a late access.
 constexpr std::size_t rounds = 300;
 
-coflux::fork<std::size_t, coflux::index<pool, 1>> on_the_lasting_pool(coflux::environment&, std::size_t x) {
+coflux::fork<std::size_t, coflux::nth<pool, 1>> on_the_lasting_pool(coflux::environment&, std::size_t x) {
     co_return x;
 }
 
-coflux::task<std::size_t, coflux::index<pool, 0>> on_the_short_lived_pool(coflux::environment&, std::size_t x) {
+coflux::task<std::size_t, coflux::nth<pool, 0>> on_the_short_lived_pool(coflux::environment&, std::size_t x) {
     auto&& here = co_await coflux::context();
     auto child = on_the_lasting_pool(here, x);
     co_return co_await std::move(child);

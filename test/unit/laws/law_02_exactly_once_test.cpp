@@ -19,8 +19,8 @@
 namespace {
 
 using pool = coflux::thread_pool_executor;
-using near = coflux::index<pool, 0>;
-using far = coflux::index<pool, 1>;
+using near = coflux::nth<pool, 0>;
+using far = coflux::nth<pool, 1>;
 using counter = std::atomic<std::size_t>;
 using coflux_test::race_rounds;
 

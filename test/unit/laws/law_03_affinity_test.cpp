@@ -23,8 +23,8 @@ using coflux_test::manual_executor;
 using coflux_test::thread_executor;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
-using home = coflux::index<thread_executor, 0>;
-using away = coflux::index<thread_executor, 1>;
+using home = coflux::nth<thread_executor, 0>;
+using away = coflux::nth<thread_executor, 1>;
 
 coflux::task<void, thread_executor> visit_a_foreign_thread(auto&&, thread_executor* own, foreign_thread* other) {
     EXPECT_EQ(std::this_thread::get_id(), own->id());

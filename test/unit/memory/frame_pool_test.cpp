@@ -135,8 +135,8 @@ TEST(frame_pool, takes_slabs_for_what_lives_and_gives_them_back_on_trim) {
 /// Sets the bound of the reserve, and what it is by default at the end.
 class reserve_of {
 public:
-    explicit reserve_of(std::size_t bytes) { pool().keep_in_reserve(bytes); }
-    ~reserve_of() { pool().keep_in_reserve(std::size_t{256} * 1024 * 1024); }
+    explicit reserve_of(std::size_t bytes) { pool().set_reserve_limit(bytes); }
+    ~reserve_of() { pool().set_reserve_limit(std::size_t{256} * 1024 * 1024); }
     reserve_of(const reserve_of&) = delete;
     reserve_of& operator=(const reserve_of&) = delete;
 };

@@ -450,8 +450,8 @@ TEST(Simulation, AStepMayRequestAStop) {
     EXPECT_EQ(sim.steps(), 5U);
 }
 
-coflux::fork<void, coflux::index<sim_executor, 1>> notes_where(auto&&, borrowed<std::vector<bool>> right,
-                                                               borrowed<coflux::manual_event> go) {
+coflux::fork<void, coflux::nth<sim_executor, 1>> notes_where(auto&&, borrowed<std::vector<bool>> right,
+                                                             borrowed<coflux::manual_event> go) {
     co_await go->wait();
     right->push_back(coflux::detail::this_thread.queues != nullptr);
 }
