@@ -21,7 +21,7 @@ coflux::fork<int, pool> counter(coflux::environment&, coflux::mpsc_receiver<ques
     std::map<std::string, int> counts;
     int all = 0;
     while (auto q = co_await questions.receive()) {
-        q->answer.send(++counts[q->word]);
+        (void)q->answer.send(++counts[q->word]);
         ++all;
     }
     co_return all;

@@ -40,8 +40,8 @@ coflux::task<void, pool> tells(coflux::environment&) {
     auto fourth = follows(here, std::move(follower));
 
     for (int i = 1; i <= 1000; ++i) {
-        news.send("message " + std::to_string(i));
-        state.send(settings{i == 1000 ? "loud" : "normal", i});
+        (void)news.send("message " + std::to_string(i));
+        (void)state.send(settings{i == 1000 ? "loud" : "normal", i});
         if (i % 100 == 0) co_await coflux::yield();
     }
     news.close();
@@ -56,7 +56,7 @@ coflux::task<void, pool> tells(coflux::environment&) {
 // A receiver that comes late is told what it has missed.
 void shows_lag() {
     auto [tx, rx] = coflux::make_broadcast<int>(3);
-    for (int i = 1; i <= 10; ++i) tx.send(i);
+    for (int i = 1; i <= 10; ++i) (void)tx.send(i);
     const auto message = rx.try_receive();
     std::printf("missed %d, then got %d\n", static_cast<int>(message.missed()), *message);
 }

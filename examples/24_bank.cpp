@@ -22,7 +22,7 @@ coflux::fork<int, Executor> keeps_account(coflux::environment&, int balance, cof
     while (auto next = co_await changes.receive()) {
         const bool granted = balance + next->amount >= 0;
         if (granted) balance += next->amount;
-        next->granted.send(granted);
+        (void)next->granted.send(granted);
     }
     co_return balance;  // the last who could change it is gone
 }

@@ -97,7 +97,7 @@ coflux::fork<void, pool> broadcasts(coflux::environment&, round r) {
     auto a = listens(env, rx.subscribe());
     auto b = listens(env, std::move(rx));
     for (long i = 1; i <= each; ++i) {
-        tx.send(i);
+        (void)tx.send(i);
         if (i % 6 == 0) co_await coflux::yield();
     }
     tx.close();

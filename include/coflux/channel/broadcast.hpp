@@ -235,12 +235,12 @@ public:
     ///
     /// Returns: false if there is no receiver; `value` is then as it was. Errors: std::bad_alloc; nothing is sent then.
     /// Costs: three short locks; O(waiting receivers); a block while more values are alive than ever before.
-    bool send(T&& value) {
+    [[nodiscard("false: it was not sent")]] bool send(T&& value) {
         if (state().receivers() == 0) return false;
         state_->send(std::move(value));
         return true;
     }
-    bool send(const T& value) {
+    [[nodiscard("false: it was not sent")]] bool send(const T& value) {
         T copy(value);
         return send(std::move(copy));
     }

@@ -137,10 +137,10 @@ public:
         return {state(), T(value)};
     }
     /// Sends if there is a place and nobody waits for one; false otherwise, and `value` is then as it was.
-    COFLUX_INLINE bool try_send(T&& value) noexcept {
+    [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
         return state().places().try_acquire() == detail::permits::answer::granted && state().push(std::move(value));
     }
-    bool try_send(const T& value)
+    [[nodiscard("false: it was not sent")]] bool try_send(const T& value)
         requires std::copy_constructible<T>
     {
         T copy(value);

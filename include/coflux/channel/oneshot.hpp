@@ -31,7 +31,7 @@ public:
     }
 
     /// Sender, once. False, and `v` is as it was, if the receiver has closed.
-    bool send(T&& v) noexcept {
+    [[nodiscard]] bool send(T&& v) noexcept {
         if (is_closed()) return false;
         T* const placed = ::new (static_cast<void*>(value_)) T(std::move(v));
         std::uintptr_t seen = 0;
@@ -139,13 +139,13 @@ public:
     ///
     /// Returns: false if the receiver has closed or is gone; `value` is then as it was. Pre: nothing was sent before.
     /// Costs: one locked instruction, and one for the end that it gives up.
-    bool send(T&& value) noexcept {
+    [[nodiscard("false: it was not sent")]] bool send(T&& value) noexcept {
         COFLUX_VERIFY(state_, "a oneshot sender that has sent, or was closed or moved from");
         const bool sent = state_->send(std::move(value));
         if (sent) state_.reset();
         return sent;
     }
-    bool send(const T& value)
+    [[nodiscard("false: it was not sent")]] bool send(const T& value)
         requires std::copy_constructible<T>
     {
         T copy(value);

@@ -94,8 +94,10 @@ public:
         return {state(), T(value)};
     }
     /// Sends if there is a place; false otherwise, and `value` is then as it was.
-    COFLUX_INLINE bool try_send(T&& value) noexcept { return state().has_room() && state().send(value, false); }
-    bool try_send(const T& value)
+    [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
+        return state().has_room() && state().send(value, false);
+    }
+    [[nodiscard("false: it was not sent")]] bool try_send(const T& value)
         requires std::copy_constructible<T>
     {
         T copy(value);

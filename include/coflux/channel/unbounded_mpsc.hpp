@@ -40,8 +40,10 @@ public:
     /// Returns: false if the channel is closed; `value` is then as it was. Errors: std::bad_alloc; nothing is sent then. What
     /// the copy of a value throws. Costs: two locked instructions; an allocation only where the queue grows beyond what it
     /// has held before.
-    COFLUX_INLINE bool send(T&& value) { return state_ && state_->push(std::move(value)); }
-    bool send(const T& value)
+    [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool send(T&& value) {
+        return state_ && state_->push(std::move(value));
+    }
+    [[nodiscard("false: it was not sent")]] bool send(const T& value)
         requires std::copy_constructible<T>
     {
         T copy(value);

@@ -204,11 +204,11 @@ public:
     ///
     /// Returns: true if there is a receiver; without one the value is replaced all the same, for those who subscribe().
     /// Errors: std::bad_alloc; nothing has happened then. Costs: a block while more values are looked at than ever before.
-    bool send(T&& value) {
+    [[nodiscard("false: it was not sent")]] bool send(T&& value) {
         state().set(std::move(value));
         return state_->receivers() != 0;
     }
-    bool send(const T& value)
+    [[nodiscard("false: it was not sent")]] bool send(const T& value)
         requires std::copy_constructible<T>
     {
         T copy(value);

@@ -16,7 +16,7 @@ using numbers = std::vector<std::uint64_t>;
 
 sending send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uint64_t batches, std::uint64_t batch) {
     for (std::uint64_t b = 0; b < batches; ++b) {
-        to.send(harness::batch_of(b, batch));
+        (void)to.send(harness::batch_of(b, batch));
     }
     co_return;
 }

@@ -42,7 +42,7 @@ coflux::fork<void, hand> actor(coflux::environment&, coflux::mpsc_receiver<messa
     while (auto asked = co_await inbox.receive()) {
         message answer{asked->text + "!", {}, {}, {}, {}, {}, {}};
         if (asked->once.has_value()) {
-            asked->once->send(std::move(answer));
+            (void)asked->once->send(std::move(answer));
         } else if (asked->answers.has_value()) {
             (void)co_await asked->answers->send(std::move(answer));
         }
