@@ -57,7 +57,6 @@
 #include <coflux/sync/once.hpp>
 #include <coflux/sync/semaphore.hpp>
 #include <coflux/sync/shared_mutex.hpp>
-#include <coflux/time/deadline.hpp>
 #include <coflux/time/interval.hpp>
 #include <coflux/time/sleep.hpp>
 #include <coflux/time/timeout.hpp>

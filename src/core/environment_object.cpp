@@ -5,6 +5,8 @@
 #include "environment_access.hpp"
 #include "readable_name.hpp"
 
+[[gnu::weak]] char coflux_deadlines_act = 0;
+
 namespace coflux {
 namespace detail {
 
@@ -32,7 +34,7 @@ environment_object::join_awaiter environment_object::join() noexcept {
     return join_awaiter(*this);
 }
 
-void environment_object::arm_deadline() {
+void environment_object::arm_deadline([[maybe_unused]] const char& by) {
     const detail::deadline_hook* const hook = detail::act_on_deadlines.load(detail::memory_order_relaxed);
     if (hook == nullptr || (parent_.get() != nullptr && storage_.deadline >= detail::data_of(*parent_).deadline))
         return;

@@ -5,7 +5,6 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/core/thread_state.hpp>
-#include <coflux/time/deadline.hpp>  // deadlines act wherever there is a pool
 
 #include "../core/left_behind.hpp"
 #include "../os/thread.hpp"

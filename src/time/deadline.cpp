@@ -1,5 +1,4 @@
-#include <coflux/time/deadline.hpp>
-
+// Deadlines act: what is made in an environment with a deadline is stopped when it passes.
 #include <cstdint>
 
 #include <coflux/core/deadline_hook.hpp>
@@ -39,11 +38,15 @@ constinit const deadline_hook stops_the_late{
     [](std::chrono::steady_clock::time_point deadline) noexcept { return recent_now() >= deadline; },
 };
 
+/// Tells the core, before any object of a program is made.
+struct installer {
+    installer() noexcept {
+        act_on_deadlines.store(&stops_the_late, memory_order_release);  // pairs with the load where a deadline is set
+    }
+};
+[[gnu::init_priority(101)]] const installer installed;
+
 }  // namespace
-
-bool let_deadlines_act() noexcept {
-    act_on_deadlines.store(&stops_the_late, memory_order_release);  // pairs with the load where a deadline is set
-    return true;
-}
-
 }  // namespace coflux::detail
+
+char coflux_deadlines_act = 1;

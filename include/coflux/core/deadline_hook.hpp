@@ -6,6 +6,10 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 
+/// A program that sets a deadline refers to this, so that the linker takes the layer of time with it. A program that is linked with the
+/// core alone has the core's, and no deadline acts.
+extern "C" COFLUX_SHARED char coflux_deadlines_act;
+
 namespace coflux {
 class environment;
 }  // namespace coflux
@@ -22,7 +26,7 @@ struct deadline_hook {
     bool (*has_passed)(std::chrono::steady_clock::time_point deadline) noexcept;
 };
 
-/// nullptr: deadlines are handed down and nothing acts on them. Set once, before main, by the layer of time.
+/// nullptr: deadlines are handed down and nothing acts on them. Set before main, in each program that has the layer of time.
 COFLUX_SHARED inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
 
 }  // namespace coflux::detail

@@ -60,7 +60,8 @@ protected:
     }
 
     /// Everything is in place: from now on a deadline of its own acts.
-    void arm_deadline();
+    /// `by` is coflux_deadlines_act: the caller refers to it.
+    void arm_deadline(const char& by);
     /// Checks that no child is alive; the last thing that happens before executors and storage go.
     void close() noexcept;
 

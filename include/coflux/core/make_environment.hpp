@@ -47,7 +47,7 @@ public:
           executors_(pick_executors(std::forward_as_tuple(std::forward<Options>(options)...))) {
         (apply(options), ...);
         enter(std::index_sequence_for<Executors...>{});
-        if constexpr ((... || deadline_option<Options>)) arm_deadline();
+        if constexpr ((... || deadline_option<Options>)) arm_deadline(coflux_deadlines_act);
     }
     /// As make_environment(options...) and make_environment(here, options...), for who has the type (environment_of).
     template <environment_option... Options>

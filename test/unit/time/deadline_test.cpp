@@ -1,4 +1,4 @@
-#include <coflux/time/deadline.hpp>
+#include <coflux/core/deadline_hook.hpp>
 
 #include <atomic>
 #include <chrono>
