@@ -10,6 +10,7 @@
 
 #include <coflux/core/awaited_frame.hpp>
 #include <coflux/core/callbacks.hpp>
+#include <coflux/core/copied_result.hpp>
 #include <coflux/core/fork_view.hpp>
 #include <coflux/core/owned_promise.hpp>
 #include <coflux/core/result.hpp>
@@ -114,6 +115,7 @@ public:
     [[nodiscard]] fork_view<T> view() const
         requires(std::is_void_v<T> || std::is_reference_v<T> || std::is_copy_constructible_v<T>)
     {
+        if constexpr (std::is_object_v<T>) copied_result<T>::made_possible();
         promise_base::share(checked(), 1);
         return fork_view<T>(used());
     }

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <coflux/core/awaited_frame.hpp>
+#include <coflux/core/copied_result.hpp>
 #include <coflux/core/outcome.hpp>
 #include <coflux/core/promise_base.hpp>
 
@@ -243,7 +244,7 @@ COFLUX_INLINE T consume(frame_control& c) {
     const consumed_frame frees(c);
     if constexpr (std::is_object_v<T> && std::is_copy_constructible_v<T>) {
         // Views still look at the value: leave it to them.
-        if (is_viewed(c)) return std::as_const(promise_of<T>(c).result());
+        if (is_viewed(c)) return copied_result<T>::of(promise_of<T>(c).result());
     }
     return take_value<T>(c);
 }
@@ -278,7 +279,7 @@ outcome<T> outcome_of(frame_control& c) noexcept {
     } else {
         if constexpr (std::is_copy_constructible_v<T>) {
             if (is_viewed(c))
-                return caught_outcome<T>([&c]() -> const kept_result<T>& { return promise_of<T>(c).result(); });
+                return caught_outcome<T>([&c] { return copied_result<T>::of(promise_of<T>(c).result()); });
         }
         return caught_outcome<T>([&c]() -> kept_result<T>&& { return std::move(promise_of<T>(c).result()); });
     }

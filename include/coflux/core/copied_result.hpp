@@ -1,0 +1,41 @@
+// How the await of a handle takes a result that views still look at.
+#pragma once
+
+#include <type_traits>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/outcome.hpp>
+
+namespace coflux::detail {
+
+/// Copies results of type T. Only view() makes what copies: a type may say that it can be copied, and not compile where it is, as a
+/// std::vector of what only moves does, and a class that has one.
+template <typename T>
+class copied_result {
+    using kept = kept_result<T>;
+
+public:
+    /// Before the first view of a frame is shared, which publishes it.
+    static void made_possible() noexcept {
+        if constexpr (!std::is_trivially_copy_constructible_v<kept>) copy_.store(&copy, memory_order_relaxed);
+    }
+    static COFLUX_NOINLINE kept of(const kept& result) {
+        if constexpr (std::is_trivially_copy_constructible_v<kept>) {
+            return result;
+        } else {
+            const auto copies = copy_.load(memory_order_relaxed);
+            COFLUX_VERIFY(copies != nullptr,
+                          "coflux: a result has views that were made by another library, which hides its symbols");
+            return copies(result);
+        }
+    }
+
+private:
+    static kept copy(const kept& result) { return result; }
+
+    COFLUX_SHARED static inline constinit atomic<kept (*)(const kept&)> copy_{nullptr};
+};
+
+}  // namespace coflux::detail
