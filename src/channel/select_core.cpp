@@ -265,6 +265,10 @@ void select_core::joined() noexcept {
             end();
             this_thread.current = current;
         }
+        // Its environment objects are joined before the cases die, and would wait for what was made there and never begins.
+        for (const select_entry& e : cases_) {
+            if (e.child != nullptr && !e.child->begun) destroy_unbegun(*std::exchange(e.child->control, nullptr));
+        }
         p.turn_to_stop();
     }
 }
