@@ -115,6 +115,8 @@ COFLUX_INLINE void check_arguments(const char* operation, const First& first, co
     if constexpr (sizeof...(Rest) != 0) check_arguments<Position + 1>(operation, rest...);
 }
 
+inline void check_arguments(const char*) noexcept {}  // of when_all()
+
 /// The same for a range that has its handles in itself.
 template <typename Range>
 void check_elements(const char* operation, const Range& handles) noexcept {

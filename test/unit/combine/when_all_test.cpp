@@ -4,6 +4,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <coflux/coflux.hpp>
@@ -96,6 +97,17 @@ TEST(when_all, of_an_empty_range_is_ready) {
         return [](coflux::environment&) -> coflux::task<void, pool> {
             const auto values = co_await coflux::when_all(std::vector<coflux::fork<int, pool>>{});
             EXPECT_TRUE(values.empty());
+        }(env);
+    });
+}
+
+TEST(when_all, of_nothing_is_ready) {
+    on_pool([](coflux::environment& env) {
+        return [](coflux::environment&) -> coflux::task<void, pool> {
+            const std::tuple<> nothing_at_all = co_await coflux::when_all();
+            (void)nothing_at_all;
+            const auto o = co_await coflux::as_outcome(coflux::when_all());
+            EXPECT_TRUE(o.has_value());
         }(env);
     });
 }
