@@ -118,7 +118,7 @@ public:
         } else {
             static_assert(
                 !requires { typename std::remove_cvref_t<A>::may_stop_its_awaiter; },
-                "coflux: this cannot be awaited as an outcome");
+                "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, as_outcome(f(here))");
             return caught_awaiter<A>(p, std::forward<A>(awaited_), where);
         }
     }
