@@ -94,6 +94,12 @@ bool async_generator_base::is_below_joined() noexcept {
     return false;
 }
 
+void async_generator_base::is_left_by(const promise_base& consumer, frame_control& root) noexcept {
+    std::uintptr_t for_consumer = reinterpret_cast<std::uintptr_t>(&consumer) | frame_state::direct;
+    // relaxed: this thread has it, as in await_resume().
+    (void)root.state.compare_exchange_strong(for_consumer, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
 void async_generator_base::discard(frame_control& c) noexcept {
     COFLUX_VERIFY(!runs(c), "an async_generator was destroyed while its next() was awaited");
     if (c.frame().done()) return destroy(c);

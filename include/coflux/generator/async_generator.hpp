@@ -99,8 +99,14 @@ template <typename T>
 class [[nodiscard]] async_generator<T>::next_awaiter {
 public:
     COFLUX_INLINE next_awaiter(detail::promise_base& consumer, detail::frame_control& of) noexcept
-        : consumer_(consumer),
+        : consumer_(&consumer),
           of_(of) {}
+    COFLUX_INLINE ~next_awaiter() {
+        if constexpr (!COFLUX_CLANG) {
+            if (consumer_ != nullptr) [[unlikely]]
+                detail::async_generator_base::is_left_by(*consumer_, of_);
+        }
+    }
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
         COFLUX_VERIFY(!detail::async_generator_base::runs(of_),
@@ -108,16 +114,18 @@ public:
         return detail::async_generator_base::is_ready(of_);
     }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
-        if (consumer_.suspends() || of_.frame().done()) [[unlikely]]
-            return consumer_.stop_here();  // told to, or the generator was stopped
-        return detail::async_generator_base::of(of_).goes_on_for(consumer_);
+        if (consumer_->suspends() || of_.frame().done()) [[unlikely]]
+            return consumer_->stop_here();  // told to, or the generator was stopped
+        return detail::async_generator_base::of(of_).goes_on_for(*consumer_);
     }
-    COFLUX_INLINE pointer await_resume() const {
-        detail::this_thread.current = &consumer_;
+    COFLUX_INLINE pointer await_resume() {
+        detail::this_thread.current = consumer_;
         of_.state.store(0, detail::memory_order_relaxed);  // it does not run: this thread has it
         if (!of_.word.ended_with_value()) [[unlikely]]
             throw_error();
-        return static_cast<pointer>(detail::async_generator_base::of(of_).element());
+        const pointer element = static_cast<pointer>(detail::async_generator_base::of(of_).element());
+        if constexpr (!COFLUX_CLANG) consumer_ = nullptr;  // right before the destructor asks for it
+        return element;
     }
 
 private:
@@ -126,7 +134,7 @@ private:
         of_.error->rethrow();
     }
 
-    detail::promise_base& consumer_;
+    detail::promise_base* consumer_;  // g++: nullptr once it has resumed
     detail::frame_control& of_;
 };
 

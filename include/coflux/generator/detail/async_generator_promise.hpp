@@ -81,6 +81,8 @@ public:
             leaf.turn_to_stop();
         return transfer(leaf.handle());
     }
+    /// g++, as wait_operation::was_left(): `consumer` has got an element, and does not look at it. The next next() goes on.
+    COFLUX_COLD static void is_left_by(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.
     [[nodiscard]] COFLUX_INLINE void* element() const noexcept { return element_; }
 
