@@ -133,9 +133,8 @@ void environment_access::end_waits(environment& e) noexcept {
             up->below = left;
         }
     }
-    // Awaits that g++ completed and never resumes from (~wait_operation()) outlive the record of a stopped coroutine. No request finds
-    // it any more.
-    while (r->waiting != nullptr) r->waiting->unpublish();
+    // Awaits that g++ completed and never resumes from (was_left()) outlive the record of a stopped coroutine.
+    while (r->waiting != nullptr) r->waiting->outlives_record();
     free_record(r);
 }
 
@@ -150,6 +149,11 @@ void wait_operation::begin() {
     published_next_ = r->waiting;
     if (published_next_ != nullptr) published_next_->published_previous_ = this;
     r->waiting = this;
+}
+
+void wait_operation::withdraw_left() noexcept {
+    if (record_ != no_record()) withdraw();
+    record_ = nullptr;
 }
 
 void wait_operation::stop_claimed(wait_operation& claimed) noexcept {

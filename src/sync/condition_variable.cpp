@@ -16,7 +16,6 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         return p.stop_here();
     mutex& m = mutex_;
     wait_operation* next_owner = nullptr;
-    bool waits = false;
     const auto give_up_the_lock = [&]() noexcept {
         mutex* const others = of_.mutex_.load(memory_order_relaxed);  // under the lock, or of a waiter
         COFLUX_VERIFY(others == nullptr || others == &m,
@@ -33,8 +32,7 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         }
         return false;
     };
-    if (detail::try_to_wait(m.waiters_.lock, of_.waiters_, *this, waits, give_up_the_lock) ==
-        detail::wait_attempt::stop)
+    if (detail::try_to_wait(m.waiters_.lock, of_.waiters_, *this, give_up_the_lock) == detail::wait_attempt::stop)
         return p.stop_here();
     const std::coroutine_handle<> next = suspended();  // from here on all of this may be gone
     if (next_owner != nullptr) next_owner->wake();

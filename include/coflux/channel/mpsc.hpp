@@ -63,6 +63,9 @@ public:
         : permit_wait(p, s.places()),
           state_(s),
           value_(value) {}
+    COFLUX_INLINE ~mpsc_send_awaiter() {
+        if (was_left()) state_.give_back(1);
+    }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     COFLUX_INLINE bool await_resume() noexcept { return resumed() && state_.push(std::move(value_)); }
@@ -78,6 +81,9 @@ public:
     mpsc_reserve_awaiter(promise_base& p, const state_handle<mpsc_state<T>>& s) noexcept
         : permit_wait(p, s->places()),
           state_(s) {}
+    ~mpsc_reserve_awaiter() {
+        if (was_left()) state_->give_back(1);
+    }
     [[nodiscard]] bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
     std::optional<mpsc_permit<T>> await_resume() noexcept {

@@ -107,12 +107,19 @@ public:
 
 protected:
     COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
-    ~wait_operation() {
-        // Of several awaits of one expression g++ completes all before it resumes from one; if that throws, the others end here.
+    ~wait_operation() { (void)was_left(); }
+
+    /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that throws, or if a
+    /// later one is stopped, the others end here. True, once, for one that was woken and did not come to its end(): it is withdrawn,
+    /// and has what it waited for.
+    COFLUX_INLINE bool was_left() noexcept {
         if constexpr (!COFLUX_CLANG) {
-            if (record_ != nullptr) [[unlikely]]
-                withdraw();
+            if (record_ != nullptr) [[unlikely]] {
+                withdraw_left();
+                return true;
+            }
         }
+        return false;
     }
 
 private:
@@ -121,11 +128,18 @@ private:
     friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
     void wake_elsewhere() noexcept;
+    COFLUX_COLD void withdraw_left() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
         if (published_next_ != nullptr) published_next_->published_previous_ = published_previous_;
         (published_previous_ != nullptr ? published_previous_->published_next_ : record_->waiting) = published_next_;
         if constexpr (!COFLUX_CLANG) record_ = nullptr;
     }
+    /// Its record ends before it: no request finds it any more.
+    void outlives_record() noexcept {
+        unpublish();
+        record_ = no_record();
+    }
+    [[nodiscard]] wait_record* no_record() noexcept { return reinterpret_cast<wait_record*>(this); }
 
     promise_base* coroutine_;
     const wait_kind* kind_;

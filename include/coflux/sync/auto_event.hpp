@@ -84,7 +84,10 @@ private:
 class [[nodiscard]] auto_event::wait_awaiter : detail::lazy_wait<auto_event> {
 public:
     explicit wait_awaiter(auto_event& of) noexcept : of_(of) {}
-    [[nodiscard]] bool await_ready() noexcept { return of_.try_wait(); }
+    ~wait_awaiter() {
+        if (was_left()) of_.set();
+    }
+    [[nodiscard]] bool await_ready() noexcept { return ready_if(of_.try_wait()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_);

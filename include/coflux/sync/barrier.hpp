@@ -52,6 +52,9 @@ private:
 class [[nodiscard]] barrier_base::wait_awaiter : wait_operation {
 public:
     wait_awaiter(promise_base& p, barrier_base& of) noexcept : wait_operation(p, kind), of_(of) {}
+    ~wait_awaiter() {
+        if constexpr (!COFLUX_CLANG) end_phase_if_last();  // as was_left(): the others wait for it
+    }
     [[nodiscard]] bool await_ready() noexcept {
         last_ = of_.arrive_if_last();
         return last_;
@@ -59,12 +62,17 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {
         if (waited_) end();
-        if (last_) of_.end_phase();
+        end_phase_if_last();
     }
 
 private:
     static bool claim(wait_operation& w) noexcept;
     static const wait_kind kind;
+    void end_phase_if_last() noexcept {
+        if (!last_) return;
+        last_ = false;
+        of_.end_phase();
+    }
 
     barrier_base& of_;
     bool last_ = false;

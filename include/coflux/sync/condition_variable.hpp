@@ -88,6 +88,9 @@ public:
           of_(of),
           guard_(guard),
           mutex_(mutex_of(guard)) {}
+    ~wait_awaiter() {
+        if (was_left()) guard_ = mutex_.owned();
+    }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {

@@ -98,7 +98,10 @@ private:
 class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.enter(); }
+    COFLUX_INLINE ~lock_awaiter() {
+        if (was_left()) of_.leave();
+    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.enter()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_);

@@ -106,7 +106,10 @@ private:
 class [[nodiscard]] semaphore::acquire_awaiter : detail::lazy_wait<semaphore> {
 public:
     COFLUX_INLINE acquire_awaiter(semaphore& of, std::size_t n) noexcept : of_(of), count_(n) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.try_acquire(count_); }
+    COFLUX_INLINE ~acquire_awaiter() {
+        if (was_left()) of_.release(count_);
+    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.try_acquire(count_)); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_, want{.count = count_});

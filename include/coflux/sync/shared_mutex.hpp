@@ -96,7 +96,10 @@ template <bool Shared>
 class [[nodiscard]] shared_mutex::lock_awaiter : detail::lazy_wait<shared_mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(shared_mutex& of) noexcept : of_(of) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return of_.enter<Shared>(); }
+    COFLUX_INLINE ~lock_awaiter() {
+        if (this->was_left()) (void)of_.owned<Shared>();  // it dies at once
+    }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return this->ready_if(of_.enter<Shared>()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return this->wait(h.promise(), of_, want{.count = part<Shared>});

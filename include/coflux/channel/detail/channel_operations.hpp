@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/config.hpp>
 #include <coflux/channel/detail/channel_base.hpp>
 #include <coflux/channel/permit.hpp>
 
@@ -68,8 +69,19 @@ public:
     receive_into_operation(channel_base<T>& at, T* into, Context&... context) noexcept
         : receive_operation<T, Node>(at, into, context...),
           into_(into) {}
+    /// g++: as wait_operation::was_left(). What was received is where it was to go.
+    ~receive_into_operation() {
+        if constexpr (!COFLUX_CLANG) {
+            if (this->outcome != channel_outcome::done) return;
+            try {
+                (void)result();
+            } catch (...) {  // the value is lost, as in an await
+            }
+        }
+    }
     [[nodiscard]] bool result() noexcept(std::is_nothrow_move_assignable_v<T>) {
         if (!this->room_.has_value()) return false;
+        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;
         *into_ = std::move(*this->room_);
         return true;
     }
@@ -87,6 +99,14 @@ public:
     reserve_operation(channel_base<T>& at, T*, Context&... context) noexcept : Node(context..., at) {
         Node::value = nullptr;
     }
+    /// g++: as wait_operation::was_left().
+    ~reserve_operation() {
+        if constexpr (!COFLUX_CLANG) {
+            if (this->outcome != channel_outcome::done) return;
+            if constexpr (requires { Node::was_left(); }) (void)Node::was_left();  // a stopper looks at the channel
+            at().give_back_reserved();
+        }
+    }
     [[nodiscard]] COFLUX_INLINE bool attempt(channel_wakes&) noexcept {
         this->outcome = this->core->reserve_locked();
         return this->outcome != channel_outcome::pending;
@@ -95,8 +115,12 @@ public:
     [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->send_would_wait(); }
     [[nodiscard]] std::optional<permit<T>> result() noexcept {
         if (this->outcome != channel_outcome::done) return std::nullopt;
-        return std::optional<permit<T>>(permit<T>(static_cast<channel_base<T>&>(*this->core)));
+        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;  // the permit has the place
+        return std::optional<permit<T>>(permit<T>(at()));
     }
+
+private:
+    channel_base<T>& at() noexcept { return static_cast<channel_base<T>&>(*this->core); }
 };
 
 /// The awaiter of one operation. Stop: what is claimed has had no effect; the operation has not been done.

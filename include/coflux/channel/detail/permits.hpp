@@ -55,20 +55,31 @@ protected:
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
-        return answer_ != permits::answer::none || comes_soon();
+        const bool has_answer = answer_ != permits::answer::none || comes_soon();
+        (void)ready_if(answer_ == permits::answer::granted);
+        return has_answer;
     }
     /// What await_suspend returns.
     std::coroutine_handle<> wait() { return lazy_wait::wait(p_, from_); }
     /// First thing in await_resume: true with a permit, false if closed.
     [[nodiscard]] COFLUX_INLINE bool resumed() noexcept {
-        if (answer_ != permits::answer::none) [[likely]]
-            return answer_ == permits::answer::granted;
+        if constexpr (COFLUX_CLANG) {
+            if (answer_ != permits::answer::none) [[likely]]
+                return answer_ == permits::answer::granted;
+        }
         (void)lazy_wait::resumed();
-        return !wanted().refused;
+        return has_permit();
     }
+    /// For destructors: true if there is a permit, and resumed() was not called.
+    [[nodiscard]] COFLUX_INLINE bool was_left() noexcept { return lazy_wait::was_left() && has_permit(); }
 
 private:
     COFLUX_NOINLINE bool comes_soon() noexcept;
+    [[nodiscard]] COFLUX_INLINE bool has_permit() const noexcept {
+        if (answer_ != permits::answer::none) [[likely]]
+            return answer_ == permits::answer::granted;
+        return !wanted().refused;
+    }
 
     promise_base& p_;
     permits& from_;

@@ -48,10 +48,10 @@ enum class wait_attempt : std::uint8_t {
 };
 
 /// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the lock: true
-/// if there is nothing to wait for any more; else it has made sure that the side that changes that looks into the queue.
-/// `waits` becomes true before the operation is queued. Errors: as wait_operation::begin().
+/// if there is nothing to wait for any more; else it has made sure that the side that changes that looks into the queue, and the
+/// operation waits. Errors: as wait_operation::begin().
 template <typename Ready>
-wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, bool& waits, Ready ready) {
+wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
     w.begin();
     lock.lock();
     const bool stops = w.must_stop();
@@ -60,7 +60,6 @@ wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, 
         w.end();
         return stops ? wait_attempt::stop : wait_attempt::ready;
     }
-    waits = true;
     queue.push_back(w);
     lock.unlock();
     return wait_attempt::waits;
@@ -68,17 +67,24 @@ wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, 
 
 /// The same for a coroutine that is about to suspend: gives what await_suspend returns.
 template <typename Ready>
-std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, bool& waits, Ready ready) {
+std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
     promise_base& p = w.coroutine();
     if (p.suspends()) [[unlikely]]
         return p.stop_here();
-    switch (try_to_wait(list.lock, list.queue, w, waits, ready)) {
+    switch (try_to_wait(list.lock, list.queue, w, ready)) {
     case wait_attempt::ready: return transfer(p.handle());
     case wait_attempt::stop: return p.stop_here();
     case wait_attempt::waits: break;
     }
     return wait_operation::suspended();
 }
+
+/// How far an await is that makes its wait only if it has to.
+enum class wait_progress : std::uint8_t {
+    none,    ///< it has nothing: it has not begun, was stopped before it waited, or is over
+    ready,   ///< there was nothing to wait for
+    waited,  ///< the wait knows
+};
 
 /// A wait for something of which there may not be enough: what it wants, a `Want`.
 template <typename Want>
@@ -105,9 +111,15 @@ public:
         : wanting<typename Primitive::want>(p, kind, w),
           of_(of) {}
 
-    /// What await_suspend returns; `waits` becomes true if the coroutine waits.
-    std::coroutine_handle<> suspend(bool& waits) {
-        return wait_in(of_.waiters_, *this, waits, [this]() noexcept { return of_.ready_or_mark(this->wants); });
+    using wait_operation::was_left;
+
+    /// What await_suspend returns. `at` changes under the list's lock, unless the coroutine is stopped.
+    std::coroutine_handle<> suspend(wait_progress& at) {
+        return wait_in(of_.waiters_, *this, [this, &at]() noexcept {
+            const bool is_ready = of_.ready_or_mark(this->wants);
+            at = is_ready ? wait_progress::ready : wait_progress::waited;
+            return is_ready;
+        });
     }
 
 private:
@@ -142,24 +154,41 @@ protected:
     using want = typename Primitive::want;
 
     COFLUX_INLINE lazy_wait() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
-    COFLUX_INLINE ~lazy_wait() {}          // NOLINT(modernize-use-equals-default)
+    COFLUX_INLINE ~lazy_wait() { (void)was_left(); }
 
+    /// What await_ready returns: `taken`, which is true if the operation has been done.
+    COFLUX_INLINE bool ready_if(bool taken) noexcept {
+        if constexpr (!COFLUX_CLANG) {
+            if (taken) progress_ = wait_progress::ready;
+        }
+        return taken;
+    }
     /// What await_suspend returns.
     std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
-        return (::new (static_cast<void*>(&node_)) node(p, of, wants))->suspend(waited_);
+        return (::new (static_cast<void*>(&node_)) node(p, of, wants))->suspend(progress_);
     }
     /// First thing of await_resume; true if the coroutine has waited.
     COFLUX_INLINE bool resumed() noexcept {
-        if (!waited_) [[likely]]
-            return false;
-        node_.end();
-        return true;
+        const bool has_waited = progress_ == wait_progress::waited;
+        if (has_waited) [[unlikely]]
+            node_.end();
+        if constexpr (!COFLUX_CLANG) progress_ = wait_progress::none;
+        return has_waited;
+    }
+    /// For destructors, as wait_operation::was_left(): true if the operation has been done, and resumed() was not called. What it
+    /// took is the destructor's to give back.
+    COFLUX_INLINE bool was_left() noexcept {
+        if constexpr (!COFLUX_CLANG) {
+            if (progress_ != wait_progress::none) [[unlikely]]
+                return progress_ == wait_progress::ready || node_.was_left();
+        }
+        return false;
     }
     /// What became of what it wanted. Pre: wait() was called.
     [[nodiscard]] const want& wanted() const noexcept { return node_.wants; }
 
 private:
-    bool waited_ = false;
+    wait_progress progress_ = wait_progress::none;
     union {
         node node_;
     };
