@@ -121,8 +121,8 @@ void mutex_contended(benchmark::State& state) {
 }
 BENCHMARK(mutex_contended)->UseRealTime();
 
-coflux::fork<void, pool> answers(coflux::environment&, borrowed<coflux::auto_event> ping,
-                                 borrowed<coflux::auto_event> pong, borrowed<const bool> enough) {
+coflux::fork<void, pool> answers(coflux::environment&, borrowed<coflux::auto_reset_event> ping,
+                                 borrowed<coflux::auto_reset_event> pong, borrowed<const bool> enough) {
     for (;;) {
         co_await ping->wait();
         pong->set();
@@ -131,8 +131,8 @@ coflux::fork<void, pool> answers(coflux::environment&, borrowed<coflux::auto_eve
 }
 coflux::task<void, pool> asks(coflux::environment&, borrowed<benchmark::State> state) {
     auto&& here = co_await coflux::context();
-    coflux::auto_event ping;
-    coflux::auto_event pong;
+    coflux::auto_reset_event ping;
+    coflux::auto_reset_event pong;
     bool enough = false;
     auto other = answers(here, borrowed(ping), borrowed(pong), borrowed<const bool>(enough));
     co_await coflux::yield();
@@ -145,11 +145,11 @@ coflux::task<void, pool> asks(coflux::environment&, borrowed<benchmark::State> s
     co_await std::move(other);
 }
 /// An item is a round: two events set, two waits.
-void auto_event_ping_pong(benchmark::State& state) {
+void auto_reset_event_ping_pong(benchmark::State& state) {
     on_pool(1, [&](coflux::environment& env) { return asks(env, borrowed(state)); });
     state.SetItemsProcessed(state.iterations());
 }
-BENCHMARK(auto_event_ping_pong)->UseRealTime();
+BENCHMARK(auto_reset_event_ping_pong)->UseRealTime();
 
 coflux::fork<void, pool> meets(coflux::environment&, borrowed<coflux::barrier<>> b, borrowed<const bool> enough) {
     while (!*enough) co_await b->arrive_and_wait();

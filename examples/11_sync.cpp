@@ -35,7 +35,7 @@ coflux::fork<void, pool> works(coflux::environment&, borrowed<workshop> shop, st
         [&](coflux::environment& here) -> coflux::call<void> { shop->prices = co_await load_prices(here); });
     for (int day = 0; day < 2; ++day) {
         {
-            const auto bench = co_await shop->benches.guard();
+            const auto bench = co_await shop->benches.acquire_guard();
             co_await coflux::yield();
             const auto guard = co_await shop->book.lock();
             shop->total += shop->prices[who];

@@ -20,7 +20,7 @@ coflux::fork<std::string, pool> answers(coflux::environment&, std::string name, 
 }
 
 coflux::call<int> waits_for_ever(coflux::environment&) {
-    co_await coflux::manual_event().wait();  // until it is stopped
+    co_await coflux::manual_reset_event().wait();  // until it is stopped
     co_return 0;
 }
 

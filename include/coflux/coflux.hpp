@@ -48,11 +48,11 @@
 #include <coflux/scope/shielded.hpp>
 #include <coflux/scope/task_scope.hpp>
 #include <coflux/scope/with_scope.hpp>
-#include <coflux/sync/auto_event.hpp>
+#include <coflux/sync/auto_reset_event.hpp>
 #include <coflux/sync/barrier.hpp>
 #include <coflux/sync/condition_variable.hpp>
 #include <coflux/sync/latch.hpp>
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/sync/mutex.hpp>
 #include <coflux/sync/once.hpp>
 #include <coflux/sync/semaphore.hpp>

@@ -15,8 +15,8 @@ class mutex;
 class shared_mutex;
 class semaphore;
 class latch;
-class manual_event;
-class auto_event;
+class manual_reset_event;
+class auto_reset_event;
 class condition_variable;
 class once;
 template <typename Completion>

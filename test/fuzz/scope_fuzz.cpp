@@ -103,7 +103,7 @@ struct tree {
 
     int count = 0;
     node top;
-    coflux::manual_event events[3];
+    coflux::manual_reset_event events[3];
     bool set[3] = {};
 };
 

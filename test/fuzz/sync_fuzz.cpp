@@ -1,4 +1,4 @@
-// The primitives of sync against queues: mutex, shared_mutex, semaphore, auto_event, manual_event, latch and barrier; each party waits
+// The primitives of sync against queues: mutex, shared_mutex, semaphore, auto_reset_event, manual_reset_event, latch and barrier; each party waits
 // for one of them, keeps what it got until it is told to give it back, and may be stopped at any time.
 #include <algorithm>
 #include <cstddef>
@@ -62,8 +62,8 @@ struct scene {
     coflux::mutex real_mutex;
     coflux::shared_mutex real_shared;
     coflux::semaphore real_permits;
-    coflux::auto_event real_auto;
-    coflux::manual_event real_manual;
+    coflux::auto_reset_event real_auto;
+    coflux::manual_reset_event real_manual;
     coflux::latch real_latch;
     coflux::barrier<> real_barrier;
 
@@ -145,7 +145,7 @@ struct scene {
     void compare() const {
         COFLUX_VERIFY(real_permits.available() == available, "%zu permits, not %zu", real_permits.available(),
                       available);
-        COFLUX_VERIFY(real_manual.is_set() == manual_set, "the manual_event");
+        COFLUX_VERIFY(real_manual.is_set() == manual_set, "the manual_reset_event");
         COFLUX_VERIFY(real_latch.try_wait() == (left == 0), "the latch");
     }
 };
@@ -201,7 +201,7 @@ root waits(coflux::environment&, waiter* w) {
     case wish::mutex: w->lock.emplace(co_await s.real_mutex.lock()); break;
     case wish::writer: w->write.emplace(co_await s.real_shared.lock()); break;
     case wish::reader: w->read.emplace(co_await s.real_shared.lock_shared()); break;
-    case wish::permits: w->permit.emplace(co_await s.real_permits.guard(w->count)); break;
+    case wish::permits: w->permit.emplace(co_await s.real_permits.acquire_guard(w->count)); break;
     case wish::once_set: co_await s.real_auto.wait(); break;
     case wish::while_set: co_await s.real_manual.wait(); break;
     case wish::counted: co_await s.real_latch.wait(); break;
@@ -324,7 +324,7 @@ private:
         case 3: {
             probe.what = wish::permits;
             const bool expected = scene_.at_once(probe);
-            probe.permit.emplace(scene_.real_permits.try_guard(probe.count));
+            probe.permit.emplace(scene_.real_permits.try_acquire_guard(probe.count));
             check_try(static_cast<bool>(*probe.permit), expected);
             if (!expected) probe.permit.reset();
             break;

@@ -8,7 +8,7 @@ namespace coflux_simulations {
 namespace {
 
 struct signalled {
-    coflux::manual_event e;
+    coflux::manual_reset_event e;
     int sets = 0;
 };
 
@@ -23,7 +23,7 @@ job waits_for_event(coflux::environment&, borrowed<trial> t, borrowed<signalled>
     }
 }
 
-root manual_event_lets_all_go(coflux::environment&, borrowed<trial> t) {
+root manual_reset_event_lets_all_go(coflux::environment&, borrowed<trial> t) {
     auto&& here = co_await coflux::context();
     signalled x;
     std::vector<job> jobs;
@@ -42,7 +42,7 @@ root manual_event_lets_all_go(coflux::environment&, borrowed<trial> t) {
 }
 
 struct work {
-    coflux::auto_event more;
+    coflux::auto_reset_event more;
     int waiting = 0;  // items that nobody has taken
     int taken = 0;
     static constexpr int all = 4;
@@ -58,7 +58,7 @@ job takes_work(coflux::environment&, borrowed<trial> t, borrowed<work> x) {
     x->more.set();  // the others end, too
 }
 
-root auto_event_loses_no_set(coflux::environment&, borrowed<trial> t) {
+root auto_reset_event_loses_no_set(coflux::environment&, borrowed<trial> t) {
     auto&& here = co_await coflux::context();
     work x;
     std::vector<job> jobs;
@@ -165,8 +165,8 @@ root once_runs_to_its_end_once(coflux::environment&, borrowed<trial> t) {
 }
 
 const listed event_programs{
-    {"manual_event", manual_event_lets_all_go},
-    {"auto_event", auto_event_loses_no_set},
+    {"manual_reset_event", manual_reset_event_lets_all_go},
+    {"auto_reset_event", auto_reset_event_loses_no_set},
     {"condition_variable", condition_variable_passes_notifications_on},
     {"once", once_runs_to_its_end_once},
 };

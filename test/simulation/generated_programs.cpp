@@ -239,7 +239,7 @@ coflux::call<void> told(coflux::environment&, const node& n, trial& t) {
 }
 
 coflux::call<void> waits_for_ever(coflux::environment&, std::size_t form) {
-    coflux::manual_event never_set;
+    coflux::manual_reset_event never_set;
     numbers empty;
     coflux::semaphore none{0};
     if (form % 3 == 0) co_await never_set.wait();

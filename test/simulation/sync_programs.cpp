@@ -100,8 +100,8 @@ job takes_permits(coflux::environment&, borrowed<trial> t, borrowed<limited> x) 
     if (t->random.one_in(3)) co_await coflux::resume_on(t->second);
     for (std::size_t rounds = 1 + t->random.below(3); rounds != 0; --rounds) {
         const std::size_t n = 1 + t->random.below(3);
-        coflux::semaphore::permit permit = x->permits.try_guard(n);
-        if (!permit) permit = co_await x->permits.guard(n);
+        coflux::semaphore::permit permit = x->permits.try_acquire_guard(n);
+        if (!permit) permit = co_await x->permits.acquire_guard(n);
         const presence here(x->used, static_cast<int>(n));
         COFLUX_HOLDS(t, x->used <= 3);
         if (t->random.one_in(2)) co_await coflux::yield();

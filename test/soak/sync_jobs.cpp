@@ -88,7 +88,7 @@ struct entry {
 coflux::fork<void, pool> enters(coflux::environment&, coflux::borrowed<limited> l, round r, std::size_t width) {
     const present here;
     for (int i = 0; i < 20; ++i) {
-        const auto permit = co_await l->places.guard(width);
+        const auto permit = co_await l->places.acquire_guard(width);
         const entry in(*l, static_cast<int>(width));
         expect(in.now <= 2, "no more are inside than there are permits", r);
         if (i % 8 == 0) co_await coflux::yield();
@@ -108,7 +108,7 @@ coflux::fork<void, pool> semaphores(coflux::environment&, round r) {
 struct waited_for {
     coflux::mutex lock;
     coflux::semaphore none{0};
-    coflux::manual_event closed;
+    coflux::manual_reset_event closed;
     coflux::channel<int[]> empty;
 };
 coflux::fork<void, pool> waits(coflux::environment&, coflux::borrowed<waited_for> w, unsigned depth) {

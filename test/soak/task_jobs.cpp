@@ -105,14 +105,14 @@ coflux::fork<void, pool> fails(coflux::environment&, unsigned after) {
     for (; after != 0; --after) co_await coflux::yield();
     throw std::runtime_error("planned");
 }
-coflux::fork<void, pool> waits_to_be_stopped(coflux::environment&, coflux::borrowed<coflux::manual_event> never) {
+coflux::fork<void, pool> waits_to_be_stopped(coflux::environment&, coflux::borrowed<coflux::manual_reset_event> never) {
     const present here;
     co_await never->wait();
 }
 coflux::fork<void, pool> errors(coflux::environment&, round r) {
     const present here;
     auto&& env = co_await coflux::context();
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     const unsigned after = r.numbers().below(4);
     bool thrown = false;
     {
@@ -154,7 +154,7 @@ coflux::fork<void, pool> timers(coflux::environment&, round r) {
     const auto before = std::chrono::steady_clock::now();
     co_await coflux::sleep_for(asleep);
     expect(std::chrono::steady_clock::now() - before >= asleep, "a sleep does not end early", r);
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     auto waits = waits_to_be_stopped(env, coflux::borrowed(never));
     const bool ended = co_await coflux::timeout(std::move(waits), std::chrono::microseconds(random.below(2000)));
     expect(!ended, "a timeout ends what waits for ever", r);
@@ -164,7 +164,7 @@ coflux::fork<void, pool> timers(coflux::environment&, round r) {
 coflux::fork<void, pool> hangs(coflux::environment&, round) {
     const present here;
     auto&& env = co_await coflux::context();
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     auto waits = waits_to_be_stopped(env, coflux::borrowed(never));
     co_await std::move(waits);
 }

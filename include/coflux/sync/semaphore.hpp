@@ -14,7 +14,7 @@
 
 namespace coflux {
 
-/// Permits that coroutines take and give back: `auto permit = co_await s.guard();` First come, first served: a request for many
+/// Permits that coroutines take and give back: `auto permit = co_await s.acquire_guard();` First come, first served: a request for many
 /// is not overtaken by later ones for few, even where there would be enough for those.
 ///
 /// Threads: all members from any. Costs: two locked instructions for an acquire and a release while nobody waits; never an
@@ -44,16 +44,16 @@ public:
     acquire(std::size_t n = 1) noexcept {
         return request<acquire_awaiter>(*this, n);
     }
-    /// `co_await guard(n)`: the same, as a `permit` that gives them back.
+    /// `co_await acquire_guard(n)`: the same, as a `permit` that gives them back.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<guard_awaiter>
-    guard(std::size_t n = 1) noexcept {
+    acquire_guard(std::size_t n = 1) noexcept {
         return request<guard_awaiter>(*this, n);
     }
 
     /// Takes `n` permits if there are as many and nobody waits.
     [[nodiscard]] COFLUX_INLINE bool try_acquire(std::size_t n = 1) noexcept { return permit_count::try_acquire(n); }
     /// The same as a permit, which owns nothing if there are not as many.
-    [[nodiscard]] permit try_guard(std::size_t n = 1) noexcept;
+    [[nodiscard]] permit try_acquire_guard(std::size_t n = 1) noexcept;
 
     /// Gives `n` permits back, or new ones. Those who wait and now have enough are queued on their executors.
     COFLUX_INLINE void release(std::size_t n = 1) noexcept { (void)permit_count::release(n); }
@@ -130,7 +130,7 @@ public:
     }
 };
 
-inline semaphore::permit semaphore::try_guard(std::size_t n) noexcept {
+inline semaphore::permit semaphore::try_acquire_guard(std::size_t n) noexcept {
     return permit(try_acquire(n) ? this : nullptr, n);
 }
 COFLUX_INLINE semaphore::permit semaphore::owned(std::size_t n) noexcept {

@@ -2,7 +2,7 @@
 
 #include <coflux/coflux.hpp>
 
-#include "linearizability/objects/auto_event_scene.hpp"
+#include "linearizability/objects/auto_reset_event_scene.hpp"
 #include "linearizability/objects/mutex_scene.hpp"
 #include "linearizability/objects/objects.hpp"
 #include "linearizability/objects/semaphore_scene.hpp"
@@ -15,7 +15,7 @@ std::span<const object> sync_objects() noexcept {
         {"mutex", &play<mutex_scene<coflux::mutex>>},
         {"shared_mutex", &play<shared_mutex_scene>},
         {"semaphore", &play<semaphore_scene<coflux::semaphore>>},
-        {"auto_event", &play<auto_event_scene>},
+        {"auto_reset_event", &play<auto_reset_event_scene>},
     }};
     return all;
 }

@@ -64,7 +64,7 @@ struct as_a_lock : of_permits<as_a_lock, 2> {
 struct stop_of_waiter : of_permits<stop_of_waiter, 2> {
     coflux::semaphore permits{1};
     static fork takes(environment&, stop_of_waiter* s) {
-        auto p = co_await s->permits.guard();
+        auto p = co_await s->permits.acquire_guard();
         ++s->went_on;
     }
     static task root(environment&, stop_of_waiter* s) {
@@ -83,7 +83,7 @@ struct stop_of_waiter : of_permits<stop_of_waiter, 2> {
 struct stop_in_front : of_permits<stop_in_front, 2> {
     coflux::semaphore permits{1};
     static fork takes(environment&, stop_in_front* s, int n) {
-        auto p = co_await s->permits.guard(static_cast<std::size_t>(n));
+        auto p = co_await s->permits.acquire_guard(static_cast<std::size_t>(n));
         ++s->went_on;
     }
     static task root(environment&, stop_in_front* s) {

@@ -8,7 +8,7 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"
@@ -16,7 +16,7 @@
 namespace {
 
 using coflux::environment;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux::model::bag_executor;
 using coflux::model::coroutine_scenario;
 using coflux::model::plain;
@@ -158,7 +158,7 @@ struct permit_unused : of_spsc<permit_unused, 1> {
 
 /// A permit is given up by a sender that stays, while the receiver closes: the receiver is told.
 struct permit_given_up : of_spsc<permit_given_up, 1> {
-    manual_event told;
+    manual_reset_event told;
     static fork sends(environment&, permit_given_up* s, sender tx) {
         { auto permit = co_await tx.reserve(); }
         co_await s->told.wait();
@@ -176,7 +176,7 @@ struct permit_given_up : of_spsc<permit_given_up, 1> {
 
 /// A receiver that waits for nobody is stopped.
 struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
-    manual_event never;
+    manual_reset_event never;
     static fork sends(environment&, stop_of_receiver* s, sender) { co_await s->never.wait(); }
     static fork receives(environment&, stop_of_receiver*, receiver rx) {
         std::optional<traced> v = co_await rx.receive();
@@ -192,7 +192,7 @@ struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
 /// A sender that waits for nobody is stopped.
 struct stop_of_sender : of_spsc<stop_of_sender, 1> {
     static constexpr int values = 2;
-    manual_event never;
+    manual_reset_event never;
     static fork receives(environment&, stop_of_sender* s, receiver) { co_await s->never.wait(); }
     void meanwhile(task& root) {
         coflux::model::wait_a_while(160);

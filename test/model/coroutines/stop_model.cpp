@@ -9,7 +9,7 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/sync/mutex.hpp>
 
 #include "support/coroutines.hpp"
@@ -18,7 +18,7 @@ namespace {
 
 using coflux::environment;
 using coflux::fork_view;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux::model::bag_executor;
 using coflux::model::coroutine_scenario;
 using coflux::model::plain;
@@ -31,7 +31,7 @@ using task = coflux::task<T, bag_executor>;
 /// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root; further threads do what Derived::other() says.
 template <typename Derived, unsigned Threads>
 struct of_stop : coroutine_scenario<Derived, Threads>, root_on_pool {
-    manual_event event;
+    manual_reset_event event;
     plain<int> by_other{0};
     int went_on = 0;  // written by one coroutine at a time; the model's own
     int unwound = 0;
@@ -96,7 +96,7 @@ struct stop_or_wake : of_stop<stop_or_wake, 3> {
 
 /// A request that comes while a wait is woken shows at the next one.
 struct stop_at_next_wait : of_stop<stop_at_next_wait, 3> {
-    manual_event never;
+    manual_reset_event never;
     static task<void> root(environment&, stop_at_next_wait* s) {
         const counts_unwinding counts{*s};
         co_await s->event.wait();
@@ -111,8 +111,8 @@ struct stop_at_next_wait : of_stop<stop_at_next_wait, 3> {
 
 /// The record of a child that ends while the request walks down to it.
 struct record_ends : of_stop<record_ends, 3> {
-    manual_event never;
-    static fork<void> waits_for(environment&, manual_event* e) { co_await e->wait(); }
+    manual_reset_event never;
+    static fork<void> waits_for(environment&, manual_reset_event* e) { co_await e->wait(); }
     static task<void> root(environment&, record_ends* s) {
         const counts_unwinding counts{*s};
         auto&& here = co_await coflux::context();
@@ -200,7 +200,7 @@ struct record_begins : of_stop<record_begins, 3> {
 
 /// What waits in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
-    static coflux::call<void> waits(environment&, manual_event& e) { co_await e.wait(); }
+    static coflux::call<void> waits(environment&, manual_reset_event& e) { co_await e.wait(); }
     static task<void> root(environment&, stop_in_call* s) {
         const counts_unwinding counts{*s};
         auto&& here = co_await coflux::context();

@@ -8,14 +8,14 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 
 #include "support/coroutines.hpp"
 
 namespace {
 
 using coflux::environment;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux::model::bag_executor;
 using coflux::model::coroutine_scenario;
 using coflux::model::plain;
@@ -29,8 +29,8 @@ using task = coflux::task<T, bag_executor>;
 /// made in the root's environment object is no child of the root: a stop of that alone reaches it by a relay only.
 template <typename Derived, unsigned Threads>
 struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
-    manual_event event;
-    manual_event never;
+    manual_reset_event event;
+    manual_reset_event never;
     int went_on = 0;  // written by one coroutine at a time; the model's own
     int unwound = 0;
     coflux::detail::atomic<int> others_done{0};
@@ -57,7 +57,7 @@ struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
     plain<int> first{0};
     plain<int> second{0};
 
-    static fork<void> waits(environment&, manual_event* e, plain<int>* seen) {
+    static fork<void> waits(environment&, manual_reset_event* e, plain<int>* seen) {
         const lives here(*seen);
         co_await e->wait();
     }

@@ -231,7 +231,7 @@ TEST_P(global_allocations_in_a_pool, of_waits_for_a_lock_and_a_condition_are_non
 }
 
 coflux::fork<void, pool> meets(coflux::environment&, coflux::borrowed<coflux::semaphore> s,
-                               coflux::borrowed<coflux::auto_event> e, coflux::borrowed<coflux::barrier<>> b) {
+                               coflux::borrowed<coflux::auto_reset_event> e, coflux::borrowed<coflux::barrier<>> b) {
     co_await s->acquire(2);
     e->set();
     co_await b->arrive_and_wait();
@@ -239,7 +239,7 @@ coflux::fork<void, pool> meets(coflux::environment&, coflux::borrowed<coflux::se
 coflux::call<int> meeting(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::semaphore s(0);
-    coflux::auto_event e;
+    coflux::auto_reset_event e;
     coflux::barrier<> b(2);
     auto f = meets(here, coflux::borrowed(s), coflux::borrowed(e), coflux::borrowed(b));
     co_await coflux::yield();

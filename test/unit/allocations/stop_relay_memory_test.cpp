@@ -62,14 +62,14 @@ struct wanting {
 constexpr wanting all{0, frame_cache::classes - 1};
 constexpr wanting records{record_class, record_class};
 
-waiting waits(coflux::environment&, coflux::borrowed<coflux::manual_event> event) {
+waiting waits(coflux::environment&, coflux::borrowed<coflux::manual_reset_event> event) {
     co_await event->wait();
     co_return 1;
 }
 
 /// The child is of the environment that the root was made in: a stop of the root reaches it by a relay.
 coflux::task<void, noop> awaits_without(coflux::environment& env, wanting what) {
-    coflux::manual_event event;
+    coflux::manual_reset_event event;
     auto child = waits(env, coflux::borrowed(event));
     bool thrown = false;
     try {
@@ -86,7 +86,7 @@ coflux::task<void, noop> awaits_without(coflux::environment& env, wanting what) 
 }
 
 coflux::task<void, noop> awaits_all_without(coflux::environment& env, wanting what) {
-    coflux::manual_event event;
+    coflux::manual_reset_event event;
     auto one = waits(env, coflux::borrowed(event));
     auto other = waits(env, coflux::borrowed(event));
     const auto looks = one.view();
@@ -102,7 +102,7 @@ coflux::task<void, noop> awaits_all_without(coflux::environment& env, wanting wh
 }
 
 coflux::task<void, noop> asks_without(coflux::environment& env, wanting what) {
-    coflux::manual_event event;
+    coflux::manual_reset_event event;
     auto child = waits(env, coflux::borrowed(event));
     {
         const no_memory none(what.first, what.last);

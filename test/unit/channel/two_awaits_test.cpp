@@ -28,7 +28,7 @@ coflux::fork<int, manual_executor> fails(coflux::environment&) {
     throw std::runtime_error("first");
 }
 
-coflux::fork<void, manual_executor> sets(coflux::environment&, borrowed<coflux::auto_event> event) {
+coflux::fork<void, manual_executor> sets(coflux::environment&, borrowed<coflux::auto_reset_event> event) {
     co_await coflux::yield();
     event->set();
 }
@@ -72,7 +72,7 @@ root tries(coflux::environment&, how way, Operation operation, std::string* erro
         *error = e.what();
     }
     // The record of what waits here is used again.
-    coflux::auto_event again;
+    coflux::auto_reset_event again;
     auto later = sets(here, borrowed(again));
     co_await again.wait();
     co_await std::move(later);

@@ -35,7 +35,7 @@ struct handles {
 
 /// Never ends.
 number waits(coflux::environment&) {
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     co_await never.wait();
     co_return 1;
 }

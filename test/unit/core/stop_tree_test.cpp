@@ -31,7 +31,7 @@ struct forest {
         coflux::environment* env;  // nullptr once it has ended
         const node* parent;
         bool told = false;
-        coflux::manual_event begin;
+        coflux::manual_reset_event begin;
         foreign_event grow;
         foreign_event end;
         node(coflux::environment& e, const node* up) : env(&e), parent(up) {}

@@ -34,7 +34,7 @@ std::string at(const char* name, unsigned lines_below, std::source_location wher
 struct short_lived {
     flag begun;
     inbox ch;
-    coflux::manual_event event;
+    coflux::manual_reset_event event;
     std::optional<pool> threads{std::in_place, 1U};
     coflux::environment_of<pool&> env{*threads};
 

@@ -86,8 +86,8 @@ TEST(thread_pool_lookout, finds_a_fork_that_its_maker_leaves_after_many_that_it_
 
 coflux::task<void, pool> computes_beside_one_that_is_ready(auto&&, borrowed<pool> p, borrowed<std::atomic<bool>> ran) {
     auto&& here = co_await coflux::context();
-    coflux::manual_event event;
-    auto waits = [](auto&&, borrowed<coflux::manual_event> e,
+    coflux::manual_reset_event event;
+    auto waits = [](auto&&, borrowed<coflux::manual_reset_event> e,
                     borrowed<std::atomic<bool>> set) -> coflux::fork<void, pool> {
         co_await e->wait();
         set->store(true);

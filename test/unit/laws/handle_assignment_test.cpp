@@ -137,7 +137,8 @@ TEST(handle_assignment, of_guards) {
     expect_rule("shared guard", s[0].try_lock_shared(), s[1].try_lock_shared(),
                 [&](int i) { return s[i].try_lock().owns_lock(); });
     std::array<coflux::semaphore, 2> p{coflux::semaphore(1), coflux::semaphore(1)};
-    expect_rule("permits", p[0].try_guard(), p[1].try_guard(), [&](int i) { return bool(p[i].try_guard()); });
+    expect_rule("permits", p[0].try_acquire_guard(), p[1].try_acquire_guard(),
+                [&](int i) { return bool(p[i].try_acquire_guard()); });
 }
 
 TEST(handle_assignment, of_permits_of_channels) {

@@ -8,7 +8,7 @@
 
 #include "linearizability/drawing.hpp"
 #include "linearizability/history.hpp"
-#include "linearizability/objects/auto_event_specification.hpp"
+#include "linearizability/objects/auto_reset_event_specification.hpp"
 #include "linearizability/objects/channel_specification.hpp"
 #include "linearizability/objects/mutex_specification.hpp"
 #include "linearizability/objects/semaphore_specification.hpp"
@@ -20,7 +20,7 @@ using namespace coflux_test::linearizability;
 using mutex = mutex_specification;
 using shared_mutex = shared_mutex_specification;
 using semaphore = semaphore_specification;
-using event = auto_event_specification;
+using event = auto_reset_event_specification;
 using channel = channel_specification;
 
 /// An operation of an actor in the interval from `called` to `returned`; 1 is true, and the result of what returns nothing.

@@ -37,7 +37,7 @@ coflux::fork<void, hand> enters(coflux::environment&, borrowed<mutex> m, journal
 }
 
 coflux::fork<void, hand> enters_and_waits(coflux::environment&, borrowed<mutex> m,
-                                          borrowed<coflux::manual_event> leave) {
+                                          borrowed<coflux::manual_reset_event> leave) {
     const mutex::guard guard = co_await m->lock();
     co_await leave->wait();
 }
@@ -45,7 +45,7 @@ coflux::fork<void, hand> enters_and_waits(coflux::environment&, borrowed<mutex> 
 TEST(mutex, that_is_free_is_locked_without_a_suspension) {
     by_hand s;
     mutex m;
-    coflux::manual_event leave;
+    coflux::manual_reset_event leave;
     auto f = enters_and_waits(s.env, borrowed(m), borrowed(leave));
     EXPECT_EQ(s.executor.run_all(), 1U);
     EXPECT_FALSE(m.try_lock());
@@ -196,7 +196,7 @@ TEST(mutex_stop, after_the_hand_over_takes_nothing_back) {
 TEST(mutex_stop, while_the_guard_is_kept_across_a_suspension_unlocks) {
     by_hand s;
     mutex m;
-    coflux::manual_event leave;
+    coflux::manual_reset_event leave;
     auto f = enters_and_waits(s.env, borrowed(m), borrowed(leave));
     s.drive();
     EXPECT_FALSE(m.try_lock());

@@ -17,7 +17,7 @@
 namespace {
 
 using coflux::borrowed;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux::once;
 using coflux_test::by_hand;
 using coflux_test::hand;
@@ -31,7 +31,7 @@ static_assert(!coflux::once_function<int>);
 
 /// Asks for something that takes until `ready` is set.
 coflux::fork<void, hand> asks(coflux::environment&, borrowed<once> o, journal* j, std::string name,
-                              borrowed<manual_event> ready, bool fails = false) {
+                              borrowed<manual_reset_event> ready, bool fails = false) {
     const coflux_test::mortal local(*j, name);
     co_await o->call([&](coflux::environment&) -> coflux::call<int> {
         j->write(name + " begins");
@@ -47,7 +47,7 @@ TEST(once, runs_the_function_of_the_first_and_lets_the_others_wait_for_its_end) 
     by_hand s;
     once o;
     journal j;
-    manual_event ready;
+    manual_reset_event ready;
     auto a = asks(s.env, borrowed(o), &j, "a", borrowed(ready));
     auto b = asks(s.env, borrowed(o), &j, "b", borrowed(ready));
     s.drive();
@@ -98,7 +98,7 @@ TEST(once, that_fails_tells_its_caller_and_lets_the_next_try) {
     by_hand s;
     once o;
     journal j;
-    manual_event ready;
+    manual_reset_event ready;
     auto a = asks(s.env, borrowed(o), &j, "a", borrowed(ready), true);
     std::string error;
     a.on_error([&error](const std::exception_ptr& e) {
@@ -121,7 +121,7 @@ TEST(once_stop, of_who_runs_its_function_lets_the_next_try) {
     by_hand s;
     once o;
     journal j;
-    manual_event ready;
+    manual_reset_event ready;
     auto a = asks(s.env, borrowed(o), &j, "a", borrowed(ready));
     auto b = asks(s.env, borrowed(o), &j, "b", borrowed(ready));
     s.drive();
@@ -138,7 +138,7 @@ TEST(once_stop, of_who_waits_leaves_the_others) {
     by_hand s;
     once o;
     journal j;
-    manual_event ready;
+    manual_reset_event ready;
     auto a = asks(s.env, borrowed(o), &j, "a", borrowed(ready));
     auto b = asks(s.env, borrowed(o), &j, "b", borrowed(ready));
     auto c = asks(s.env, borrowed(o), &j, "c", borrowed(ready));

@@ -95,7 +95,7 @@ struct with_semaphore {
     static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_semaphore> s, std::size_t, random r) {
         for (std::size_t i = 0; i < steps; ++i) {
             const std::size_t n = r() % 3 + 1;
-            const coflux::semaphore::permit permit = co_await s->permits.guard(n);
+            const coflux::semaphore::permit permit = co_await s->permits.acquire_guard(n);
             const visit v(s->inside, n);
             if (r() % 4 == 0) co_await coflux::yield();
         }
@@ -140,12 +140,13 @@ struct with_barrier {
 };
 
 /// One token goes round: who takes it gives it back before its next stop point.
-struct with_auto_event {
-    coflux::auto_event token{true};
+struct with_auto_reset_event {
+    coflux::auto_reset_event token{true};
     std::size_t plain = 0;
     std::atomic<std::size_t> counted{0};
 
-    static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_auto_event> s, std::size_t, random r) {
+    static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_auto_reset_event> s, std::size_t,
+                                          random r) {
         for (std::size_t i = 0; i < steps; ++i) {
             co_await s->token.wait();
             ++s->plain;
@@ -163,10 +164,11 @@ struct with_auto_event {
     }
 };
 
-struct with_manual_event {
-    coflux::manual_event open;
+struct with_manual_reset_event {
+    coflux::manual_reset_event open;
 
-    static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_manual_event> s, std::size_t, random r) {
+    static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_manual_reset_event> s, std::size_t,
+                                          random r) {
         for (std::size_t i = 0; i < steps; ++i) {
             co_await s->open.wait();
             if (r() % 4 == 0) s->open.reset();
@@ -278,12 +280,13 @@ coflux::task<std::size_t, pool> hammers(coflux::environment&) {
 template <typename Scene>
 class random_stops : public ::testing::Test {};
 using scenes = ::testing::Types<with_mutex, with_shared_mutex, with_semaphore, with_latch, with_barrier,
-                                with_auto_event, with_manual_event, with_condition_variable, with_once>;
+                                with_auto_reset_event, with_manual_reset_event, with_condition_variable, with_once>;
 struct scene_names {
     template <typename Scene>
     static std::string GetName(int at) {
-        static const char* const names[] = {"mutex",      "shared_mutex", "semaphore",          "latch", "barrier",
-                                            "auto_event", "manual_event", "condition_variable", "once"};
+        static const char* const names[] = {"mutex",   "shared_mutex",     "semaphore",          "latch",
+                                            "barrier", "auto_reset_event", "manual_reset_event", "condition_variable",
+                                            "once"};
         return names[at];
     }
 };

@@ -33,8 +33,8 @@ coflux::fork<void, hand> takes(coflux::environment&, borrowed<semaphore> s, std:
 }
 
 coflux::fork<void, hand> keeps(coflux::environment&, borrowed<semaphore> s, std::size_t n,
-                               borrowed<coflux::manual_event> leave) {
-    const semaphore::permit permit = co_await s->guard(n);
+                               borrowed<coflux::manual_reset_event> leave) {
+    const semaphore::permit permit = co_await s->acquire_guard(n);
     EXPECT_EQ(permit.count(), n);
     co_await leave->wait();
 }
@@ -97,13 +97,13 @@ TEST(semaphore_permit, gives_back_once_wherever_it_is_moved) {
     semaphore::permit none;
     EXPECT_FALSE(none);
     EXPECT_EQ(none.count(), 0U);
-    semaphore::permit two = permits.try_guard(2);
+    semaphore::permit two = permits.try_acquire_guard(2);
     EXPECT_EQ(two.count(), 2U);
-    EXPECT_FALSE(permits.try_guard(4));
+    EXPECT_FALSE(permits.try_acquire_guard(4));
     semaphore::permit moved = std::move(two);
     EXPECT_FALSE(two);  // NOLINT(bugprone-use-after-move): that is what is asked
     EXPECT_EQ(permits.available(), 3U);
-    moved = permits.try_guard(3);
+    moved = permits.try_acquire_guard(3);
     EXPECT_EQ(permits.available(), 2U) << "what it owned before is given back";
     moved.release();
     EXPECT_FALSE(moved);
@@ -113,7 +113,7 @@ TEST(semaphore_permit, gives_back_once_wherever_it_is_moved) {
 TEST(semaphore_permit, that_was_waited_for_is_given_back_by_a_stop) {
     by_hand s;
     semaphore permits(0);
-    coflux::manual_event leave;
+    coflux::manual_reset_event leave;
     auto f = keeps(s.env, borrowed(permits), 2, borrowed(leave));
     s.drive();
     permits.release(2);
@@ -184,7 +184,7 @@ TEST(semaphore_stop, after_it_was_served_takes_nothing_back) {
 coflux::fork<void, pool> passes_through(coflux::environment&, borrowed<semaphore> s, borrowed<std::atomic<int>> inside,
                                         std::size_t n, int most) {
     for (std::size_t i = 0; i < coflux_test::repetitions(40'000); ++i) {
-        const semaphore::permit permit = co_await s->guard(n);
+        const semaphore::permit permit = co_await s->acquire_guard(n);
         const int there = inside->fetch_add(static_cast<int>(n)) + static_cast<int>(n);
         if (there > most) ADD_FAILURE() << there << " permits are in use";
         if (i % 5 == 0) co_await coflux::yield();

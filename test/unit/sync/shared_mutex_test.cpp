@@ -17,7 +17,7 @@
 namespace {
 
 using coflux::borrowed;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux::shared_mutex;
 using coflux_test::by_hand;
 using coflux_test::hand;
@@ -26,13 +26,13 @@ using coflux_test::lines;
 using coflux_test::pool;
 
 coflux::fork<void, hand> reads(coflux::environment&, borrowed<shared_mutex> m, journal* j, std::string name,
-                               borrowed<manual_event> leave) {
+                               borrowed<manual_reset_event> leave) {
     const shared_mutex::shared_guard guard = co_await m->lock_shared();
     j->write(name);
     co_await leave->wait();
 }
 coflux::fork<void, hand> writes(coflux::environment&, borrowed<shared_mutex> m, journal* j, std::string name,
-                                borrowed<manual_event> leave) {
+                                borrowed<manual_reset_event> leave) {
     const shared_mutex::guard guard = co_await m->lock();
     j->write(name);
     co_await leave->wait();
@@ -41,8 +41,8 @@ coflux::fork<void, hand> writes(coflux::environment&, borrowed<shared_mutex> m, 
 struct scene : by_hand {
     shared_mutex m;
     journal j;
-    manual_event leave_reader;
-    manual_event leave_writer;
+    manual_reset_event leave_reader;
+    manual_reset_event leave_writer;
     auto reader(std::string name) { return reads(env, borrowed(m), &j, std::move(name), borrowed(leave_reader)); }
     auto writer(std::string name) { return writes(env, borrowed(m), &j, std::move(name), borrowed(leave_writer)); }
 };

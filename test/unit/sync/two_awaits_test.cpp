@@ -29,7 +29,7 @@ fork_of_int fails(coflux::environment&) {
     throw std::runtime_error("first");
 }
 
-coflux::fork<void, hand> sets(coflux::environment&, borrowed<coflux::auto_event> event) {
+coflux::fork<void, hand> sets(coflux::environment&, borrowed<coflux::auto_reset_event> event) {
     co_await coflux::yield();
     event->set();
 }
@@ -55,8 +55,8 @@ struct subjects {
     coflux::mutex mutex;
     coflux::shared_mutex shared;
     coflux::semaphore semaphore{5};
-    coflux::auto_event event{true};
-    coflux::manual_event opened{true};
+    coflux::auto_reset_event event{true};
+    coflux::manual_reset_event opened{true};
     coflux::latch latch{1};
 };
 
@@ -83,7 +83,7 @@ coflux::call<int> adds(coflux::environment&, second what, subjects& s) {
     case second::write: co_return co_await std::move(first) << takes(co_await s.shared.lock());
     case second::read: co_return co_await std::move(first) << takes(co_await s.shared.lock_shared());
     case second::permits: co_return co_await std::move(first) << (co_await s.semaphore.acquire(4), 1);
-    case second::guard: co_return co_await std::move(first) << takes(co_await s.semaphore.guard(4));
+    case second::guard: co_return co_await std::move(first) << takes(co_await s.semaphore.acquire_guard(4));
     case second::event: co_return co_await std::move(first) << (co_await s.event.wait(), 1);
     case second::manual: co_return co_await std::move(first) << (co_await s.opened.wait(), 1);
     case second::latched: co_return co_await std::move(first) << (co_await s.latch.wait(), 1);
@@ -99,7 +99,7 @@ coflux::call<void> leaves(coflux::environment&, second what, subjects& s) {
     case second::write: co_return co_await left(s.shared.lock());
     case second::read: co_return co_await left(s.shared.lock_shared());
     case second::permits: co_return co_await left(s.semaphore.acquire(4));
-    case second::guard: co_return co_await left(s.semaphore.guard(4));
+    case second::guard: co_return co_await left(s.semaphore.acquire_guard(4));
     case second::event: co_return co_await left(s.event.wait());
     case second::manual: co_return co_await left(s.opened.wait());
     case second::latched: co_return co_await left(s.latch.wait());
@@ -123,7 +123,7 @@ root adds_and_waits_again(coflux::environment&, how way, second what, borrowed<s
         *error = e.what();
     }
     // The record of what waits here is used again.
-    coflux::auto_event again;
+    coflux::auto_reset_event again;
     auto later = sets(here, borrowed(again));
     co_await again.wait();
     co_await std::move(later);
@@ -150,7 +150,7 @@ TEST(two_awaits, of_which_the_first_fails_give_back_what_was_ready_for_the_secon
 root lets_go_later(coflux::environment&, borrowed<subjects> s) {
     auto lock = s->mutex.try_lock();
     auto write = s->shared.try_lock();
-    auto permits = s->semaphore.try_guard(3);
+    auto permits = s->semaphore.try_acquire_guard(3);
     s->opened.reset();
     s->event.reset();
     for (int i = 0; i < 5; ++i) co_await coflux::yield();
@@ -188,7 +188,7 @@ coflux::task<int, hand> adds_stop(coflux::environment&, second what, borrowed<su
         co_return takes(co_await coflux::as_outcome(s->mutex.lock())) << (co_await never->wait(), 1);
     case second::write: co_return takes(co_await s->shared.lock()) << (co_await never->wait(), 1);
     case second::read: co_return takes(co_await s->shared.lock_shared()) << (co_await never->wait(), 1);
-    case second::guard: co_return takes(co_await s->semaphore.guard(4)) << (co_await never->wait(), 1);
+    case second::guard: co_return takes(co_await s->semaphore.acquire_guard(4)) << (co_await never->wait(), 1);
     case second::permits: co_return (co_await s->semaphore.acquire(4), 1) << (co_await never->wait(), 1);
     case second::event: co_return (co_await s->event.wait(), 1) << (co_await never->wait(), 1);
     default: co_return 0;
@@ -237,7 +237,7 @@ TEST(two_awaits, of_which_the_second_is_stopped_while_it_waits_have_nothing_to_g
             std::string error;
             auto lock = s.mutex.try_lock();
             auto write = s.shared.try_lock();
-            auto permits = s.semaphore.try_guard(3);
+            auto permits = s.semaphore.try_acquire_guard(3);
             s.opened.reset();
             s.event.reset();
             auto t = adds_and_waits_again(h.env, way, what, borrowed(s), &error);
@@ -259,7 +259,7 @@ TEST(two_awaits, of_which_the_second_is_stopped_while_it_waits_have_nothing_to_g
 
 coflux::task<int, hand> adds_all(coflux::environment&, borrowed<subjects> s) {
     co_return takes(co_await s->mutex.lock()) + takes(co_await s->shared.lock()) +
-        takes(co_await s->semaphore.guard(4)) + (co_await s->event.wait(), 1);
+        takes(co_await s->semaphore.acquire_guard(4)) + (co_await s->event.wait(), 1);
 }
 
 TEST(two_awaits, that_all_succeed_give_back_nothing_twice) {

@@ -230,8 +230,8 @@ TEST(Explore, NamesALoopOnYieldThatDoesNotEnd) {
     EXPECT_NE(r.failure->what.find("explore_test.cpp"), std::string::npos) << r.failure->what;
 }
 
-coflux::fork<void, sim_executor> returns_the_ball(auto&&, borrowed<coflux::auto_event> mine,
-                                                  borrowed<coflux::auto_event> other) {
+coflux::fork<void, sim_executor> returns_the_ball(auto&&, borrowed<coflux::auto_reset_event> mine,
+                                                  borrowed<coflux::auto_reset_event> other) {
     for (;;) {
         co_await mine->wait();
         other->set();
@@ -240,8 +240,8 @@ coflux::fork<void, sim_executor> returns_the_ball(auto&&, borrowed<coflux::auto_
 
 coflux::task<void, sim_executor> plays_for_ever(auto&&) {
     auto&& here = co_await coflux::context();
-    coflux::auto_event left;
-    coflux::auto_event right;
+    coflux::auto_reset_event left;
+    coflux::auto_reset_event right;
     auto a = returns_the_ball(here, borrowed(left), borrowed(right));
     auto b = returns_the_ball(here, borrowed(right), borrowed(left));
     left.set();
@@ -295,7 +295,7 @@ coflux::fork<void, sim_executor> fails(auto&&) {
 }
 
 coflux::fork<void, sim_executor> waits_for_ever(auto&&) {
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     co_await never.wait();
 }
 
@@ -318,7 +318,7 @@ TEST(Explore, ReportsAHangBesideAnErrorThatNobodyObserves) {
         });
         ASSERT_FALSE(r.ok());
         EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
-        EXPECT_NE(r.failure->what.find("waits for a manual_event"), std::string::npos) << r.report();
+        EXPECT_NE(r.failure->what.find("waits for a manual_reset_event"), std::string::npos) << r.report();
         EXPECT_NE(r.failure->what.find("an error that nobody observed: no such directory"), std::string::npos)
             << r.report();
     }
@@ -358,8 +358,8 @@ TEST(Explore, FindsAHangOfATaskThatDiesUnawaited) {
     const exploration r = explore({.runs = 1}, [](simulation&) {
         sim_executor on;
         auto env = coflux::make_environment(on);
-        coflux::manual_event never;
-        auto waits = [](auto&&, borrowed<coflux::manual_event> e) -> coflux::task<void, sim_executor> {
+        coflux::manual_reset_event never;
+        auto waits = [](auto&&, borrowed<coflux::manual_reset_event> e) -> coflux::task<void, sim_executor> {
             co_await e->wait();
         };
         auto dies = waits(env, borrowed(never));
@@ -385,8 +385,8 @@ TEST(Explore, SaysWhoWasAliveWhenARootFailed) {
     const exploration r = explore({.runs = 1}, [](simulation&) {
         sim_executor on;
         auto env = coflux::make_environment(on);
-        coflux::manual_event later;
-        auto waits = [](auto&&, borrowed<coflux::manual_event> e) -> coflux::task<void, sim_executor> {
+        coflux::manual_reset_event later;
+        auto waits = [](auto&&, borrowed<coflux::manual_reset_event> e) -> coflux::task<void, sim_executor> {
             co_await e->wait();
         };
         auto fails = [](auto&&) -> coflux::task<void, sim_executor> {
@@ -403,7 +403,7 @@ TEST(Explore, SaysWhoWasAliveWhenARootFailed) {
         }
     });
     ASSERT_FALSE(r.ok());
-    EXPECT_NE(r.failure->tree.find("waits for a manual_event"), std::string::npos) << r.report();
+    EXPECT_NE(r.failure->tree.find("waits for a manual_reset_event"), std::string::npos) << r.report();
 }
 
 TEST(ExploreDeathTest, PrintsTheSeedWhereACheckFails) {

@@ -64,7 +64,7 @@ TEST(co_test, reports_a_failing_schedule_once_and_how_to_replay_it) {
 }
 
 coflux::task<void, sim_executor> waits_for_ever(coflux::environment&) {
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     co_await never.wait();
 }
 coflux::task<void, sim_executor> throws(coflux::environment&) {

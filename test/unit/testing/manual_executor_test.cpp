@@ -15,7 +15,7 @@ coflux::task<int, manual_executor> yields_twice(coflux::environment&) {
     co_await coflux::yield();
     co_return 3;
 }
-coflux::task<void, manual_executor> waits(coflux::environment&, coflux::borrowed<coflux::manual_event> e) {
+coflux::task<void, manual_executor> waits(coflux::environment&, coflux::borrowed<coflux::manual_reset_event> e) {
     co_await e->wait();
 }
 coflux::task<void, manual_executor> throws(coflux::environment&) {
@@ -54,7 +54,7 @@ TEST(manual_executor, throws_what_the_root_throws) {
 TEST(manual_executor, ends_a_root_that_waits_for_ever_and_says_so) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     EXPECT_THROW(by_hand.run(waits(env, coflux::borrowed(never))), coflux::testing::stalled_error);
 }
 

@@ -44,7 +44,7 @@ TEST(probe, tells_the_wake_from_the_resumption) {
 }
 
 TEST(probe, tells_a_stop) {
-    coflux::manual_event e;
+    coflux::manual_reset_event e;
     probe p([&] { return e.wait(); });
     EXPECT_EQ(p.start(), await_state::suspended);
     p.request_stop();
@@ -54,7 +54,7 @@ TEST(probe, tells_a_stop) {
 }
 
 TEST(probe, stops_before_the_start_as_well) {
-    coflux::manual_event e;
+    coflux::manual_reset_event e;
     probe p([&] { return e.wait(); });
     p.request_stop();
     EXPECT_EQ(p.start(), await_state::ready);

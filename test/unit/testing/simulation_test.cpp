@@ -266,7 +266,7 @@ TEST(Simulation, LetsAnAwaitedForkRunInPlaceOrElsewhere) {
 // --- hangs
 
 coflux::task<void, sim_executor> waits_for_ever(auto&&) {
-    coflux::manual_event never;
+    coflux::manual_reset_event never;
     co_await never.wait();
 }
 
@@ -279,7 +279,7 @@ TEST(Simulation, ReportsADeadlockAndEndsWhatHangs) {
     const std::string text = text_of_deadlock([&] { hanging.join(); });
     EXPECT_TRUE(has(text, "waits_for_ever at ")) << text;
     EXPECT_TRUE(has(text, "simulation_test.cpp:")) << text;
-    EXPECT_TRUE(has(text, "waits for a manual_event")) << text;
+    EXPECT_TRUE(has(text, "waits for a manual_reset_event")) << text;
     EXPECT_EQ(sim.failure(), text);
 }
 
@@ -392,7 +392,7 @@ TEST(SimulationDeathTest, AHangThatCannotBeThrownEndsTheProgram) {
             auto env = coflux::make_environment(on);
             auto dies = waits_for_ever(env);
         },
-        "deadlock: nobody can run(.|\n)*waits for a manual_event");
+        "deadlock: nobody can run(.|\n)*waits for a manual_reset_event");
 }
 
 // --- others
@@ -451,7 +451,7 @@ TEST(Simulation, AStepMayRequestAStop) {
 }
 
 coflux::fork<void, coflux::nth<sim_executor, 1>> notes_where(auto&&, borrowed<std::vector<bool>> right,
-                                                             borrowed<coflux::manual_event> go) {
+                                                             borrowed<coflux::manual_reset_event> go) {
     co_await go->wait();
     right->push_back(coflux::detail::this_thread.queues != nullptr);
 }
@@ -459,7 +459,7 @@ coflux::fork<void, coflux::nth<sim_executor, 1>> notes_where(auto&&, borrowed<st
 coflux::task<std::size_t, sim_executor> forks_to_the_other(auto&&, const void* second) {
     auto&& here = co_await coflux::context();
     std::vector<bool> right;
-    coflux::manual_event go;
+    coflux::manual_reset_event go;
     const void* const mine = coflux::detail::this_thread.queues->executor();
     auto f = notes_where(here, borrowed(right), borrowed(go));
     co_await coflux::yield();

@@ -1,25 +1,25 @@
-// Actors that set an auto_event and wait for it.
+// Actors that set an auto_reset_event and wait for it.
 #pragma once
 
 #include <coflux/coflux.hpp>
 
-#include "linearizability/objects/auto_event_specification.hpp"
+#include "linearizability/objects/auto_reset_event_specification.hpp"
 #include "linearizability/stage.hpp"
 
 namespace coflux_test::linearizability {
 
-class auto_event_scene {
+class auto_reset_event_scene {
 public:
-    using specification_type = auto_event_specification;
+    using specification_type = auto_reset_event_specification;
 
-    explicit auto_event_scene(random_numbers&) noexcept {}
+    explicit auto_reset_event_scene(random_numbers&) noexcept {}
     [[nodiscard]] specification_type specification() const noexcept { return {}; }
     void call_time(actor& director) noexcept {
         if (director.random.one_in(2)) set(director);
     }
 
     static coflux::fork<void, coflux::thread_pool_executor>
-    act(coflux::environment&, coflux::borrowed<auto_event_scene> scene, coflux::borrowed<actor> me) {
+    act(coflux::environment&, coflux::borrowed<auto_reset_event_scene> scene, coflux::borrowed<actor> me) {
         const attendance present(*me);
         for (int step = 0; step < 5; ++step) {
             me->dawdle_a_little();
@@ -57,7 +57,7 @@ private:
         r.returned();
     }
 
-    coflux::auto_event event_;
+    coflux::auto_reset_event event_;
 };
 
 }  // namespace coflux_test::linearizability

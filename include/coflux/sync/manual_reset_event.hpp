@@ -1,4 +1,4 @@
-// manual_event: a gate that is opened and closed by hand.
+// manual_reset_event: a gate that is opened and closed by hand.
 #pragma once
 
 #include <coroutine>
@@ -19,17 +19,17 @@ namespace coflux {
 /// allocation.
 /// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if the
 /// set() has not returned.
-class manual_event {
+class manual_reset_event {
     class wait_awaiter;
-    using wait_request = detail::request<wait_awaiter, manual_event&>;
+    using wait_request = detail::request<wait_awaiter, manual_reset_event&>;
 
 public:
-    constexpr explicit manual_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
-    manual_event(const manual_event&) = delete;
-    manual_event& operator=(const manual_event&) = delete;
-    ~manual_event() {
+    constexpr explicit manual_reset_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
+    manual_reset_event(const manual_reset_event&) = delete;
+    manual_reset_event& operator=(const manual_reset_event&) = delete;
+    ~manual_reset_event() {
         COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != has_waiters,
-                      "a manual_event was destroyed while coroutines wait for it");
+                      "a manual_reset_event was destroyed while coroutines wait for it");
     }
 
     /// Sets it; those who wait are queued on their executors, even if it is reset at once.
@@ -51,10 +51,10 @@ public:
     [[nodiscard("co_await it")]] wait_request wait() noexcept { return wait_request(*this); }
 
 private:
-    friend class detail::list_wait<manual_event>;
-    friend class detail::lazy_wait<manual_event>;
+    friend class detail::list_wait<manual_reset_event>;
+    friend class detail::lazy_wait<manual_reset_event>;
     using want = detail::anything;
-    static constexpr const char* waits_for = "a manual_event";
+    static constexpr const char* waits_for = "a manual_reset_event";
 
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
@@ -71,9 +71,9 @@ private:
     detail::wait_list waiters_;
 };
 
-class [[nodiscard]] manual_event::wait_awaiter : detail::lazy_wait<manual_event> {
+class [[nodiscard]] manual_reset_event::wait_awaiter : detail::lazy_wait<manual_reset_event> {
 public:
-    explicit wait_awaiter(manual_event& of) noexcept : of_(of) {}
+    explicit wait_awaiter(manual_reset_event& of) noexcept : of_(of) {}
     [[nodiscard]] bool await_ready() const noexcept { return of_.is_set(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
@@ -82,9 +82,9 @@ public:
     void await_resume() noexcept { (void)resumed(); }
 
 private:
-    manual_event& of_;
+    manual_reset_event& of_;
 };
 
-extern template class detail::list_wait<manual_event>;
+extern template class detail::list_wait<manual_reset_event>;
 
 }  // namespace coflux

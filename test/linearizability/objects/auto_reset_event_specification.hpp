@@ -1,4 +1,4 @@
-// What an auto_event does, one operation after the other.
+// What an auto_reset_event does, one operation after the other.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace coflux_test::linearizability {
 
-struct auto_event_specification {
+struct auto_reset_event_specification {
     enum kind : std::uint8_t { wait, try_wait, set, reset };
     struct state {
         std::uint8_t on = 0;
@@ -52,6 +52,6 @@ struct auto_event_specification {
         return text;
     }
 };
-static_assert(specification<auto_event_specification>);
+static_assert(specification<auto_reset_event_specification>);
 
 }  // namespace coflux_test::linearizability

@@ -1,4 +1,4 @@
-#include <coflux/sync/auto_event.hpp>
+#include <coflux/sync/auto_reset_event.hpp>
 
 #include <atomic>
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace {
 
-using coflux::auto_event;
+using coflux::auto_reset_event;
 using coflux::borrowed;
 using coflux_test::by_hand;
 using coflux_test::hand;
@@ -26,14 +26,14 @@ using coflux_test::lines;
 using coflux_test::pool;
 using coflux_test::thread_executor;
 
-coflux::fork<void, hand> passes(coflux::environment&, borrowed<auto_event> e, journal* j, std::string name) {
+coflux::fork<void, hand> passes(coflux::environment&, borrowed<auto_reset_event> e, journal* j, std::string name) {
     co_await e->wait();
     j->write(name);
 }
 
-TEST(auto_event, is_remembered_once) {
+TEST(auto_reset_event, is_remembered_once) {
     by_hand s;
-    auto_event e;
+    auto_reset_event e;
     journal j;
     e.set();
     e.set();
@@ -48,8 +48,8 @@ TEST(auto_event, is_remembered_once) {
     EXPECT_FALSE(e.try_wait());
 }
 
-TEST(auto_event, may_be_set_from_the_start_tried_and_reset) {
-    auto_event e(true);
+TEST(auto_reset_event, may_be_set_from_the_start_tried_and_reset) {
+    auto_reset_event e(true);
     EXPECT_TRUE(e.try_wait());
     EXPECT_FALSE(e.try_wait());
     e.set();
@@ -57,9 +57,9 @@ TEST(auto_event, may_be_set_from_the_start_tried_and_reset) {
     EXPECT_FALSE(e.try_wait());
 }
 
-TEST(auto_event, lets_one_go_for_each_set_in_the_order_in_which_they_came_and_never_inside_it) {
+TEST(auto_reset_event, lets_one_go_for_each_set_in_the_order_in_which_they_came_and_never_inside_it) {
     by_hand s;
-    auto_event e;
+    auto_reset_event e;
     journal j;
     auto a = passes(s.env, borrowed(e), &j, "a");
     auto b = passes(s.env, borrowed(e), &j, "b");
@@ -76,9 +76,9 @@ TEST(auto_event, lets_one_go_for_each_set_in_the_order_in_which_they_came_and_ne
     EXPECT_FALSE(e.try_wait());
 }
 
-TEST(auto_event_stop, before_or_during_the_wait_uses_up_no_set) {
+TEST(auto_reset_event_stop, before_or_during_the_wait_uses_up_no_set) {
     by_hand s;
-    auto_event e;
+    auto_reset_event e;
     journal j;
     auto before = passes(s.env, borrowed(e), &j, "before");
     before.request_stop();
@@ -93,9 +93,9 @@ TEST(auto_event_stop, before_or_during_the_wait_uses_up_no_set) {
     EXPECT_EQ(j.lines(), lines{"last"});
 }
 
-TEST(auto_event_stop, of_all_who_wait_leaves_an_event_that_remembers) {
+TEST(auto_reset_event_stop, of_all_who_wait_leaves_an_event_that_remembers) {
     by_hand s;
-    auto_event e;
+    auto_reset_event e;
     journal j;
     auto a = passes(s.env, borrowed(e), &j, "a");
     s.drive();
@@ -106,9 +106,9 @@ TEST(auto_event_stop, of_all_who_wait_leaves_an_event_that_remembers) {
     EXPECT_TRUE(e.try_wait());
 }
 
-TEST(auto_event_stop, after_it_was_let_go_takes_nothing_back) {
+TEST(auto_reset_event_stop, after_it_was_let_go_takes_nothing_back) {
     by_hand s;
-    auto_event e;
+    auto_reset_event e;
     journal j;
     auto a = passes(s.env, borrowed(e), &j, "a");
     s.drive();
@@ -119,8 +119,8 @@ TEST(auto_event_stop, after_it_was_let_go_takes_nothing_back) {
 }
 
 struct mailbox {
-    auto_event changed;
-    coflux::auto_event read;
+    auto_reset_event changed;
+    coflux::auto_reset_event read;
     std::atomic<std::size_t> letter{0};  // relaxed: the event is all that publishes it
 };
 
@@ -136,7 +136,7 @@ coflux::fork<void, thread_executor> posts(coflux::environment&, borrowed<mailbox
     }
 }
 
-TEST(auto_event, loses_no_set_on_another_thread) {
+TEST(auto_reset_event, loses_no_set_on_another_thread) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -156,13 +156,13 @@ TEST(auto_event, loses_no_set_on_another_thread) {
     root(env).get();
 }
 
-coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<auto_event> e, std::size_t dawdles) {
+coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<auto_reset_event> e, std::size_t dawdles) {
     for (std::size_t i = 0; i < dawdles % 31; ++i) coflux::detail::cpu_pause();
     e->set();
     co_return;
 }
 
-TEST(auto_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
+TEST(auto_reset_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -170,7 +170,7 @@ TEST(auto_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
     const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
         for (std::size_t i = 0; i < rounds; ++i) {
-            auto e = std::make_unique<auto_event>();
+            auto e = std::make_unique<auto_reset_event>();
             auto f = sets(here, borrowed(*e), i / 31);
             for (std::size_t k = 0; k < i % 31; ++k) coflux::detail::cpu_pause();
             co_await e->wait();
@@ -184,16 +184,16 @@ TEST(auto_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
 void dies_with_a_waiter() {
     coflux_test::die_rather_than_hang();
     by_hand s;
-    auto e = std::make_unique<auto_event>();
+    auto e = std::make_unique<auto_reset_event>();
     journal j;
     auto f = passes(s.env, borrowed(*e), &j, "f");
     s.drive();
     e.reset();
 }
 
-TEST(auto_event_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(auto_reset_event_death, of_one_in_which_somebody_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_DEATH(dies_with_a_waiter(), "an auto_event was destroyed while coroutines wait for it");
+    EXPECT_DEATH(dies_with_a_waiter(), "an auto_reset_event was destroyed while coroutines wait for it");
 }
 
 }  // namespace

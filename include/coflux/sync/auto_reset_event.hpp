@@ -1,4 +1,4 @@
-// auto_event: lets one go for each time it is set.
+// auto_reset_event: lets one go for each time it is set.
 #pragma once
 
 #include <coroutine>
@@ -19,17 +19,17 @@ namespace coflux {
 /// Threads: all members from any. Costs: one locked instruction for set() and for a wait that is ready; never an allocation.
 /// Lifetime: outlives those who wait for it; the destructor checks that. Whoever was let go may destroy it, even if the set()
 /// has not returned.
-class auto_event {
+class auto_reset_event {
     class wait_awaiter;
-    using wait_request = detail::request<wait_awaiter, auto_event&>;
+    using wait_request = detail::request<wait_awaiter, auto_reset_event&>;
 
 public:
-    constexpr explicit auto_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
-    auto_event(const auto_event&) = delete;
-    auto_event& operator=(const auto_event&) = delete;
-    ~auto_event() {
+    constexpr explicit auto_reset_event(bool set = false) noexcept : state_(set ? is_on : is_off) {}
+    auto_reset_event(const auto_reset_event&) = delete;
+    auto_reset_event& operator=(const auto_reset_event&) = delete;
+    ~auto_reset_event() {
         COFLUX_VERIFY(state_.load(detail::memory_order_relaxed) != has_waiters,
-                      "an auto_event was destroyed while coroutines wait for it");
+                      "an auto_reset_event was destroyed while coroutines wait for it");
     }
 
     /// Lets one go: queues it on its executor, or remembers it. What was done before is visible to the one who goes, even if
@@ -60,10 +60,10 @@ public:
     [[nodiscard("co_await it")]] wait_request wait() noexcept { return wait_request(*this); }
 
 private:
-    friend class detail::list_wait<auto_event>;
-    friend class detail::lazy_wait<auto_event>;
+    friend class detail::list_wait<auto_reset_event>;
+    friend class detail::lazy_wait<auto_reset_event>;
     using want = detail::anything;
-    static constexpr const char* waits_for = "an auto_event";
+    static constexpr const char* waits_for = "an auto_reset_event";
 
     void set_slowly() noexcept;
     bool ready_or_mark(want) noexcept;
@@ -81,9 +81,9 @@ private:
     detail::wait_list waiters_;
 };
 
-class [[nodiscard]] auto_event::wait_awaiter : detail::lazy_wait<auto_event> {
+class [[nodiscard]] auto_reset_event::wait_awaiter : detail::lazy_wait<auto_reset_event> {
 public:
-    explicit wait_awaiter(auto_event& of) noexcept : of_(of) {}
+    explicit wait_awaiter(auto_reset_event& of) noexcept : of_(of) {}
     ~wait_awaiter() {
         if (was_left()) of_.set();
     }
@@ -95,9 +95,9 @@ public:
     void await_resume() noexcept { (void)resumed(); }
 
 private:
-    auto_event& of_;
+    auto_reset_event& of_;
 };
 
-extern template class detail::list_wait<auto_event>;
+extern template class detail::list_wait<auto_reset_event>;
 
 }  // namespace coflux

@@ -1,4 +1,4 @@
-#include <coflux/sync/auto_event.hpp>
+#include <coflux/sync/auto_reset_event.hpp>
 
 namespace coflux {
 
@@ -8,7 +8,7 @@ using detail::memory_order_release;
 using detail::spin_guard;
 using detail::wait_operation;
 
-void auto_event::set_slowly() noexcept {
+void auto_reset_event::set_slowly() noexcept {
     for (;;) {
         waiters_.lock.lock();
         if (wait_operation* const first = waiters_.queue.pop_front()) {
@@ -25,7 +25,7 @@ void auto_event::set_slowly() noexcept {
 }
 
 /// Under the list's lock: true if it took a set(), else the event has waiters.
-bool auto_event::ready_or_mark(want) noexcept {
+bool auto_reset_event::ready_or_mark(want) noexcept {
     std::uint32_t s = state_.load(memory_order_relaxed);
     for (;;) {
         if (s == has_waiters) return false;
@@ -37,10 +37,10 @@ bool auto_event::ready_or_mark(want) noexcept {
 }
 
 /// Under the list's lock: a stop has taken the last waiter.
-void auto_event::unmark() noexcept {
+void auto_reset_event::unmark() noexcept {
     state_.store(is_off, memory_order_relaxed);
 }
 
-template class detail::list_wait<auto_event>;
+template class detail::list_wait<auto_reset_event>;
 
 }  // namespace coflux

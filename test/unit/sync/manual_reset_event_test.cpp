@@ -1,4 +1,4 @@
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 
 #include <atomic>
 #include <memory>
@@ -18,7 +18,7 @@
 namespace {
 
 using coflux::borrowed;
-using coflux::manual_event;
+using coflux::manual_reset_event;
 using coflux_test::by_hand;
 using coflux_test::hand;
 using coflux_test::journal;
@@ -26,14 +26,14 @@ using coflux_test::lines;
 using coflux_test::pool;
 using coflux_test::thread_executor;
 
-coflux::fork<void, hand> passes(coflux::environment&, borrowed<manual_event> e, journal* j, std::string name) {
+coflux::fork<void, hand> passes(coflux::environment&, borrowed<manual_reset_event> e, journal* j, std::string name) {
     co_await e->wait();
     j->write(name);
 }
 
-TEST(manual_event, that_is_set_does_not_suspend) {
+TEST(manual_reset_event, that_is_set_does_not_suspend) {
     by_hand s;
-    manual_event e(true);
+    manual_reset_event e(true);
     journal j;
     EXPECT_TRUE(e.is_set());
     auto a = passes(s.env, borrowed(e), &j, "a");
@@ -48,9 +48,9 @@ TEST(manual_event, that_is_set_does_not_suspend) {
     EXPECT_FALSE(e.is_set());
 }
 
-TEST(manual_event, lets_all_go_in_the_order_in_which_they_came_and_never_inside_set) {
+TEST(manual_reset_event, lets_all_go_in_the_order_in_which_they_came_and_never_inside_set) {
     by_hand s;
-    manual_event e;
+    manual_reset_event e;
     journal j;
     auto a = passes(s.env, borrowed(e), &j, "a");
     auto b = passes(s.env, borrowed(e), &j, "b");
@@ -61,9 +61,9 @@ TEST(manual_event, lets_all_go_in_the_order_in_which_they_came_and_never_inside_
     EXPECT_EQ(j.lines(), (lines{"a", "b"}));
 }
 
-TEST(manual_event, lets_those_go_who_waited_even_if_it_is_reset_at_once) {
+TEST(manual_reset_event, lets_those_go_who_waited_even_if_it_is_reset_at_once) {
     by_hand s;
-    manual_event e;
+    manual_reset_event e;
     journal j;
     auto a = passes(s.env, borrowed(e), &j, "a");
     s.drive();
@@ -77,9 +77,9 @@ TEST(manual_event, lets_those_go_who_waited_even_if_it_is_reset_at_once) {
     EXPECT_EQ(j.lines(), (lines{"a", "b"}));
 }
 
-TEST(manual_event_stop, before_during_and_after_the_wait) {
+TEST(manual_reset_event_stop, before_during_and_after_the_wait) {
     by_hand s;
-    manual_event e;
+    manual_reset_event e;
     journal j;
     auto before = passes(s.env, borrowed(e), &j, "before");
     before.request_stop();
@@ -97,10 +97,10 @@ TEST(manual_event_stop, before_during_and_after_the_wait) {
     EXPECT_EQ(j.lines(), lines{"after"}) << "what has completed stays completed";
 }
 
-TEST(manual_event_stop, of_all_who_wait_leaves_an_event_that_may_die) {
+TEST(manual_reset_event_stop, of_all_who_wait_leaves_an_event_that_may_die) {
     by_hand s;
     journal j;
-    manual_event e;
+    manual_reset_event e;
     auto a = passes(s.env, borrowed(e), &j, "a");
     s.drive();
     a.request_stop();
@@ -109,13 +109,13 @@ TEST(manual_event_stop, of_all_who_wait_leaves_an_event_that_may_die) {
     EXPECT_FALSE(e.is_set());
 }
 
-coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<manual_event> e, std::size_t dawdles) {
+coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<manual_reset_event> e, std::size_t dawdles) {
     for (std::size_t i = 0; i < dawdles % 31; ++i) coflux::detail::cpu_pause();
     e->set();
     co_return;
 }
 
-TEST(manual_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
+TEST(manual_reset_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -123,7 +123,7 @@ TEST(manual_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
     const auto root = [](coflux::environment&) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
         for (std::size_t i = 0; i < rounds; ++i) {
-            auto e = std::make_unique<manual_event>();
+            auto e = std::make_unique<manual_reset_event>();
             auto f = sets(here, borrowed(*e), i / 31);
             for (std::size_t k = 0; k < i % 31; ++k) coflux::detail::cpu_pause();
             co_await e->wait();
@@ -135,8 +135,8 @@ TEST(manual_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
 }
 
 struct mailbox {
-    manual_event changed;
-    coflux::auto_event read;
+    manual_reset_event changed;
+    coflux::auto_reset_event read;
     std::atomic<std::size_t> letter{0};  // relaxed: the event is all that publishes it
 };
 
@@ -153,7 +153,7 @@ coflux::fork<void, thread_executor> posts(coflux::environment&, borrowed<mailbox
 }
 
 /// reset(), then a look: what came before a set() that found it set is not missed.
-TEST(manual_event, loses_no_set_to_a_reset_on_another_thread) {
+TEST(manual_reset_event, loses_no_set_to_a_reset_on_another_thread) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -177,16 +177,16 @@ TEST(manual_event, loses_no_set_to_a_reset_on_another_thread) {
 void dies_with_a_waiter() {
     coflux_test::die_rather_than_hang();
     by_hand s;
-    auto e = std::make_unique<manual_event>();
+    auto e = std::make_unique<manual_reset_event>();
     journal j;
     auto f = passes(s.env, borrowed(*e), &j, "f");
     s.drive();
     e.reset();
 }
 
-TEST(manual_event_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(manual_reset_event_death, of_one_in_which_somebody_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_DEATH(dies_with_a_waiter(), "a manual_event was destroyed while coroutines wait for it");
+    EXPECT_DEATH(dies_with_a_waiter(), "a manual_reset_event was destroyed while coroutines wait for it");
 }
 
 }  // namespace

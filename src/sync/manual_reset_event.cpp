@@ -1,4 +1,4 @@
-#include <coflux/sync/manual_event.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 
 namespace coflux {
 
@@ -10,7 +10,7 @@ using detail::wait_operation;
 
 /// `is_on` lets whoever looks go on and destroy the event, so it is written last: those who wait are taken out before, and
 /// told after it. Who comes in between is taken out in the next round.
-void manual_event::set() noexcept {
+void manual_reset_event::set() noexcept {
     detail::wait_chain all;
     std::uint32_t s = state_.load(memory_order_relaxed);
     for (;;) {
@@ -29,7 +29,7 @@ void manual_event::set() noexcept {
 }
 
 /// Under the list's lock: true if the event is set, else it has waiters.
-bool manual_event::ready_or_mark(want) noexcept {
+bool manual_reset_event::ready_or_mark(want) noexcept {
     std::uint32_t s = state_.load(memory_order_acquire);  // pairs with the release in set()
     while (s == is_off) {
         // The mark publishes nothing: who finds it takes the list's lock. acquire: it may have been set.
@@ -39,10 +39,10 @@ bool manual_event::ready_or_mark(want) noexcept {
 }
 
 /// Under the list's lock: a stop has taken the last waiter.
-void manual_event::unmark() noexcept {
+void manual_reset_event::unmark() noexcept {
     state_.store(is_off, memory_order_relaxed);
 }
 
-template class detail::list_wait<manual_event>;
+template class detail::list_wait<manual_reset_event>;
 
 }  // namespace coflux
