@@ -82,7 +82,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     const bool told = p.suspends();
     // relaxed: nobody else knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
-    if (took_over_others()) [[unlikely]] {
+    if (took_over_others(told)) [[unlikely]] {
         passes_stop_.begin(p, told, this, &tell_all, &go_on);
     } else if (told) [[unlikely]] {
         return p.stop_here();
@@ -139,10 +139,10 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
     return promise_base::resume_from(p, here);
 }
 
-bool some_awaiter::took_over_others() const noexcept {
+bool some_awaiter::took_over_others(bool told) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         frame_control& c = *places_[i].child;
-        if (!c.done() && !is_told_with(coroutine_, c)) return true;
+        if (!c.done() && !is_told_with(coroutine_, c, told)) return true;
     }
     return false;
 }

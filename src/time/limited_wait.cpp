@@ -29,7 +29,7 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     frame_control& c = *child_;
     const void* const here = identity_of(p.runs_on());
     if (!c.done()) p.is_not(c);
-    if (!c.done() && !is_told_with(p, c)) [[unlikely]] {
+    if (!c.done() && !is_told_with(p, c, told)) [[unlikely]] {
         passes_stop_.begin(p, told, this, &tell, &go_on_told);
     } else if (told) [[unlikely]] {
         return p.stop_here();

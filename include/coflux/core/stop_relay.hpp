@@ -27,6 +27,13 @@ namespace coflux::detail {
     return parent == &p || is_part_of(p, parent);
 }
 
+/// The same where `p` may have been `told` before it waits. It is then unwound at once, which joins what was made in `p` itself, and
+/// nothing else: what was made in an environment object that `p` is a part of may still use the frame.
+[[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child, bool told) noexcept {
+    const environment* const parent = promise_base::of(child).parent();
+    return parent == &p || (!told && is_part_of(p, parent));
+}
+
 /// Requests a stop of a coroutine whose frame the caller keeps.
 void tell_to_stop(frame_control& c) noexcept;
 

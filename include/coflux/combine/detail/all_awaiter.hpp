@@ -36,7 +36,7 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
         const bool told = p.suspends();
-        if (took_over_others()) [[unlikely]] {
+        if (took_over_others(told)) [[unlikely]] {
             passes_stop_.begin(p, told, this, &tell_all, &go_on);
         } else if (told) [[unlikely]] {
             return p.stop_here();
@@ -108,14 +108,14 @@ private:
 
     /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that each has been
     /// checked before the wait.
-    [[nodiscard]] bool took_over_others() noexcept {
+    [[nodiscard]] bool took_over_others(bool told) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {
             if constexpr (Children::many) {
                 if (i > prefetched) children().fetch(i - 1 - prefetched);
             }
             frame_control& c = children()[i - 1];
-            others |= !c.done() && !is_told_with(*coroutine, c);
+            others |= !c.done() && !is_told_with(*coroutine, c, told);
         }
         return others;
     }

@@ -81,7 +81,7 @@ private:
     /// The same while some of them have not begun, or run inside the call that begins them, where nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
     static bool waits(some_place& place) noexcept;
-    [[nodiscard]] bool took_over_others() const noexcept;
+    [[nodiscard]] bool took_over_others(bool told) const noexcept;
     static void tell_all(void* self) noexcept;
     static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;
