@@ -22,11 +22,12 @@ using pool = coflux::thread_pool_executor;
 /// As far from its neighbours as one in a coroutine's frame.
 class alignas(128) bare_timer : public coflux::detail::timer {
 public:
-    bare_timer() noexcept : timer(&bare_timer::nothing) {}
+    bare_timer() noexcept : timer(how_it_ends) {}
     using timer::belongs_to;
 
 private:
     static void nothing(coflux::detail::timer&) noexcept {}
+    static constexpr coflux::detail::timer_kind how_it_ends{&nothing, nullptr, "ends"};
 };
 
 /// An item is a timer that is armed and taken back on its own thread, among others.

@@ -7,7 +7,8 @@ namespace coflux {
 
 /// What a failed check calls with its message, before the process aborts.
 ///
-/// Threads: any. Costs: none until a check fails.
+/// Threads: any.
+/// Costs: none until a check fails.
 using assertion_handler = void (*)(const char* message) noexcept;
 
 /// Replaces the handler of failed checks and returns the one before; nullptr restores the default, which prints to

@@ -151,7 +151,8 @@ using broadcast_request = request<broadcast_awaiter<T>, broadcast_state<T>&, std
 
 /// A receiving end of make_broadcast().
 ///
-/// Ownership: shares the channel's state; movable; subscribe() makes another. Threads: one at a time; any thread.
+/// Shapes: shares the channel's state; movable; subscribe() makes another.
+/// Threads: one at a time; any thread.
 /// Lifetime: outlives the awaits that it made, and is not moved meanwhile.
 template <typename T>
 class broadcast_receiver {
@@ -174,9 +175,11 @@ public:
 
     /// `while (auto message = co_await rx.receive())`: a copy of the next value, in the order in which they were sent.
     ///
-    /// Returns: the value, and how many were missed in front of it; nothing once all senders are gone and the last value is
-    /// received. Resumes: on the coroutine's own executor. Errors: std::bad_alloc in a coroutine's first wait; what the copy
-    /// throws; the value can then be received again. Stops: a stop point if there is nothing new; loses nothing.
+    /// Returns: the value, and how many were missed in front of it; nothing once all senders are gone and the last
+    /// value is received.
+    /// Resumes: on the coroutine's own executor.
+    /// Errors: std::bad_alloc in a coroutine's first wait; what the copy throws; the value can then be received again.
+    /// Stops: a stop point if there is nothing new; loses nothing.
     /// Costs: no allocation but that of the copy.
     [[nodiscard("co_await it: nothing is received until then")]] detail::broadcast_request<T> receive() noexcept {
         return {state(), next_};
@@ -210,10 +213,10 @@ private:
 
 /// A sending end of make_broadcast().
 ///
-/// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel. A sender that is a
-/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
-/// close() it. Threads: send() and subscribe() of one sender from any thread at the same time.
+/// Shapes: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
+/// channel. A sender that is a coroutine's parameter lives until the coroutine's result is taken: where the receiver's
+/// end is awaited together with it, close() it.
+/// Threads: send() and subscribe() of one sender from any thread at the same time.
 template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] broadcast_sender {
 public:
@@ -230,10 +233,11 @@ public:
     }
     ~broadcast_sender() { close(); }
 
-    /// Sends to every receiver that there is, and wakes those who wait; never waits: what a receiver has not taken when the
-    /// channel is full is overwritten, and the receiver will be told.
+    /// Sends to every receiver that there is, and wakes those who wait; never waits: what a receiver has not taken when
+    /// the channel is full is overwritten, and the receiver will be told.
     ///
-    /// Returns: false if there is no receiver; `value` is then as it was. Errors: std::bad_alloc; nothing is sent then.
+    /// Returns: false if there is no receiver; `value` is then as it was.
+    /// Errors: std::bad_alloc; nothing is sent then.
     /// Costs: three short locks; O(waiting receivers); a block while more values are alive than ever before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) {
         if (state().receivers() == 0) return false;
@@ -268,14 +272,16 @@ private:
     detail::state_handle<detail::broadcast_state<T>> state_;
 };
 
-/// `auto [tx, rx] = coflux::make_broadcast<T>(capacity);` makes a channel that gives every value to every receiver, and keeps
-/// the last `capacity` values for those who are late. Nothing slows its senders down.
+/// `auto [tx, rx] = coflux::make_broadcast<T>(capacity);` makes a channel that gives every value to every receiver, and
+/// keeps the last `capacity` values for those who are late. Nothing slows its senders down.
 ///
-/// Shapes: a `T` that can be copied; `resource` outlives all ends, and may be used by any thread that sends or drops one.
+/// Shapes: a `T` that can be copied; `resource` outlives all ends, and may be used by any thread that sends or drops
+/// one.
+/// Returns: sender and receiver.
+/// Errors: std::bad_alloc.
+/// Costs: a block for each value that is alive; they are used again. A value dies when `capacity` newer ones were sent,
+/// or with the last receiver.
 /// Pre: `capacity` is not 0.
-/// Returns: sender and receiver. Errors: std::bad_alloc.
-/// Costs: a block for each value that is alive; they are used again. A value dies when `capacity` newer ones were sent, or with
-/// the last receiver.
 /// Example: examples/15_broadcast_and_watch.cpp
 template <queue_value T>
     requires std::copy_constructible<T>

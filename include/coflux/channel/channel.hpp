@@ -43,7 +43,8 @@ public:
     detail::channel_request<detail::send_operation, T> send(T&& v) noexcept {
         return detail::channel_request<detail::send_operation, T>(*this, &v);
     }
-    /// The same with a copy of `v`, made in the call. Errors: what the copy throws; then nothing has happened.
+    /// The same with a copy of `v`, made in the call.
+    /// Errors: what the copy throws; then nothing has happened.
     detail::send_copy_request<T> send(const T& v) noexcept(std::is_nothrow_copy_constructible_v<T>)
         requires std::is_copy_constructible_v<T>
     {
@@ -209,7 +210,8 @@ public:
 
 /// A channel whose capacity is chosen when it is made: `coflux::dynamic_channel<int> ch(n, &memory);`
 ///
-/// Errors: what the resource throws; a capacity of 0 is a checked error. Costs: one allocation in the constructor, then none.
+/// Errors: what the resource throws; a capacity of 0 is a checked error.
+/// Costs: one allocation in the constructor, then none.
 /// Lifetime: the resource outlives the channel. The rest: channel<T[N]>.
 template <typename T>
 class dynamic_channel final : private detail::channel_memory<T>, public detail::bounded_channel<T> {

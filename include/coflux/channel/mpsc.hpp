@@ -19,9 +19,11 @@
 
 namespace coflux {
 
-/// A place in a bounded mpsc channel, got from `reserve()`. It can be used once; unused, its death gives the place back.
+/// A place in a bounded mpsc channel, got from `reserve()`. It can be used once; unused, its death gives the place
+/// back.
 ///
-/// Ownership: movable; keeps the channel's state alive. Threads: one at a time.
+/// Shapes: movable; keeps the channel's state alive.
+/// Threads: one at a time.
 template <typename T>
 class [[nodiscard("its death gives the place back")]] mpsc_permit {
 public:
@@ -36,8 +38,9 @@ public:
     }
     ~mpsc_permit() { give_back(); }
 
-    /// Sends; cannot fail, and does not wait. The channel may have been closed since. Pre: the permit is unused.
+    /// Sends; cannot fail, and does not wait. The channel may have been closed since.
     /// Costs: no allocation.
+    /// Pre: the permit is unused.
     void send(T value) noexcept {
         COFLUX_VERIFY(state_, "a permit that was used or moved from");
         (void)state_->push(std::move(value));
@@ -105,11 +108,11 @@ using mpsc_reserve_request = request<mpsc_reserve_awaiter<T>, const state_handle
 
 /// The sending end of make_mpsc().
 ///
-/// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel for all but the permits that are out. A sender that is a
-/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
-/// close() it. Threads: all functions but close() of one sender from any thread at the same
-/// time. Lifetime: outlives the awaits that it made.
+/// Shapes: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
+/// channel for all but the permits that are out. A sender that is a coroutine's parameter lives until the coroutine's
+/// result is taken: where the receiver's end is awaited together with it, close() it.
+/// Threads: all functions but close() of one sender from any thread at the same time.
+/// Lifetime: outlives the awaits that it made.
 template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] mpsc_sender {
 public:
@@ -128,10 +131,13 @@ public:
 
     /// `co_await tx.send(std::move(v))`: waits for a place, first come, first served, and sends.
     ///
-    /// Returns: true if sent; false if the channel is closed, and `value` is then as it was. Resumes: on the coroutine's own
-    /// executor. Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
+    /// Returns: true if sent; false if the channel is closed, and `value` is then as it was.
+    /// Resumes: on the coroutine's own executor.
+    /// Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
     /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
-    /// caller. Costs: no allocation. Lifetime: `value` lives until the await is over, as a temporary does.
+    /// caller.
+    /// Costs: no allocation.
+    /// Lifetime: `value` lives until the await is over, as a temporary does.
     [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE detail::mpsc_send_request<T, T&&>
     send(T&& value) noexcept {
         return {state(), std::move(value)};
@@ -153,10 +159,11 @@ public:
         return try_send(std::move(copy));
     }
 
-    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if the
-    /// channel is closed before.
+    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if
+    /// the channel is closed before.
     ///
-    /// Returns: the permit; nothing if the channel is closed. Resumes, Errors, Costs: as send().
+    /// Returns: the permit; nothing if the channel is closed.
+    /// Resumes, Errors, Costs: as send().
     /// Stops: a stop point if there is no place; loses nothing.
     [[nodiscard("co_await it: nothing is reserved until then")]] detail::mpsc_reserve_request<T>
     reserve() const noexcept {
@@ -187,9 +194,11 @@ private:
 /// `auto [tx, rx] = coflux::make_mpsc<T>(capacity);` makes a queue from many senders to one receiver that holds at most
 /// `capacity` values, sent or reserved; further senders wait, first come, first served.
 ///
-/// Shapes: `resource` outlives all ends, and may be used by any thread that drops one. Pre: `capacity` is not 0.
-/// Returns: sender and receiver. Errors: std::bad_alloc.
+/// Shapes: `resource` outlives all ends, and may be used by any thread that drops one.
+/// Returns: sender and receiver.
+/// Errors: std::bad_alloc.
 /// Costs: all memory is taken here: blocks of 64 values, two more than the capacity fills.
+/// Pre: `capacity` is not 0.
 /// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<mpsc_sender<T>, mpsc_receiver<T>>

@@ -16,11 +16,12 @@
 
 namespace coflux {
 
-/// The receiving end of make_mpsc() and make_unbounded_mpsc(). It gives the values of one sender in the order in which they
-/// were sent.
+/// The receiving end of make_mpsc() and make_unbounded_mpsc(). It gives the values of one sender in the order in which
+/// they were sent.
 ///
-/// Ownership: shares the channel's state with the senders; movable. Its death closes the channel and drops what was not
-/// received. Threads: one at a time; any thread.
+/// Shapes: shares the channel's state with the senders; movable. Its death closes the channel and drops what was not
+/// received.
+/// Threads: one at a time; any thread.
 template <typename T>
 class [[nodiscard("its death closes the channel")]] mpsc_receiver {
 public:
@@ -39,7 +40,8 @@ public:
 
     /// `co_await rx.receive()`: the next value.
     ///
-    /// Returns: the value; nothing once the channel is closed and empty. Resumes: on the coroutine's own executor.
+    /// Returns: the value; nothing once the channel is closed and empty.
+    /// Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is received then.
     /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing.
     /// Costs: no allocation.
@@ -48,18 +50,21 @@ public:
         return {state()};
     }
 
-    /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as the span
-    /// holds.
+    /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as
+    /// the span holds.
     ///
-    /// Returns: how many; 0 once the channel is closed and empty. Errors: what the assignment of a value throws; that value
-    /// is lost, the others are received. Pre: `into` is not empty. Stops, Resumes, Costs: as receive(); one count a batch.
+    /// Returns: how many; 0 once the channel is closed and empty.
+    /// Errors: what the assignment of a value throws; that value is lost, the others are received.
+    /// Stops, Resumes, Costs: as receive(); one count a batch.
+    /// Pre: `into` is not empty.
     [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
         requires std::is_move_assignable_v<T>
     {
         return receive_some(into.size(), into.begin());
     }
-    /// The same to an output iterator, for values that are not default-constructible:
-    /// `co_await rx.receive_some(100, std::back_inserter(values))`. Pre: `max` is not 0.
+    /// The same to an output iterator, for values that are not default-constructible: `co_await rx.receive_some(100,
+    /// std::back_inserter(values))`.
+    /// Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
     [[nodiscard("co_await it: nothing is received until then")]] auto
     receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {

@@ -117,7 +117,7 @@ using oneshot_request = request<oneshot_awaiter<T>, oneshot_state<T>&>;
 
 /// The sending end of make_oneshot().
 ///
-/// Ownership: shares the channel's state; movable. Its death without a send tells the receiver that there is no value.
+/// Shapes: shares the channel's state; movable. Its death without a send tells the receiver that there is no value.
 /// Threads: one at a time; any thread.
 template <typename T>
 class [[nodiscard("its death tells the receiver that there is no value")]] oneshot_sender {
@@ -137,8 +137,9 @@ public:
 
     /// Sends the value; never waits.
     ///
-    /// Returns: false if the receiver has closed or is gone; `value` is then as it was. Pre: nothing was sent before.
+    /// Returns: false if the receiver has closed or is gone; `value` is then as it was.
     /// Costs: one locked instruction, and one for the end that it gives up.
+    /// Pre: nothing was sent before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) noexcept {
         COFLUX_VERIFY(state_, "a oneshot sender that has sent, or was closed or moved from");
         const bool sent = state_->send(std::move(value));
@@ -167,11 +168,13 @@ private:
 
 /// The receiving end of make_oneshot(): `std::optional<T> v = co_await rx;`
 ///
-/// Returns: the value; nothing if the sender died without one, or if the value was taken already. Resumes: on the
-/// coroutine's own executor. Errors: std::bad_alloc in a coroutine's first wait. Stops: a stop point if nothing has happened
-/// yet; loses nothing: the value stays with the receiver. Costs: no allocation.
-///
-/// Ownership: shares the channel's state; movable. Its death refuses the send. Threads: one at a time; any thread.
+/// Shapes: shares the channel's state; movable. Its death refuses the send.
+/// Returns: the value; nothing if the sender died without one, or if the value was taken already.
+/// Resumes: on the coroutine's own executor.
+/// Errors: std::bad_alloc in a coroutine's first wait.
+/// Stops: a stop point if nothing has happened yet; loses nothing: the value stays with the receiver.
+/// Threads: one at a time; any thread.
+/// Costs: no allocation.
 template <typename T>
 class [[nodiscard("its death refuses the send")]] oneshot_receiver {
 public:
@@ -218,10 +221,13 @@ private:
     detail::state_handle<detail::oneshot_state<T>> state_;
 };
 
-/// `auto [tx, rx] = coflux::make_oneshot<T>();` makes a channel for one value: an answer, a hand-over, a promise kept once.
+/// `auto [tx, rx] = coflux::make_oneshot<T>();` makes a channel for one value: an answer, a hand-over, a promise kept
+/// once.
 ///
 /// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one.
-/// Returns: sender and receiver. Errors: std::bad_alloc. Costs: one allocation.
+/// Returns: sender and receiver.
+/// Errors: std::bad_alloc.
+/// Costs: one allocation.
 /// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<oneshot_sender<T>, oneshot_receiver<T>>

@@ -19,11 +19,14 @@ class bounded_channel;
 
 /// A place in a bounded channel: `auto p = co_await ch.reserve(); if (p) p->send(make_value());`
 ///
-/// What is sent with it cannot fail and is not lost: the place is there, and a close() after the reserve() does not take it away;
-/// receivers see the end of the channel only after all permits are used or gone.
-/// Shapes: move-only. Threads: any, one at a time. Costs: those of a send that need not wait; no allocation.
-/// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its place back, to the first who
-/// waits for one.
+/// What is sent with it cannot fail and is not lost: the place is there, and a close() after the reserve() does not
+/// take it away; receivers see the end of the channel only after all permits are used or gone.
+///
+/// Shapes: move-only.
+/// Threads: any, one at a time.
+/// Costs: those of a send that need not wait; no allocation.
+/// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its place back, to the
+/// first who waits for one.
 template <typename T>
 class [[nodiscard("a permit that is dropped gives its place back")]] permit {
 public:

@@ -198,23 +198,26 @@ private:
 
 }  // namespace detail
 
-/// Waits until one of several operations is done: `auto got = co_await coflux::select(a.receive(), b.send(v), sleep_for(1s));`
+/// Waits until one of several operations is done: `auto got = co_await coflux::select(a.receive(), b.send(v),
+/// sleep_for(1s));`
 ///
-/// Shapes: operations of channels (send, receive, <<, >>, reserve), forks and tasks (moved), calls, views and any other awaitable;
-/// at most 64. `otherwise` among them makes a select that does not wait; the other cases are then operations of channels.
-/// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The others have had no
-/// effect: nothing was received or sent, their values have not been moved from. A closed channel is no reason to wait: receive()
-/// wins with nothing, send() with false.
-/// Fair: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can starve.
-/// Without a channel the cases are begun in order.
-/// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The others of these are stopped and
-/// joined before the select ends; an error that they end with is their scope's (law 12), a value is dropped. What had not begun
-/// when a case could be done at once never begins. std::bad_alloc: then nothing has happened.
-/// Stops: a stop point. Stopped, no case has had an effect, but that forks and calls among them have begun, and are stopped. A fork
-/// that was stopped itself wins, too, and stops the awaiting coroutine.
-/// Resumes: on its own executor. Lifetime: all channels outlive the await, not only the case that wins.
-/// Costs: nothing is allocated for channels, forks and tasks; one frame for each other case.
-/// Each case takes the lock of its channel two or three times.
+/// Shapes: operations of channels (send, receive, <<, >>, reserve), forks and tasks (moved), calls, views and any other
+/// awaitable; at most 64. `otherwise` among them makes a select that does not wait; the other cases are then operations
+/// of channels.
+/// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The others
+/// have had no effect: nothing was received or sent, their values have not been moved from. A closed channel is no
+/// reason to wait: receive() wins with nothing, send() with false.
+/// Resumes: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can
+/// starve. Without a channel the cases are begun in order. On its own executor.
+/// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The others of these
+/// are stopped and joined before the select ends; an error that they end with is their scope's (law 12), a value is
+/// dropped. What had not begun when a case could be done at once never begins. std::bad_alloc: then nothing has
+/// happened.
+/// Stops: a stop point. Stopped, no case has had an effect, but that forks and calls among them have begun, and are
+/// stopped. A fork that was stopped itself wins, too, and stops the awaiting coroutine.
+/// Costs: nothing is allocated for channels, forks and tasks; one frame for each other case. Each case takes the lock
+/// of its channel two or three times.
+/// Lifetime: all channels outlive the await, not only the case that wins.
 /// Example: examples/13_select.cpp
 template <typename... As>
 detail::select_request<As...> select(As&&... cases) noexcept {

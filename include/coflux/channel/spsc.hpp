@@ -22,7 +22,8 @@ namespace coflux {
 
 /// A place in an spsc channel, got from `reserve()`. It can be used once; unused, its death gives the place back.
 ///
-/// Ownership: movable; keeps the channel's state alive. Threads: counts as the sender: one of them at a time.
+/// Shapes: movable; keeps the channel's state alive.
+/// Threads: counts as the sender: one of them at a time.
 template <typename T>
 class [[nodiscard("its death gives the place back")]] spsc_permit {
 public:
@@ -37,8 +38,9 @@ public:
     }
     ~spsc_permit() { give_back(); }
 
-    /// Sends; cannot fail, and does not wait. The channel may have been closed since. Pre: the permit is unused.
+    /// Sends; cannot fail, and does not wait. The channel may have been closed since.
     /// Costs: no allocation.
+    /// Pre: the permit is unused.
     void send(T value) noexcept {
         COFLUX_VERIFY(state_, "a permit that was used or moved from");
         (void)state_->send(value, true);
@@ -57,10 +59,11 @@ private:
 
 /// The sending end of make_spsc().
 ///
-/// Ownership: shares the channel's state; movable. Its death closes the channel for all but the permits that are out.
-/// A sender that is a
-/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
-/// close() it. Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
+/// Shapes: shares the channel's state; movable. Its death closes the channel for all but the permits that are out. A
+/// sender that is a coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is
+/// awaited together with it, close() it.
+/// Threads: one at a time; any thread.
+/// Lifetime: outlives the awaits that it made.
 template <typename T>
 class [[nodiscard("its death closes the channel")]] spsc_sender {
 public:
@@ -79,10 +82,13 @@ public:
 
     /// `co_await tx.send(std::move(v))`: waits for a place, and sends.
     ///
-    /// Returns: true if sent; false if the channel is closed, and `value` is then as it was. Resumes: on the coroutine's own
-    /// executor. Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
+    /// Returns: true if sent; false if the channel is closed, and `value` is then as it was.
+    /// Resumes: on the coroutine's own executor.
+    /// Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
     /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
-    /// caller. Costs: one locked instruction; no allocation. Lifetime: `value` lives until the await is over.
+    /// caller.
+    /// Costs: one locked instruction; no allocation.
+    /// Lifetime: `value` lives until the await is over.
     [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE detail::spsc_send_request<T, T&&>
     send(T&& value) noexcept {
         return {state(), std::move(value)};
@@ -104,11 +110,13 @@ public:
         return try_send(std::move(copy));
     }
 
-    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if the
-    /// channel is closed before.
+    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if
+    /// the channel is closed before.
     ///
-    /// Returns: the permit; nothing if the channel is closed. Resumes, Errors: as send(). Costs: no allocation.
+    /// Returns: the permit; nothing if the channel is closed.
+    /// Resumes, Errors: as send().
     /// Stops: a stop point if there is no place; loses nothing.
+    /// Costs: no allocation.
     [[nodiscard("co_await it: nothing is reserved until then")]] detail::spsc_reserve_request<T, spsc_permit<T>>
     reserve() const noexcept {
         (void)state();
@@ -137,8 +145,9 @@ private:
 
 /// The receiving end of make_spsc().
 ///
-/// Ownership: shares the channel's state; movable. Its death closes the channel and drops what was not received.
-/// Threads: one at a time; any thread. Lifetime: outlives the awaits that it made.
+/// Shapes: shares the channel's state; movable. Its death closes the channel and drops what was not received.
+/// Threads: one at a time; any thread.
+/// Lifetime: outlives the awaits that it made.
 template <typename T>
 class [[nodiscard("its death closes the channel")]] spsc_receiver {
 public:
@@ -157,7 +166,8 @@ public:
 
     /// `co_await rx.receive()`: the next value.
     ///
-    /// Returns: the value; nothing once the channel is closed and empty. Resumes: on the coroutine's own executor.
+    /// Returns: the value; nothing once the channel is closed and empty.
+    /// Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is received then.
     /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing.
     /// Costs: one locked instruction; no allocation.
@@ -166,18 +176,21 @@ public:
         return {state()};
     }
 
-    /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as the span
-    /// holds.
+    /// `co_await rx.receive_some(std::span(buffer))`: waits for one value and takes those that are there, as many as
+    /// the span holds.
     ///
-    /// Returns: how many; 0 once the channel is closed and empty. Errors: what the assignment of a value throws; that value
-    /// is lost, the others are received. Pre: `into` is not empty. Costs: one locked instruction a batch. Stops, Resumes: as
-    /// receive().
+    /// Returns: how many; 0 once the channel is closed and empty.
+    /// Errors: what the assignment of a value throws; that value is lost, the others are received.
+    /// Stops, Resumes: as receive().
+    /// Costs: one locked instruction a batch.
+    /// Pre: `into` is not empty.
     [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
         requires std::is_move_assignable_v<T>
     {
         return receive_some(into.size(), into.begin());
     }
-    /// The same to an output iterator, for values that are not default-constructible. Pre: `max` is not 0.
+    /// The same to an output iterator, for values that are not default-constructible.
+    /// Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
     [[nodiscard("co_await it: nothing is received until then")]] auto
     receive_some(std::size_t max, Out out) noexcept(std::is_nothrow_move_constructible_v<Out>) {
@@ -219,9 +232,11 @@ private:
 /// `auto [tx, rx] = coflux::make_spsc<T>(capacity);` makes a queue from one sender to one receiver that holds at most
 /// `capacity` values, sent or reserved.
 ///
-/// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one. Pre: `capacity` is not 0.
-/// Returns: sender and receiver. Errors: std::bad_alloc.
+/// Shapes: `resource` outlives both ends, and may be used by the thread that drops the last one.
+/// Returns: sender and receiver.
+/// Errors: std::bad_alloc.
 /// Costs: all memory is taken here: the ring has the next power of two.
+/// Pre: `capacity` is not 0.
 /// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<spsc_sender<T>, spsc_receiver<T>>

@@ -15,10 +15,10 @@ namespace coflux {
 
 /// The sending end of make_unbounded_mpsc().
 ///
-/// Ownership: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
-/// channel. A sender that is a
-/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
-/// close() it. Threads: send() and closed() of one sender from any thread at the same time.
+/// Shapes: shares the channel's state; copyable, each copy is a sender of its own. The death of the last one closes the
+/// channel. A sender that is a coroutine's parameter lives until the coroutine's result is taken: where the receiver's
+/// end is awaited together with it, close() it.
+/// Threads: send() and closed() of one sender from any thread at the same time.
 template <typename T>
 class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender {
 public:
@@ -37,9 +37,9 @@ public:
 
     /// Sends a value; never waits.
     ///
-    /// Returns: false if the channel is closed; `value` is then as it was. Errors: std::bad_alloc; nothing is sent then. What
-    /// the copy of a value throws. Costs: two locked instructions; an allocation only where the queue grows beyond what it
-    /// has held before.
+    /// Returns: false if the channel is closed; `value` is then as it was.
+    /// Errors: std::bad_alloc; nothing is sent then. What the copy of a value throws.
+    /// Costs: two locked instructions; an allocation only where the queue grows beyond what it has held before.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool send(T&& value) {
         return state_ && state_->push(std::move(value));
     }
@@ -63,14 +63,15 @@ private:
     detail::state_handle<detail::mpsc_state<T>> state_;
 };
 
-/// `auto [tx, rx] = coflux::make_unbounded_mpsc<T>();` makes a queue from many senders to one receiver, first in, first out,
-/// that takes what it is given. Nothing slows its senders down: where they can outrun the receiver, make_mpsc() bounds the
-/// memory.
+/// `auto [tx, rx] = coflux::make_unbounded_mpsc<T>();` makes a queue from many senders to one receiver, first in, first
+/// out, that takes what it is given. Nothing slows its senders down: where they can outrun the receiver, make_mpsc()
+/// bounds the memory.
 ///
 /// Shapes: `resource` outlives all ends, and may be used by any thread that sends or drops an end.
-/// Returns: sender and receiver. Errors: std::bad_alloc.
-/// Costs: blocks of 64 values, used again and again and freed with the last end: the queue keeps the memory of its largest
-/// backlog.
+/// Returns: sender and receiver.
+/// Errors: std::bad_alloc.
+/// Costs: blocks of 64 values, used again and again and freed with the last end: the queue keeps the memory of its
+/// largest backlog.
 /// Example: examples/14_queues.cpp
 template <queue_value T>
 [[nodiscard]] std::pair<unbounded_mpsc_sender<T>, mpsc_receiver<T>>

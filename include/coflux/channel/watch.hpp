@@ -82,10 +82,11 @@ using watch_request = request<watch_awaiter<T>, watch_state<T>&, std::uint64_t&>
 
 }  // namespace detail
 
-/// A look at the latest value of a watch: the value stays what it is, and alive, while senders publish newer ones. May be
-/// kept across awaits.
+/// A look at the latest value of a watch: the value stays what it is, and alive, while senders publish newer ones. May
+/// be kept across awaits.
 ///
-/// Ownership: movable; keeps this one value alive. Threads: one at a time; the value itself may be read by many.
+/// Shapes: movable; keeps this one value alive.
+/// Threads: one at a time; the value itself may be read by many.
 template <typename T>
 class [[nodiscard]] watch_ref {
     using state = detail::watch_state<T>;
@@ -119,8 +120,9 @@ private:
 
 /// A reading end of make_watch().
 ///
-/// Ownership: shares the channel's state; copyable, a copy has seen what the original has. Threads: one at a time; copies on
-/// any thread. Lifetime: outlives the awaits that it made, and is not moved meanwhile.
+/// Shapes: shares the channel's state; copyable, a copy has seen what the original has.
+/// Threads: one at a time; copies on any thread.
+/// Lifetime: outlives the awaits that it made, and is not moved meanwhile.
 template <typename T>
 class watch_receiver {
 public:
@@ -147,8 +149,10 @@ public:
     /// `co_await rx.changed()`: waits for a value that this receiver has not seen, and marks it as seen. Values that
     /// were replaced meanwhile are passed by.
     ///
-    /// Returns: true; false once the sender is gone and its last value seen. Resumes: on the coroutine's own executor.
-    /// Errors: std::bad_alloc in a coroutine's first wait. Stops: a stop point if there is nothing new; loses nothing.
+    /// Returns: true; false once the sender is gone and its last value seen.
+    /// Resumes: on the coroutine's own executor.
+    /// Errors: std::bad_alloc in a coroutine's first wait.
+    /// Stops: a stop point if there is nothing new; loses nothing.
     /// Costs: no allocation.
     [[nodiscard("co_await it: nothing is waited for until then")]] detail::watch_request<T> changed() noexcept {
         return {state(), seen_};
@@ -158,7 +162,8 @@ public:
     /// True if the sender is gone.
     [[nodiscard]] bool closed() const noexcept { return (state().word() & detail::notices::ended) != 0; }
 
-    /// The latest value; it is not marked as seen. Costs: one short lock, and one at the end of the look.
+    /// The latest value; it is not marked as seen.
+    /// Costs: one short lock, and one at the end of the look.
     [[nodiscard]] watch_ref<T> borrow() const noexcept { return {state_, state().look().first}; }
     /// The latest value, marked as seen: changed() then waits for a newer one.
     [[nodiscard]] watch_ref<T> borrow_and_update() noexcept {
@@ -181,9 +186,9 @@ private:
 
 /// The writing end of make_watch().
 ///
-/// Ownership: shares the channel's state; movable. Its death closes the channel. A sender that is a
-/// coroutine's parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it,
-/// close() it. Threads: one at a time; any thread.
+/// Shapes: shares the channel's state; movable. Its death closes the channel. A sender that is a coroutine's parameter
+/// lives until the coroutine's result is taken: where the receiver's end is awaited together with it, close() it.
+/// Threads: one at a time; any thread.
 template <typename T>
 class [[nodiscard("its death closes the channel")]] watch_sender {
 public:
@@ -203,7 +208,8 @@ public:
     /// Replaces the value, and wakes those who wait for a change; never waits, not for readers either.
     ///
     /// Returns: true if there is a receiver; without one the value is replaced all the same, for those who subscribe().
-    /// Errors: std::bad_alloc; nothing has happened then. Costs: a block while more values are looked at than ever before.
+    /// Errors: std::bad_alloc; nothing has happened then.
+    /// Costs: a block while more values are looked at than ever before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) {
         state().set(std::move(value));
         return state_->receivers() != 0;
@@ -241,7 +247,8 @@ private:
 /// configuration, a state, a measure of progress. Readers get the latest value, not each of them.
 ///
 /// Shapes: `resource` outlives all ends and looks, and may be used by any thread that sends or drops one.
-/// Returns: sender and receiver, which has seen `initial`. Errors: std::bad_alloc.
+/// Returns: sender and receiver, which has seen `initial`.
+/// Errors: std::bad_alloc.
 /// Costs: a block for each value that is alive; they are used again.
 /// Example: examples/15_broadcast_and_watch.cpp
 template <queue_value T>

@@ -19,7 +19,8 @@ struct race_rule {
 /// when_any where it does not matter which one it was: `int x = co_await coflux::race(std::move(a), std::move(b));`
 ///
 /// Shapes: those of when_any; all give the same type, which may be void.
-/// Returns: the value. Errors, Stops, Threads, Costs: those of when_any.
+/// Returns: the value.
+/// Errors, Stops, Threads, Costs: those of when_any.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("race does nothing until it is awaited: co_await it")]]

@@ -36,15 +36,16 @@ struct values_of_all {
 
 /// Waits for all: `auto [x, y] = co_await coflux::when_all(std::move(a), std::move(b));`
 ///
-/// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at
-/// once, in order.
-/// Returns: a tuple of the values in the order of the arguments, std::monostate for void. Resumes: the awaiting
-/// coroutine, once, after the last child ended.
-/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The
-/// others are not stopped.
-/// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children, wherever they
-/// were made, and does not cut the wait short: once all have ended, a child that was stopped stops the awaiting coroutine, and if
-/// all have given values all the same, these count. A stopped child stops the awaiting coroutine once all have ended.
+/// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at once,
+/// in order.
+/// Returns: a tuple of the values in the order of the arguments, std::monostate for void.
+/// Resumes: the awaiting coroutine, once, after the last child ended.
+/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The others
+/// are not stopped.
+/// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children,
+/// wherever they were made, and does not cut the wait short: once all have ended, a child that was stopped stops the
+/// awaiting coroutine, and if all have given values all the same, these count. A stopped child stops the awaiting
+/// coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
 /// counter.
 template <typename... As>

@@ -35,13 +35,14 @@ struct outcomes_of_all {
 
 }  // namespace detail
 
-/// Waits for all and gives an outcome of each: `auto [a, b] = co_await coflux::when_all_outcomes(std::move(f), std::move(g));`
+/// Waits for all and gives an outcome of each: `auto [a, b] = co_await coflux::when_all_outcomes(std::move(f),
+/// std::move(g));`
 ///
 /// Shapes: those of when_all.
-/// Returns: a tuple of outcomes in the order of the arguments. Resumes: the awaiting coroutine, once, after the last child
-/// ended.
-/// Errors: none of a child's: it is an outcome, and counts as observed; so is what the copy or move of a value throws. The others are
-/// not stopped.
+/// Returns: a tuple of outcomes in the order of the arguments.
+/// Resumes: the awaiting coroutine, once, after the last child ended.
+/// Errors: none of a child's: it is an outcome, and counts as observed; so is what the copy or move of a value throws.
+/// The others are not stopped.
 /// Stops: as when_all, but that a stopped child is an outcome; a stop before it waits loses the outcomes, but no error.
 /// Costs: those of when_all.
 template <typename... As>

@@ -78,13 +78,14 @@ public:
 ///
 /// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
 /// Neither movable nor storable: it is awaited in the expression that makes it.
-/// Returns: `co_await f(here, …)` gives T or throws. Resumes: the caller, which only suspends if the call does, or if
-/// the worker's stack has no room for the call.
+/// Returns: `co_await f(here, …)` gives T or throws.
+/// Resumes: the caller, which only suspends if the call does, or if the worker's stack has no room for the call.
 /// Errors: std::bad_alloc from the call, without effect.
-/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless
-/// as_outcome() asks.
-/// Threads: the caller's. Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it.
+/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless as_outcome()
+/// asks.
+/// Threads: the caller's.
 /// Costs: one frame; no atomic read-modify-write.
+/// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it.
 template <typename T>
 class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call {
     static_assert(detail::is_result<T>());

@@ -164,7 +164,7 @@ struct own_counts {
 /// The environment of a coroutine's children: a root or derived one from make_environment, or a coroutine itself
 /// (`auto&& here = co_await coflux::context()`).
 ///
-/// Ownership: what is made in it belongs to it, and it ends after all of that has.
+/// Shapes: what is made in it belongs to it, and it ends after all of that has.
 /// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that
 /// owns it, except request_stop().
 /// Lifetime: an environment object must outlive its children; its destructor checks that.
@@ -190,12 +190,14 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment: those who wait are woken, the others stop at their next stop
-    /// point. Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and a
-    /// coroutine below, itself included. No signal handler: it takes locks.
+    /// Requests a stop of everything made in this environment: those who wait are woken, the others stop at their next
+    /// stop point.
+    /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
+    /// a coroutine below, itself included. No signal handler: it takes locks.
     /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
     void request_stop() noexcept;
-    /// True once a stop was requested here or above, or deadline() has passed. Costs: as stop_token.
+    /// True once a stop was requested here or above, or deadline() has passed.
+    /// Costs: as stop_token.
     [[nodiscard]] bool stop_requested() noexcept {
         return is_told() ||
                (data_->deadline != std::chrono::steady_clock::time_point::max() && detail::has_passed(data_->deadline));

@@ -16,7 +16,8 @@ namespace coflux {
 /// A root or derived environment: owns what is made in it until join() or until its handles took it.
 ///
 /// Errors: destroying one with live children is a checked error that names them.
-/// Threads: children may be made by any thread. Lifetime: not movable; outlives its children.
+/// Threads: children may be made by any thread.
+/// Lifetime: not movable; outlives its children.
 class environment_object : public environment {
 public:
     class join_awaiter;

@@ -43,9 +43,12 @@ public:
     }
 
     [[nodiscard]] bool empty() const noexcept { return last_ == nullptr; }
-    /// Adds the error of `f`, whose reference it takes over, and what came with that. Costs: O(1). Without memory the program ends.
+    /// Adds the error of `f`, whose reference it takes over, and what came with that.
+    /// Costs: O(1). Without memory the program ends.
     void add(failure& f) noexcept;
-    /// In their order. Errors: std::bad_alloc. Costs: O(n).
+    /// In their order.
+    /// Errors: std::bad_alloc.
+    /// Costs: O(n).
     [[nodiscard]] std::vector<std::exception_ptr> list() const;
 
 private:

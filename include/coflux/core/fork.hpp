@@ -121,9 +121,9 @@ public:
     }
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
+    /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
     /// Threads: `f` runs on the thread that ends the coroutine, before those who await it are woken.
-    /// Errors: what `f` throws is an error of the scope that the coroutine belongs to. Costs: one allocation from
-    /// the environment.
+    /// Costs: one allocation from the environment.
     template <typename F>
     Self& on_value(F f) & {
         return call_back<ending::value>(std::move(f));
@@ -303,17 +303,17 @@ private:
 
 /// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
 ///
-/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `nth<E, N>`, or
-/// by default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
-/// Returns: `co_await std::move(f)` gives T once, or throws the child's error. Resumes: the awaiting coroutine on
-/// its own executor.
+/// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `nth<E, N>`, or by
+/// default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
+/// Returns: `co_await std::move(f)` gives T once, or throws the child's error.
+/// Resumes: the awaiting coroutine on its own executor.
 /// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
-/// Stops: the await is a stop point and loses nothing; a stop that comes while it waits reaches the fork, wherever that was made. A
-/// stopped child stops the awaiting coroutine, unless as_outcome() asks.
-/// Threads: the handle is used by one coroutine at a time. Lifetime: a handle that dies early leaves the fork to its
-/// scope.
-/// Costs: one frame from the environment's resource; if it is awaited before anybody stole it, one atomic exchange, and it
-/// runs on the stack of who awaits it, to a depth of 64 KiB.
+/// Stops: the await is a stop point and loses nothing; a stop that comes while it waits reaches the fork, wherever that
+/// was made. A stopped child stops the awaiting coroutine, unless as_outcome() asks.
+/// Threads: the handle is used by one coroutine at a time.
+/// Costs: one frame from the environment's resource; if it is awaited before anybody stole it, one atomic exchange, and
+/// it runs on the stack of who awaits it, to a depth of 64 KiB.
+/// Lifetime: a handle that dies early leaves the fork to its scope.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER [[nodiscard(
     "a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork

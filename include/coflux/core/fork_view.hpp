@@ -131,11 +131,12 @@ private:
 ///
 /// Returns: `co_await view` gives `const T&` into the fork's frame (T itself for a reference, nothing for void), or
 /// throws its error.
-/// Stops: the await is a stop point, also while it waits, and loses nothing; a stopped fork stops each coroutine that awaits a
-/// view of it.
-/// Threads: copies may be used by different threads. Lifetime: the frame lives as long as the handle or a view of it,
-/// so the environment's memory resource must outlive the views; the value is valid while this view or a copy is.
+/// Stops: the await is a stop point, also while it waits, and loses nothing; a stopped fork stops each coroutine that
+/// awaits a view of it.
+/// Threads: copies may be used by different threads.
 /// Costs: an atomic addition a copy; an await that must wait takes a place of 64 bytes from the frame pool.
+/// Lifetime: the frame lives as long as the handle or a view of it, so the environment's memory resource must outlive
+/// the views; the value is valid while this view or a copy is.
 template <typename T>
 class fork_view {
 public:

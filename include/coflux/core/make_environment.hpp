@@ -155,11 +155,12 @@ template <detail::environment_option... Options>
 using environment_of = detail::environment_for<Options...>;
 
 /// Makes a root environment from any of: executors, by reference or by value (then it owns them); a
-/// `std::pmr::memory_resource*` for the
-/// frames (default: the frame pool); a deadline (a `std::chrono::steady_clock::time_point`), which stops what is made in it. The
-/// first executor that schedules runs what names none.
+/// `std::pmr::memory_resource*` for the frames (default: the frame pool); a deadline (a
+/// `std::chrono::steady_clock::time_point`), which stops what is made in it. The first executor that schedules runs
+/// what names none.
 ///
-/// Returns: an environment_object, not movable, of the type environment_of<Options...>. Errors: a null resource is a checked error.
+/// Returns: an environment_object, not movable, of the type environment_of<Options...>.
+/// Errors: a null resource is a checked error.
 /// Lifetime: resource and executors given by reference outlive the environment, which outlives what is made in it.
 template <typename... Options>
     requires(!detail::begins_with_environment<Options...>)

@@ -36,11 +36,11 @@ fork<T, Executor> fork_of(environment&, F f, Args... args) {
 
 /// Runs `f(args...)` as a fork on `Executor`: `auto a = coflux::make_fork<pool>(here, compress, std::move(bytes));`
 ///
-/// Shapes: `f` and the arguments are copied or moved into the fork, as std::async does; use std::ref where a
-/// reference is meant.
-/// Returns: the fork of the function's result; of a data member's value, or of a reference to it if its object was given by pointer or
-/// std::ref. Errors, Stops, Costs: those of a fork; the function itself is no stop
-/// point.
+/// Shapes: `f` and the arguments are copied or moved into the fork, as std::async does; use std::ref where a reference
+/// is meant.
+/// Returns: the fork of the function's result; of a data member's value, or of a reference to it if its object was
+/// given by pointer or std::ref.
+/// Errors, Stops, Costs: those of a fork; the function itself is no stop point.
 template <typename Executor = inherit_executor, typename F, typename... Args>
 auto make_fork(environment& here, F&& f, Args&&... args) {
     if constexpr ((... || std::derived_from<std::decay_t<Args>, environment>)) {

@@ -132,15 +132,17 @@ private:
 
 }  // namespace detail
 
-/// `co_await on_stop_request(operation, f)` awaits a foreign operation that can be cut short: when a stop is requested of the
-/// coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the request
-/// comes while the operation is being started), and should make the operation complete.
+/// `co_await on_stop_request(operation, f)` awaits a foreign operation that can be cut short: when a stop is requested
+/// of the coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the
+/// request comes while the operation is being started), and should make the operation complete.
 ///
 /// Shapes: `operation` is an awaitable of others; `f` is nothrow callable.
 /// Returns: what the operation gives. It completed, so that counts; the coroutine stops at its next stop point.
 /// Resumes: on the coroutine's own executor, after `f` has returned if it was called.
-/// Errors: those of the operation. Stops: a stop point before the operation begins; loses nothing then.
-/// Threads: `f` runs beside the operation, not before it was started. Costs: no allocation after the coroutine's first wait.
+/// Errors: those of the operation.
+/// Stops: a stop point before the operation begins; loses nothing then.
+/// Threads: `f` runs beside the operation, not before it was started.
+/// Costs: no allocation after the coroutine's first wait.
 template <typename A, stop_handler F>
 detail::told_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,

@@ -81,7 +81,8 @@ public:
         if (is_stopped()) throw task_stopped();
         if constexpr (!std::is_void_v<T>) return **this;
     }
-    /// The value. Pre: has_value(), checked.
+    /// The value.
+    /// Pre: has_value(), checked.
     detail::seen_result<T> operator*() const&
         requires(!std::is_void_v<T>)
     {
@@ -97,7 +98,8 @@ public:
             COFLUX_VERIFY(has_value(), "operator* of an outcome that has no value");
             return std::move(*this).value();
         }
-        /// The error. Pre: has_error().
+        /// The error.
+        /// Pre: has_error().
         [[nodiscard]] const std::exception_ptr& error() const noexcept {
         COFLUX_VERIFY(has_error(), "error() of an outcome that has none");
         return *std::get_if<1>(&end_);

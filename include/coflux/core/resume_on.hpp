@@ -44,9 +44,10 @@ struct [[nodiscard("co_await it")]] resume_on_request {
 /// after every await and where children that name no executor start.
 ///
 /// Shapes: `ex` is one of the executors of the coroutine's environment.
-/// Resumes: on `ex`, even if the coroutine is there already. Stops: a stop point; loses nothing.
-/// Errors: an executor that the environment does not have is a checked error. Costs: one trip through the queue of
-/// `ex`.
+/// Resumes: on `ex`, even if the coroutine is there already.
+/// Errors: an executor that the environment does not have is a checked error.
+/// Stops: a stop point; loses nothing.
+/// Costs: one trip through the queue of `ex`.
 template <executor E>
 [[nodiscard("co_await it")]] detail::resume_on_request resume_on(E& ex) noexcept {
     static_assert(!detail::starts_inline<E>, "coflux: nothing can be resumed on an executor that does not schedule");

@@ -10,12 +10,14 @@ namespace coflux {
 
 class environment;
 
-/// A look at the stop state of one coroutine: true once a stop was requested of it or of anything above it, or the deadline of its
-/// environment has passed. So a loop that computes, and never comes to a stop point, can end when it is told.
+/// A look at the stop state of one coroutine: true once a stop was requested of it or of anything above it, or the
+/// deadline of its environment has passed. So a loop that computes, and never comes to a stop point, can end when it is
+/// told.
 ///
-/// Threads: the coroutine's own. Lifetime: must not outlive the coroutine it came from.
-/// Costs: one load; after each request anywhere in the process a look at up to 32 parents. With a deadline 10 ns more, and a look at the
-/// clock at most once a microsecond.
+/// Threads: the coroutine's own.
+/// Costs: one load; after each request anywhere in the process a look at up to 32 parents. With a deadline 10 ns more,
+/// and a look at the clock at most once a microsecond.
+/// Lifetime: must not outlive the coroutine it came from.
 class stop_token {
 public:
     explicit stop_token(environment& of) noexcept : of_(&of) {}

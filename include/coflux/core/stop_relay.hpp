@@ -62,8 +62,9 @@ public:
     /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and there is no over().
     /// Errors: std::bad_alloc, as begin().
     [[nodiscard]] bool listen();
-    /// All that the operation waits for has ended, and nothing is passed on any more: true if the caller goes on with the
-    /// operation. Threads: any, once, while the coroutine is suspended.
+    /// All that the operation waits for has ended, and nothing is passed on any more: true if the caller goes on with
+    /// the operation.
+    /// Threads: any, once, while the coroutine is suspended.
     [[nodiscard]] bool over() noexcept;
 
 protected:

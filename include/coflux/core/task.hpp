@@ -26,11 +26,12 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// Shapes: as fork. Move-only.
 /// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below
 /// it has ended, and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
-/// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped
-/// throws task_stopped. The
-/// destructor of a root waits for it, and hands an error that nobody observed to the environment's handler.
-/// Threads: the handle belongs to one thread at a time. Lifetime: must not outlive its environment.
+/// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped throws
+/// task_stopped. The destructor of a root waits for it, and hands an error that nobody observed to the environment's
+/// handler.
+/// Threads: the handle belongs to one thread at a time.
 /// Costs: those of a fork, and a queue between threads if it is made outside its executor.
+/// Lifetime: must not outlive its environment.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER
     [[nodiscard("a task that nobody keeps is waited for at the end of this statement: keep the handle")]] task

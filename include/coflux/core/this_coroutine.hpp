@@ -14,14 +14,16 @@
 
 namespace coflux {
 
-/// A reference to the executor of a coroutine. Lifetime: must not outlive the coroutine's environment.
+/// A reference to the executor of a coroutine.
+/// Lifetime: must not outlive the coroutine's environment.
 class executor_ref {
 public:
     explicit executor_ref(const detail::executor_entry* entry) noexcept : entry_(entry) {}
 
     /// False for a coroutine that no executor runs: one below noop executors only.
     explicit operator bool() const noexcept { return entry_ != nullptr; }
-    /// Queues `h`. Pre: *this is not empty.
+    /// Queues `h`.
+    /// Pre: *this is not empty.
     void execute(std::coroutine_handle<> h) const noexcept {
         COFLUX_VERIFY(entry_ != nullptr, "this coroutine has no executor");
         entry_->post(h);
@@ -128,19 +130,23 @@ using yield_request = request<yield_awaiter>;
 
 namespace this_coroutine {
 
-/// `co_await executor()`: the executor that the coroutine runs on. Costs: none; never suspends.
+/// `co_await executor()`: the executor that the coroutine runs on.
+/// Costs: none; never suspends.
 [[nodiscard("co_await it")]] constexpr auto executor() noexcept {
     return detail::question<detail::ask_executor>{};
 }
-/// `co_await memory_resource()`: where the frames of its children come from. Costs: none; never suspends.
+/// `co_await memory_resource()`: where the frames of its children come from.
+/// Costs: none; never suspends.
 [[nodiscard("co_await it")]] constexpr auto memory_resource() noexcept {
     return detail::question<detail::ask_memory>{};
 }
-/// `co_await stop_token()`: asks whether a stop was requested, without stopping. Costs: none; never suspends.
+/// `co_await stop_token()`: asks whether a stop was requested, without stopping.
+/// Costs: none; never suspends.
 [[nodiscard("co_await it")]] constexpr auto stop_token() noexcept {
     return detail::question<detail::ask_stop_token>{};
 }
-/// `co_await deadline()`: the nearest deadline set above, if any. Costs: none; never suspends.
+/// `co_await deadline()`: the nearest deadline set above, if any.
+/// Costs: none; never suspends.
 [[nodiscard("co_await it")]] constexpr auto deadline() noexcept {
     return detail::question<detail::ask_deadline>{};
 }
@@ -151,9 +157,10 @@ namespace this_coroutine {
 [[nodiscard("co_await it")]] constexpr auto stop() noexcept {
     return detail::stop_request{};
 }
-/// `co_await yield()`: lets the other ready coroutines of the executor run. Resumes: on the same executor, behind
-/// those that were ready.
-/// Stops: a stop point; loses nothing. Costs: about 6 ns in a pool when nobody else is ready; no allocation.
+/// `co_await yield()`: lets the other ready coroutines of the executor run.
+/// Resumes: on the same executor, behind those that were ready.
+/// Stops: a stop point; loses nothing.
+/// Costs: about 6 ns in a pool when nobody else is ready; no allocation.
 [[nodiscard("co_await it")]] constexpr auto yield() noexcept {
     return detail::yield_request{};
 }

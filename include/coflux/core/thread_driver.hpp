@@ -11,8 +11,9 @@ struct wait_record;
 class promise_base;
 class timer_service;
 
-/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what is told of the
-/// waits that begin there. Threads: that one.
+/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what is told of
+/// the waits that begin there.
+/// Threads: that one.
 class thread_driver {
 public:
     thread_driver(const thread_driver&) = delete;

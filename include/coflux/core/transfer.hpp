@@ -14,7 +14,8 @@
 
 namespace coflux::detail {
 
-/// Takes the first of thread_state::resumed, else of thread_state::woken. Pre: somebody_woken().
+/// Takes the first of thread_state::resumed, else of thread_state::woken.
+/// Pre: somebody_woken().
 std::coroutine_handle<> take_woken() noexcept;
 inline bool somebody_woken() noexcept {
     return this_thread.woken != nullptr || this_thread.resumed != nullptr;

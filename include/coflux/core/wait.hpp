@@ -48,7 +48,8 @@ struct wait_record {
 ///     begin, [primitive's lock: must_stop, queue], suspended  →  somebody dequeues it, wake  →  end
 ///                                                             →  a stop request claims it  →  stopped; no end
 ///
-/// Threads: the coroutine's own, but for wake(). Lifetime: after the coroutine was woken it may be gone.
+/// Threads: the coroutine's own, but for wake().
+/// Lifetime: after the coroutine was woken it may be gone.
 class wait_operation {
 public:
     wait_operation(const wait_operation&) = delete;

@@ -171,7 +171,8 @@ fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::rem
     co_return co_await adopting_request<A>{std::forward<A>(awaited.get())};
 }
 
-/// `awaited`, which `p` will wait for. Pre: the scope of `p` is open.
+/// `awaited`, which `p` will wait for.
+/// Pre: the scope of `p` is open.
 template <typename A>
 decltype(auto) as_handle(promise_base& p, A&& awaited) {
     static_assert(!single_use_lvalue<A>,

@@ -7,17 +7,23 @@
 
 namespace coflux {
 
-/// While it lives, SIGINT (Ctrl-C) and SIGTERM request a stop of an environment: `coflux::stop_on_signals signals(env);`
+/// While it lives, SIGINT (Ctrl-C) and SIGTERM request a stop of an environment: `coflux::stop_on_signals
+/// signals(env);`
 ///
-/// The first signal stops what is made in the environment, and later what will be; the second, of either kind, has its default
-/// effect and ends the process, so that a user need not wait for a clean-up that hangs. Before and after, signals do what they did.
-/// Returns: received() is the number of the signal that came, 0 if none did: `return signals.received() ? 128 + signals.received() : 0;`
-/// Errors: std::system_error when the system has no thread or pipe; two at the same time in a process are a checked error. A signal that
-/// the process ignored, as some shells ask of what runs in the background, is received nevertheless.
+/// The first signal stops what is made in the environment, and later what will be; the second, of either kind, has its
+/// default effect and ends the process, so that a user need not wait for a clean-up that hangs. Before and after,
+/// signals do what they did.
+///
+/// Returns: received() is the number of the signal that came, 0 if none did: `return signals.received() ? 128 +
+/// signals.received() : 0;`
+/// Errors: std::system_error when the system has no thread or pipe; two at the same time in a process are a checked
+/// error. A signal that the process ignored, as some shells ask of what runs in the background, is received
+/// nevertheless.
 /// Stops: what is stopped ends as after any request (docs/howto/graceful-shutdown.md).
-/// Threads: the signal may arrive at any thread; the stop is requested on one of the object's own. Costs: that thread, which sleeps.
-/// Lifetime: the environment outlives it; made and destroyed by one thread at a time, the destructor waits for a request that is under
-/// way. With a child of POSIX fork() it does not go along.
+/// Threads: the signal may arrive at any thread; the stop is requested on one of the object's own.
+/// Costs: that thread, which sleeps.
+/// Lifetime: the environment outlives it; made and destroyed by one thread at a time, the destructor waits for a
+/// request that is under way. With a child of POSIX fork() it does not go along.
 /// Example: examples/22_word_count.cpp
 class stop_on_signals {
 public:
@@ -26,7 +32,8 @@ public:
     stop_on_signals& operator=(const stop_on_signals&) = delete;
     ~stop_on_signals();
 
-    /// SIGINT or SIGTERM once one of them has come; else 0. Threads: any.
+    /// SIGINT or SIGTERM once one of them has come; else 0.
+    /// Threads: any.
     [[nodiscard]] int received() const noexcept {
         return received_.load(detail::memory_order_acquire);  // pairs with the store before the request
     }

@@ -49,16 +49,16 @@ struct worker_counters {
 /// in place. Other workers take the oldest. What comes from outside goes through one shared queue. The coroutine at the
 /// head of a queue is served within two to four rounds of 61 resumptions (docs/promises.md, law 8).
 ///
-/// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out, or a thread of
-/// the process that watches the pools: at the latest 1 ms after its time.
+/// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out,
+/// or a thread of the process that watches the pools: at the latest 1 ms after its time.
 ///
-/// Ownership: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then
-/// ends the threads.
-/// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on it when it ends, or is to go on upon
-/// it later, is a checked error that names it.
-/// Threads: execute() from any thread. Lifetime: outlives the environments that name it; not destroyed on one of its
-/// own threads.
+/// Shapes: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends
+/// the threads.
+/// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on it when it ends, or
+/// is to go on upon it later, is a checked error that names it.
+/// Threads: execute() from any thread.
 /// Costs: 3 ns to queue a fork from a worker; idle threads sleep and cost nothing.
+/// Lifetime: outlives the environments that name it; not destroyed on one of its own threads.
 class thread_pool_executor {
 public:
     /// `threads` workers; 0: as many as the machine has processors.

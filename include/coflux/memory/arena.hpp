@@ -22,7 +22,8 @@ public:
     explicit arena(std::size_t first_chunk = 16 * 1024, std::pmr::memory_resource* upstream = &frame_pool::shared())
         : memory_(first_chunk, upstream) {}
 
-    /// Frees all at once. Pre: nothing allocated from the arena is in use.
+    /// Frees all at once.
+    /// Pre: nothing allocated from the arena is in use.
     void release() noexcept {
         memory_.release();
         used_ = 0;

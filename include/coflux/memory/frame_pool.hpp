@@ -29,7 +29,8 @@ struct frame_pool_stats {
 /// Source: the thread caches and central lists of tcmalloc.
 class frame_pool final : public std::pmr::memory_resource {
 public:
-    /// The one pool of the process. Lifetime: never destroyed, so that static objects may hold frames.
+    /// The one pool of the process.
+    /// Lifetime: never destroyed, so that static objects may hold frames.
     static frame_pool& shared() noexcept;
 
     frame_pool(const frame_pool&) = delete;

@@ -87,19 +87,21 @@ private:
 
 }  // namespace detail
 
-/// `co_await coflux::shielded(commit(here, transaction))`: the operation runs to its end, whatever is requested of the coroutine that
-/// awaits it; for what must not be left half done, as cleaning up after a stop.
+/// `co_await coflux::shielded(commit(here, transaction))`: the operation runs to its end, whatever is requested of the
+/// coroutine that awaits it; for what must not be left half done, as cleaning up after a stop.
 ///
-/// Shapes: a call, an operation of a primitive, a combinator, a view or an awaitable of others. A fork or a task runs already, as a
-/// child of the coroutine that made it: shield a call that makes and awaits it.
-/// Returns: what the operation gives. Resumes: the awaiting coroutine, on its own executor, once the operation has ended.
+/// Shapes: a call, an operation of a primitive, a combinator, a view or an awaitable of others. A fork or a task runs
+/// already, as a child of the coroutine that made it: shield a call that makes and awaits it.
+/// Returns: what the operation gives.
+/// Resumes: the awaiting coroutine, on its own executor, once the operation has ended.
 /// Errors: those of the operation; std::bad_alloc, then it has not begun.
-/// Stops: no stop point, neither before nor while it waits: a stop of the awaiting coroutine, or of anything above, takes effect at
-/// its next stop point. It reaches neither the operation nor what that makes; a deadline above does not either. A stop that begins
-/// inside the operation (request_stop() of what it made, timeout(), this_coroutine::stop()) works as ever; if the operation
-/// itself stops, so does the awaiting coroutine, unless as_outcome() asks. A handle made outside and moved into the operation
-/// is still told with the coroutine that made it.
-/// Threads: the operation begins inside the await. Costs: a frame.
+/// Stops: no stop point, neither before nor while it waits: a stop of the awaiting coroutine, or of anything above,
+/// takes effect at its next stop point. It reaches neither the operation nor what that makes; a deadline above does not
+/// either. A stop that begins inside the operation (request_stop() of what it made, timeout(), this_coroutine::stop())
+/// works as ever; if the operation itself stops, so does the awaiting coroutine, unless as_outcome() asks. A handle
+/// made outside and moved into the operation is still told with the coroutine that made it.
+/// Threads: the operation begins inside the await.
+/// Costs: a frame.
 template <typename A>
 [[nodiscard("shielded does nothing until it is awaited: co_await it")]] detail::shielded_request<A>
 shielded(A&& awaited) noexcept {

@@ -47,8 +47,9 @@ public:
 
     /// Makes a child by `f(*this, args...)` and leaves it to the scope.
     ///
-    /// Shapes: `f` returns a fork or a task; law 10 holds for what it takes. Errors: what the call throws, std::bad_alloc
-    /// for one; then there is no child. Adding to a scope that has been joined, before join() has returned, is a checked error.
+    /// Shapes: `f` returns a fork or a task; law 10 holds for what it takes.
+    /// Errors: what the call throws, std::bad_alloc for one; then there is no child. Adding to a scope that has been
+    /// joined, before join() has returned, is a checked error.
     template <typename F, typename... Args>
         requires std::is_invocable_v<F, task_scope&, Args...>
     void spawn(F&& f, Args&&... args) {

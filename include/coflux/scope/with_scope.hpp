@@ -95,20 +95,23 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 
 }  // namespace detail
 
-/// Runs a block with a scope of its own, and returns when the block and all children of that scope have ended:
-/// `const int sum = co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<int> { ... });`
+/// Runs a block with a scope of its own, and returns when the block and all children of that scope have ended: `const
+/// int sum = co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<int> { ... });`
 ///
 /// Shapes: the block takes the scope, a task_scope, as its first parameter and returns a call; a lambda may capture.
-/// What is made in the scope may borrow (coflux::borrowed) what stands outside the block. A block whose captures have destructors
-/// has a name and is passed by it: g++ would destroy them twice.
-/// Returns: what the block returns, once the children have ended; it does not stop them. Resumes: as a call does.
-/// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children; they are joined,
-/// then the first error is thrown, with the others in other_errors(). With scope_policy::collect_all only the block's stops
-/// them. std::bad_alloc where a frame cannot be had.
-/// Stops: the await is a stop point before the block begins. Later a stop reaches the block and the children, which are joined; then
-/// the awaiting coroutine is stopped, unless the block has given its value all the same. A block that stops for another reason
-/// (scope.request_stop(), this_coroutine::stop()) stops the children and the awaiting coroutine, as a call does.
-/// Threads: as a task_scope. Costs: two frames, of which one is the block's; a child as in a task_scope.
+/// What is made in the scope may borrow (coflux::borrowed) what stands outside the block. A block whose captures have
+/// destructors has a name and is passed by it: g++ would destroy them twice.
+/// Returns: what the block returns, once the children have ended; it does not stop them.
+/// Resumes: as a call does.
+/// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children;
+/// they are joined, then the first error is thrown, with the others in other_errors(). With scope_policy::collect_all
+/// only the block's stops them. std::bad_alloc where a frame cannot be had.
+/// Stops: the await is a stop point before the block begins. Later a stop reaches the block and the children, which are
+/// joined; then the awaiting coroutine is stopped, unless the block has given its value all the same. A block that
+/// stops for another reason (scope.request_stop(), this_coroutine::stop()) stops the children and the awaiting
+/// coroutine, as a call does.
+/// Threads: as a task_scope.
+/// Costs: two frames, of which one is the block's; a child as in a task_scope.
 /// Lifetime: awaited in the expression that makes it; the block lives as long.
 template <typename Block>
 [[nodiscard("a block that is not awaited never begins: co_await it")]] auto

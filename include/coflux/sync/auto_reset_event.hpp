@@ -13,12 +13,13 @@
 
 namespace coflux {
 
-/// `set()` lets exactly one go: the first of those who wait, or the next who comes: `co_await more.wait();` It is remembered
-/// once: two calls with nobody there let one go.
+/// `set()` lets exactly one go: the first of those who wait, or the next who comes: `co_await more.wait();` It is
+/// remembered once: two calls with nobody there let one go.
 ///
-/// Threads: all members from any. Costs: one locked instruction for set() and for a wait that is ready; never an allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever was let go may destroy it, even if the set()
-/// has not returned.
+/// Threads: all members from any.
+/// Costs: one locked instruction for set() and for a wait that is ready; never an allocation.
+/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever was let go may destroy it, even if the
+/// set() has not returned.
 class auto_reset_event {
     class wait_awaiter;
     using wait_request = detail::request<wait_awaiter, auto_reset_event&>;

@@ -86,11 +86,12 @@ struct no_completion {
 
 }  // namespace detail
 
-/// Coroutines that work in phases meet here at the end of each: `co_await b.arrive_and_wait();` A phase ends when as many as
-/// are expected have arrived; then `completion()` is called, then all go on.
+/// Coroutines that work in phases meet here at the end of each: `co_await b.arrive_and_wait();` A phase ends when as
+/// many as are expected have arrived; then `completion()` is called, then all go on.
 ///
 /// Shapes: `Completion` is called without arguments by the last one to arrive, on its thread, and does not throw.
-/// Threads: all members from any. Costs: a lock of some instructions for each arrival; never an allocation.
+/// Threads: all members from any.
+/// Costs: a lock of some instructions for each arrival; never an allocation.
 /// Lifetime: outlives those who wait in it; the destructor checks that.
 template <typename Completion = detail::no_completion>
 class barrier : private detail::barrier_base {

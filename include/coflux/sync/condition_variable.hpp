@@ -22,10 +22,13 @@ namespace coflux {
 
 /// Waiting for a condition on what a `mutex` guards: `co_await changed.wait(guard, [&] { return !queue.empty(); });`
 ///
-/// A coroutine that is notified moves from this queue to that of the mutex: it runs when it has the lock, never inside notify.
-/// Threads: all members from any; notify with or without the lock. Costs: never an allocation, but for wait() with a predicate.
-/// Lifetime: it outlives the awaits of wait(), and so does the mutex; its destructor checks that nobody waits who was not
-/// notified. The mutex also outlives those calls of notify that may find somebody there.
+/// A coroutine that is notified moves from this queue to that of the mutex: it runs when it has the lock, never inside
+/// notify.
+///
+/// Threads: all members from any; notify with or without the lock.
+/// Costs: never an allocation, but for wait() with a predicate.
+/// Lifetime: it outlives the awaits of wait(), and so does the mutex; its destructor checks that nobody waits who was
+/// not notified. The mutex also outlives those calls of notify that may find somebody there.
 class condition_variable {
     class wait_awaiter;
     using wait_request = detail::request<wait_awaiter, condition_variable&, mutex::guard&>;
@@ -46,19 +49,20 @@ public:
     /// `co_await wait(guard)`: gives the lock up, waits for a notification, and has the lock again.
     ///
     /// Shapes: `guard` owns a lock; all who wait at one time have locks of one mutex. It must outlive the await.
-    /// Returns: nothing; `guard` owns the lock. Resumes: on the coroutine's executor; only after a notification, but the
-    /// condition may have changed again.
+    /// Returns: nothing; `guard` owns the lock.
+    /// Resumes: on the coroutine's executor; only after a notification, but the condition may have changed again.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it still has the lock.
-    /// Stops: a stop point. A coroutine that is stopped while it waits, for the notification or then for the lock, does not
-    /// have the lock, and `guard` owns nothing; what notify_one() gave it passes to the next. One that is stopped before it
-    /// waits has the lock until the guard dies.
+    /// Stops: a stop point. A coroutine that is stopped while it waits, for the notification or then for the lock, does
+    /// not have the lock, and `guard` owns nothing; what notify_one() gave it passes to the next. One that is stopped
+    /// before it waits has the lock until the guard dies.
     [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept { return {*this, guard}; }
     /// `co_await wait(guard, predicate)`: waits until `predicate()`, which is called with the lock, is true.
     ///
-    /// Shapes: `guard` as above. A predicate with captures that have destructors is given a name first, as in once::call().
-    /// Errors: what `predicate` throws; `guard` then owns the lock. Costs: if it is false at first, one frame from the
-    /// environment's resource.
-    /// Otherwise as `while (!predicate()) co_await wait(guard);`
+    /// Shapes: `guard` as above. A predicate with captures that have destructors is given a name first, as in
+    /// once::call().
+    /// Errors: what `predicate` throws; `guard` then owns the lock.
+    /// Costs: if it is false at first, one frame from the environment's resource. Otherwise as `while (!predicate())
+    /// co_await wait(guard);`
     template <std::predicate Predicate>
     [[nodiscard("co_await it")]] predicate_request<Predicate> wait(mutex::guard& guard, Predicate predicate) {
         return predicate_request<Predicate>(*this, guard, std::move(predicate));

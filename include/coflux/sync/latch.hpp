@@ -16,9 +16,10 @@ namespace coflux {
 
 /// Lets those who wait go on once it has been counted down to zero, and stays open: `co_await all_ready.wait();`
 ///
-/// Threads: all members from any. Costs: one locked instruction a count; never an allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it open may destroy it, even if the
-/// last count_down() has not returned.
+/// Threads: all members from any.
+/// Costs: one locked instruction a count; never an allocation.
+/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it open may destroy it, even if
+/// the last count_down() has not returned.
 class latch {
     class wait_awaiter;
     class arrive_awaiter;
@@ -59,8 +60,8 @@ public:
     }
     /// `co_await arrive_and_wait(n)`: count_down(n), then wait().
     ///
-    /// Stops: a stop point while the count is not zero; a coroutine that is stopped has counted down all the same. Errors: as
-    /// wait(); it has counted down all the same.
+    /// Errors: as wait(); it has counted down all the same.
+    /// Stops: a stop point while the count is not zero; a coroutine that is stopped has counted down all the same.
     [[nodiscard("co_await it")]] detail::request<arrive_awaiter, latch&, std::size_t>
     arrive_and_wait(std::size_t n = 1) noexcept {
         return detail::request<arrive_awaiter, latch&, std::size_t>(*this, n);

@@ -15,10 +15,10 @@ namespace coflux {
 
 /// While it is set, whoever waits goes on; `set()` lets all go that wait: `co_await started.wait();`
 ///
-/// Threads: all members from any. Costs: one locked instruction for set() and reset(), none for a wait while it is set; never an
-/// allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if the
-/// set() has not returned.
+/// Threads: all members from any.
+/// Costs: one locked instruction for set() and reset(), none for a wait while it is set; never an allocation.
+/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if
+/// the set() has not returned.
 class manual_reset_event {
     class wait_awaiter;
     using wait_request = detail::request<wait_awaiter, manual_reset_event&>;

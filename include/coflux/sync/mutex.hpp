@@ -14,13 +14,13 @@
 
 namespace coflux {
 
-/// Mutual exclusion for coroutines: `auto guard = co_await m.lock();`. First come, first served: who unlocks while others wait
-/// hands the lock to the first of them.
+/// Mutual exclusion for coroutines: `auto guard = co_await m.lock();`. First come, first served: who unlocks while
+/// others wait hands the lock to the first of them.
 ///
-/// Threads: all members from any. Costs: two locked instructions for a lock and unlock that nobody else wants; never
-/// an allocation.
-/// Lifetime: outlives its guards and those who wait for it; the destructor checks that. A coroutine may destroy it as soon
-/// as nobody else uses it, even if the unlock that let it in has not returned.
+/// Threads: all members from any.
+/// Costs: two locked instructions for a lock and unlock that nobody else wants; never an allocation.
+/// Lifetime: outlives its guards and those who wait for it; the destructor checks that. A coroutine may destroy it as
+/// soon as nobody else uses it, even if the unlock that let it in has not returned.
 class mutex {
     class lock_awaiter;
     using lock_request = detail::request<lock_awaiter, mutex&>;
@@ -50,7 +50,8 @@ public:
 
     /// `co_await lock()`: the lock, as a guard.
     ///
-    /// Returns: a guard that owns the lock. Resumes: on the coroutine's executor, in the order in which they came.
+    /// Returns: a guard that owns the lock.
+    /// Resumes: on the coroutine's executor, in the order in which they came.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point where it must wait; a coroutine that is stopped has not had the lock.
     [[nodiscard("the mutex is not locked until this is awaited: auto guard = co_await m.lock()")]] lock_request
@@ -58,7 +59,8 @@ public:
         return lock_request(*this);
     }
 
-    /// The lock if it is free. Returns: a guard, which owns nothing if the lock is taken.
+    /// The lock if it is free.
+    /// Returns: a guard, which owns nothing if the lock is taken.
     [[nodiscard]] guard try_lock() noexcept { return guard(enter() ? this : nullptr); }
 
 private:

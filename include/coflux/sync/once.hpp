@@ -27,9 +27,11 @@ concept can_be_awaited = native_awaitable<A> || translated_awaitable<A> || forei
 template <typename F>
 concept once_function = std::invocable<F&> || std::invocable<F&, environment&>;
 
-/// Runs one function to its end for all who ask: `co_await o.call([&](coflux::environment& here) { return load(here); });`
+/// Runs one function to its end for all who ask: `co_await o.call([&](coflux::environment& here) { return load(here);
+/// });`
 ///
-/// Threads: all members from any. Costs: one load once it is done; before that one frame from the environment's resource.
+/// Threads: all members from any.
+/// Costs: one load once it is done; before that one frame from the environment's resource.
 /// Lifetime: outlives those who call it; its destructor checks that.
 class once {
     template <typename F>
@@ -45,12 +47,14 @@ public:
 
     /// `co_await call(f)`: goes on when `f`, or that of another who came first, has been run to its end.
     ///
-    /// Shapes: `f()` or `f(environment&)`, a plain function or one that gives something to await: it is run in a call below
-    /// the awaiting coroutine. What it returns is dropped. A lambda with captures that have destructors is given a name first:
-    /// g++ 12 destroys those of one that is written in an awaited expression twice.
-    /// Returns: nothing; what was done is visible. Resumes: on the coroutine's executor.
+    /// Shapes: `f()` or `f(environment&)`, a plain function or one that gives something to await: it is run in a call
+    /// below the awaiting coroutine. What it returns is dropped. A lambda with captures that have destructors is given
+    /// a name first: g++ 12 destroys those of one that is written in an awaited expression twice.
+    /// Returns: nothing; what was done is visible.
+    /// Resumes: on the coroutine's executor.
     /// Errors: what `f` throws goes to the one whose `f` it was, and the next who waits tries its own. std::bad_alloc.
-    /// Stops: a stop point while it is not done. If the coroutine that runs `f` is stopped, the next who waits tries its own.
+    /// Stops: a stop point while it is not done. If the coroutine that runs `f` is stopped, the next who waits tries
+    /// its own.
     template <once_function F>
     [[nodiscard("nothing is done until this is awaited: co_await it")]] call_request<F>
     call(F f) noexcept(std::is_nothrow_move_constructible_v<F>) {

@@ -14,11 +14,11 @@
 
 namespace coflux {
 
-/// Permits that coroutines take and give back: `auto permit = co_await s.acquire_guard();` First come, first served: a request for many
-/// is not overtaken by later ones for few, even where there would be enough for those.
+/// Permits that coroutines take and give back: `auto permit = co_await s.acquire_guard();` First come, first served: a
+/// request for many is not overtaken by later ones for few, even where there would be enough for those.
 ///
-/// Threads: all members from any. Costs: two locked instructions for an acquire and a release while nobody waits; never an
-/// allocation.
+/// Threads: all members from any.
+/// Costs: two locked instructions for an acquire and a release while nobody waits; never an allocation.
 /// Lifetime: outlives its permits and those who wait for it; the destructor checks the latter.
 class semaphore : private detail::permit_count {
     class acquire_awaiter;
@@ -37,9 +37,11 @@ public:
 
     /// `co_await acquire(n)`: takes `n` permits; `release(n)` gives them back.
     ///
-    /// Returns: nothing. Resumes: on the coroutine's executor, in the order in which they came.
+    /// Returns: nothing.
+    /// Resumes: on the coroutine's executor, in the order in which they came.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
-    /// Stops: a stop point where it must wait; a coroutine that is stopped has taken nothing, and those behind it move up.
+    /// Stops: a stop point where it must wait; a coroutine that is stopped has taken nothing, and those behind it move
+    /// up.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<acquire_awaiter>
     acquire(std::size_t n = 1) noexcept {
         return request<acquire_awaiter>(*this, n);

@@ -14,11 +14,12 @@
 
 namespace coflux {
 
-/// Mutual exclusion of a writer against everybody, and of readers against writers: `auto guard = co_await m.lock_shared();`
-/// First come, first served: a writer who waits keeps later readers out, and one who leaves lets in the readers that came
-/// before the next writer, all at once.
+/// Mutual exclusion of a writer against everybody, and of readers against writers: `auto guard = co_await
+/// m.lock_shared();` First come, first served: a writer who waits keeps later readers out, and one who leaves lets in
+/// the readers that came before the next writer, all at once.
 ///
-/// Threads: all members from any. Costs: as a mutex; never an allocation.
+/// Threads: all members from any.
+/// Costs: as a mutex; never an allocation.
 /// Lifetime: outlives its guards and those who wait for it; the destructor checks that.
 class shared_mutex : private detail::permit_count {
     template <bool Shared>
@@ -65,7 +66,8 @@ public:
         return lock_request<true>(*this);
     }
 
-    /// The lock if it can be had at once. Returns: a guard, which owns nothing otherwise.
+    /// The lock if it can be had at once.
+    /// Returns: a guard, which owns nothing otherwise.
     [[nodiscard]] guard try_lock() noexcept { return guard(enter<false>() ? this : nullptr); }
     [[nodiscard]] shared_guard try_lock_shared() noexcept { return shared_guard(enter<true>() ? this : nullptr); }
 

@@ -30,13 +30,16 @@ inline constinit coflux::detail::atomic<bool> new_is_counted{false};
     return detail::new_calls.load(coflux::detail::memory_order_relaxed);
 }
 
-/// While it lives, operator new is called as often as was said: `const alloc_guard none;`. Or the same for one memory resource:
-/// `const alloc_guard one(memory, 1);`.
+/// While it lives, operator new is called as often as was said: `const alloc_guard none;`. Or the same for one memory
+/// resource: `const alloc_guard one(memory, 1);`.
 ///
 /// Shapes: a resource is anything with `allocations()`, as counting_resource and failing_resource.
-/// Errors: the destructor reports a test failure (report.hpp) that says how often it was, unless an exception unwinds it.
-/// Threads: it counts what all threads do. Lifetime: a resource outlives it.
-/// Costs: none where operator new is not counted: then a guard of operator new checks nothing, and counts_new() says so.
+/// Errors: the destructor reports a test failure (report.hpp) that says how often it was, unless an exception unwinds
+/// it.
+/// Threads: it counts what all threads do.
+/// Costs: none where operator new is not counted: then a guard of operator new checks nothing, and counts_new() says
+/// so.
+/// Lifetime: a resource outlives it.
 class [[nodiscard("it guards what runs until it dies: give it a name")]] alloc_guard {
 public:
     /// Exactly `calls` of operator new.

@@ -54,7 +54,8 @@ class random_numbers {
 public:
     explicit random_numbers(std::uint64_t seed) noexcept : state_(seed) {}
     [[nodiscard]] std::uint64_t next() noexcept;
-    /// One of 0 … below - 1. Pre: 0 < below <= 2^32.
+    /// One of 0 … below - 1.
+    /// Pre: 0 < below <= 2^32.
     [[nodiscard]] std::size_t below(std::size_t below) noexcept;
 
 private:

@@ -18,8 +18,9 @@ namespace coflux::testing {
 ///     while (all.next_run()) { simulation sim(all); … }
 ///     all.exhausted();  // true: there is no other schedule within the bound
 ///
-/// Shapes: each run is a simulation of its own, of the same program, which does the same after the same decisions; checked as far
-/// as the number of candidates shows it. Costs: a few words for each decision of a run.
+/// Shapes: each run is a simulation of its own, of the same program, which does the same after the same decisions;
+/// checked as far as the number of candidates shows it.
+/// Costs: a few words for each decision of a run.
 /// Source: Godefroid, "Model checking for programming languages using VeriSoft", POPL 1997 (search without stored states); the
 /// bound: Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011, with decisions in place of delays.
 class exhaustive_chooser final : public chooser {

@@ -12,9 +12,10 @@ namespace coflux::testing {
 
 /// Forwards to `upstream`; fails the allocations that it is told to, and knows each block that is out.
 ///
-/// Errors: std::bad_alloc where it was told to fail; nothing reached `upstream` then. A block given back that is not out, or with
-/// another size or alignment than it was taken with, is a test failure (report.hpp).
-/// Threads: any. Costs: a lock and a node of a map for each block; counting_resource costs less and knows less.
+/// Errors: std::bad_alloc where it was told to fail; nothing reached `upstream` then. A block given back that is not
+/// out, or with another size or alignment than it was taken with, is a test failure (report.hpp).
+/// Threads: any.
+/// Costs: a lock and a node of a map for each block; counting_resource costs less and knows less.
 /// Lifetime: `upstream` outlives it.
 class failing_resource final : public std::pmr::memory_resource {
 public:

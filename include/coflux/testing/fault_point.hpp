@@ -12,10 +12,11 @@ public:
     [[nodiscard]] const char* what() const noexcept override { return "coflux: an injected fault"; }
 };
 
-/// A place that may fail: call it where the real thing could throw, in a mock or in code under test. It does nothing but under
-/// inject(fault_points, …), which has it throw injected_fault the n-th time that it is called.
+/// A place that may fail: call it where the real thing could throw, in a mock or in code under test. It does nothing
+/// but under inject(fault_points, …), which has it throw injected_fault the n-th time that it is called.
 ///
-/// Threads: any; all share one count. Costs: a relaxed load.
+/// Threads: any; all share one count.
+/// Costs: a relaxed load.
 void fault_point();
 
 namespace detail {

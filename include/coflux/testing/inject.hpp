@@ -14,7 +14,8 @@ namespace coflux::testing {
 
 /// One run of a body under inject().
 ///
-/// Threads: allocations and fault points on any; steps on one at a time. Lifetime: the run.
+/// Threads: allocations and fault points on any; steps on one at a time.
+/// Lifetime: the run.
 class injection {
 public:
     injection() = default;

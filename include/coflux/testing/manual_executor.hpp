@@ -21,10 +21,11 @@ public:
     stalled_error() : std::runtime_error("coflux: nothing is queued any more, and the root has not ended") {}
 };
 
-/// Keeps what it is given in a queue, and resumes it on the thread that calls run_one() or run_all(), first in, first out.
+/// Keeps what it is given in a queue, and resumes it on the thread that calls run_one() or run_all(), first in, first
+/// out.
 ///
-/// Threads: execute() from any; the others from the test's. Lifetime: as every executor; what is still queued when it dies is
-/// never resumed.
+/// Threads: execute() from any; the others from the test's.
+/// Lifetime: as every executor; what is still queued when it dies is never resumed.
 class manual_executor {
 public:
     manual_executor() = default;

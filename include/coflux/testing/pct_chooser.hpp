@@ -10,13 +10,16 @@
 
 namespace coflux::testing {
 
-/// Runs whoever has the highest of random priorities, and at `depth` - 1 random decisions gives the one that would run a lower
-/// priority than all others. A fault that needs `depth` orderings among n coroutines in a run of k decisions is found with a
-/// probability of at least 1 / (n * k^(depth - 1)). Steals are drawn evenly; late time (choice::time) once in eight.
+/// Runs whoever has the highest of random priorities, and at `depth` - 1 random decisions gives the one that would run
+/// a lower priority than all others. A fault that needs `depth` orderings among n coroutines in a run of k decisions is
+/// found with a probability of at least 1 / (n * k^(depth - 1)). Steals are drawn evenly; late time (choice::time) once
+/// in eight.
 ///
-/// Pre: `depth` and `expected_decisions` are not 0; the latter is a guess at k. Costs: a word for each coroutine of a run.
-/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of finding bugs",
-/// ASPLOS 2010. Deviations: steps are decisions of choice::next; coroutines get their priorities when they are first seen.
+/// Costs: a word for each coroutine of a run.
+/// Pre: `depth` and `expected_decisions` are not 0; the latter is a guess at k.
+/// Source: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A randomized scheduler with probabilistic guarantees of
+/// finding bugs", ASPLOS 2010. Deviations: steps are decisions of choice::next; coroutines get their priorities when
+/// they are first seen.
 class pct_chooser final : public chooser {
 public:
     pct_chooser(std::uint64_t seed, std::size_t depth, std::size_t expected_decisions) {

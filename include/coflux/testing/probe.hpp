@@ -71,13 +71,14 @@ private:
 
 }  // namespace detail
 
-/// Awaits one awaitable by hand: `probe p([&] { return m.lock(); });`, `p.start()`, `p.wakes()`, `p.resume()`, `p.outcome()`.
+/// Awaits one awaitable by hand: `probe p([&] { return m.lock(); });`, `p.start()`, `p.wakes()`, `p.resume()`,
+/// `p.outcome()`.
 ///
-/// Shapes: an awaitable, or a function of none that makes one. What is of Coflux is awaited by a coroutine on an executor of the
-/// probe's own. Of any other the members are called: await_ready(), await_suspend() with a handle that only counts, and
-/// await_resume(); so it can be destroyed while it waits.
-/// Ownership: an awaitable that is no lvalue is moved into the probe. Threads: the awaitable may wake on any; the members of the
-/// probe belong to one.
+/// Shapes: an awaitable, or a function of none that makes one. What is of Coflux is awaited by a coroutine on an
+/// executor of the probe's own. Of any other the members are called: await_ready(), await_suspend() with a handle that
+/// only counts, and await_resume(); so it can be destroyed while it waits. An awaitable that is no lvalue is moved into
+/// the probe.
+/// Threads: the awaitable may wake on any; the members of the probe belong to one.
 /// Lifetime: a probe of something of Coflux that waits when it dies stops its wait.
 template <typename A>
 class probe;
@@ -97,7 +98,8 @@ public:
     probe(const probe&) = delete;
     probe& operator=(const probe&) = delete;
 
-    /// Begins the await. Pre: not begun.
+    /// Begins the await.
+    /// Pre: not begun.
     await_state start() {
         COFLUX_VERIFY(!begun_, "a probe is started once");
         begun_ = true;
@@ -129,7 +131,8 @@ public:
     [[nodiscard]] bool done() const noexcept { return ended_; }
     /// Destroys the awaiter, waiting or not. wakes() stays.
     void destroy() noexcept { awaiting_.reset(); }
-    /// The value or error, once. Pre: done(), and not destroyed.
+    /// The value or error, once.
+    /// Pre: done(), and not destroyed.
     coflux::outcome<result> outcome() {
         COFLUX_VERIFY(ended_ && awaiting_.has_value(), "the outcome of a probe that has not ended");
         try {
@@ -183,7 +186,8 @@ public:
         COFLUX_VERIFY(done(), "a probe dies, and what it awaits waits on although it was told to stop");
     }
 
-    /// Begins the await. Pre: not begun.
+    /// Begins the await.
+    /// Pre: not begun.
     await_state start() {
         COFLUX_VERIFY(!awaiting_.has_value(), "a probe is started once");
         awaiting_.emplace(await_it(env_, this));
@@ -200,7 +204,8 @@ public:
     [[nodiscard]] bool done() const noexcept { return taken_ || (awaiting_.has_value() && awaiting_->done()); }
     /// Asks the awaiting coroutine to stop.
     void request_stop() noexcept { env_.request_stop(); }
-    /// How it ended, once. Pre: done().
+    /// How it ended, once.
+    /// Pre: done().
     coflux::outcome<result> outcome() {
         COFLUX_VERIFY(done() && !taken_, "the outcome of a probe that has not ended, or was asked before");
         taken_ = true;

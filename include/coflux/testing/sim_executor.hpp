@@ -13,13 +13,15 @@ namespace detail {
 class sim_worker;
 }  // namespace detail
 
-/// An executor of a simulation: it behaves to its coroutines as a thread pool of one worker whose forks others may steal.
-/// Several may belong to one simulation; law 3 holds between them.
+/// An executor of a simulation: it behaves to its coroutines as a thread pool of one worker whose forks others may
+/// steal. Several may belong to one simulation; law 3 holds between them.
 ///
-/// Threads: that of its simulation. Lifetime: its simulation outlives the environments that name it; copies stand for the same.
+/// Threads: that of its simulation.
+/// Lifetime: its simulation outlives the environments that name it; copies stand for the same.
 class sim_executor {
 public:
-    /// Of the youngest simulation of this thread. Pre: there is one.
+    /// Of the youngest simulation of this thread.
+    /// Pre: there is one.
     sim_executor();
     explicit sim_executor(simulation& in);
 

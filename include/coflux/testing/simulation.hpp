@@ -42,18 +42,21 @@ public:
     using simulation_error::simulation_error;
 };
 
-/// A world in which coroutines run on one thread, one after the other, in an order that a chooser decides, and in which time
-/// passes only when all wait for it.
+/// A world in which coroutines run on one thread, one after the other, in an order that a chooser decides, and in which
+/// time passes only when all wait for it.
 ///
-/// While it lives, blocking waits of its thread (get(), join(), the end of a task) run its coroutines, and the clock of its
-/// thread (coflux::clock, sleeps, deadlines) shows its time, which begins one second after the clock's epoch in each simulation.
-/// sim_executor is how coroutines get into it. The page docs/design/simulation.md says which orders it reaches.
-/// Errors: get() and join() throw deadlock_error when nothing can run any more, and livelock_error after max_steps, once what
-/// hangs has been stopped and has ended. Where nothing can be thrown, in the destructor of a task, the first such error ends
-/// the program with its text, unless explore() collects it. What cannot even be stopped ends the program with the same text.
-/// A coroutine that another thread resumes is a checked error.
-/// Threads: the one that made it; simulations of one thread are nested. Lifetime: outlives its executors' environments.
+/// While it lives, blocking waits of its thread (get(), join(), the end of a task) run its coroutines, and the clock of
+/// its thread (coflux::clock, sleeps, deadlines) shows its time, which begins one second after the clock's epoch in
+/// each simulation. sim_executor is how coroutines get into it. The page docs/design/simulation.md says which orders it
+/// reaches.
+///
+/// Errors: get() and join() throw deadlock_error when nothing can run any more, and livelock_error after max_steps,
+/// once what hangs has been stopped and has ended. Where nothing can be thrown, in the destructor of a task, the first
+/// such error ends the program with its text, unless explore() collects it. What cannot even be stopped ends the
+/// program with the same text. A coroutine that another thread resumes is a checked error.
+/// Threads: the one that made it; simulations of one thread are nested.
 /// Costs: after the first simulations of a thread none allocates, but for schedules longer than those before.
+/// Lifetime: outlives its executors' environments.
 class simulation {
 public:
     /// `decides` outlives it.
@@ -68,7 +71,8 @@ public:
 
     /// Resumes one coroutine; if none is ready, lets time pass until one is. False if nobody is ready and nobody sleeps.
     bool step();
-    /// Until nothing happens any more by itself. Errors: livelock_error after max_steps.
+    /// Until nothing happens any more by itself.
+    /// Errors: livelock_error after max_steps.
     void run();
     /// Lets `d` pass: all that is due until then happens in its order.
     void advance(std::chrono::nanoseconds d);

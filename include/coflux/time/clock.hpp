@@ -107,11 +107,12 @@ template <typename Clock, typename Duration>
 
 namespace coflux {
 
-/// The clock that sleeps, timeouts and deadlines follow: std::chrono::steady_clock, and on the thread of a simulation the
-/// simulation's. Code that is to be simulated asks it in place of the other.
+/// The clock that sleeps, timeouts and deadlines follow: std::chrono::steady_clock, and on the thread of a simulation
+/// the simulation's. Code that is to be simulated asks it in place of the other.
 ///
-/// Shapes: a Clock of std::chrono, whose moments are those of std::chrono::steady_clock. Costs: what steady_clock costs.
+/// Shapes: a Clock of std::chrono, whose moments are those of std::chrono::steady_clock.
 /// Threads: any.
+/// Costs: what steady_clock costs.
 struct clock {
     using duration = std::chrono::steady_clock::duration;
     using rep = duration::rep;

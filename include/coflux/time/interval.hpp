@@ -19,9 +19,12 @@ enum class missed_ticks {
 
 /// A tick each period: `coflux::interval tick(10ms); for (;;) { co_await tick.next(); … }`
 ///
-/// The first tick comes one period after the interval was made, or at the moment given. Ticks do not drift: each is counted from
-/// the one before, however late the coroutine came.
-/// Errors: the constructor throws std::invalid_argument for a period that is not positive. Threads: one coroutine at a time. Costs: those of a sleep.
+/// The first tick comes one period after the interval was made, or at the moment given. Ticks do not drift: each is
+/// counted from the one before, however late the coroutine came.
+///
+/// Errors: the constructor throws std::invalid_argument for a period that is not positive.
+/// Threads: one coroutine at a time.
+/// Costs: those of a sleep.
 class interval {
     class [[nodiscard]] tick_awaiter;
     using tick_request = detail::request<tick_awaiter, interval&>;
@@ -40,7 +43,8 @@ public:
     }
 
     /// `co_await tick.next()`: the next tick; one that has passed is a yield(). Gives the moment for which it was due.
-    /// Stops: a stop point; the tick is not lost: the next await gives it again. Lifetime: the interval outlives the await.
+    /// Stops: a stop point; the tick is not lost: the next await gives it again.
+    /// Lifetime: the interval outlives the await.
     [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request next() noexcept { return {*this}; }
 
     [[nodiscard]] std::chrono::nanoseconds period() const noexcept { return period_; }

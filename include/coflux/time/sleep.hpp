@@ -65,12 +65,12 @@ struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_req
 ///
 /// Shapes: any duration; one that is not positive is a yield(). One too long to be counted never ends.
 /// Units: nanoseconds; a finer duration is rounded up.
-/// Resumes: on its own executor, never early. Late by what its executor needs to get to it; a thread that slept adds what the
-/// system needs to wake it, 10 to 35 us (thread_pool_options::timer_spin avoids that).
-/// Stops: a stop point; the sleep ends at once. Nothing can be lost.
-/// Threads: on a thread pool, those of the pool; on other executors, and on none, a thread of the process keeps the time. A
-/// coroutine without an executor goes on upon that thread.
+/// Resumes: on its own executor, never early. Late by what its executor needs to get to it; a thread that slept adds
+/// what the system needs to wake it, 10 to 35 us (thread_pool_options::timer_spin avoids that).
 /// Errors: the first sleep outside a pool throws std::system_error if that thread cannot be had.
+/// Stops: a stop point; the sleep ends at once. Nothing can be lost.
+/// Threads: on a thread pool, those of the pool; on other executors, and on none, a thread of the process keeps the
+/// time. A coroutine without an executor goes on upon that thread.
 /// Costs: no allocation, and no lock on a thread pool.
 template <typename Rep, typename Period>
 detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {

@@ -9,10 +9,10 @@
 
 namespace coflux::detail {
 
-/// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a coroutine: it may still
-/// be requesting the stop when the coroutine that it limits has ended.
+/// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a
+/// coroutine: it may still be requesting the stop when the coroutine that it limits has ended.
 ///
-/// Ownership: who armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
+/// Shapes: who armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
 class time_limit : private timer {
 public:
     enum class verdict : std::uint8_t {

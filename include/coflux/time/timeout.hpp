@@ -128,21 +128,24 @@ private:
 
 }  // namespace detail
 
-/// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from this call; then
-/// the operation is stopped, and joined.
+/// `if (auto reply = co_await coflux::timeout(ask(here, peer), 50ms))`: waits no longer than `d`, counted from this
+/// call; then the operation is stopped, and joined.
 ///
-/// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await, once the limit
-/// is armed. If `d` is not positive, it is stopped at its first stop point: a call then never begins.
-/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void, true if it ended. Empty, or false, if
-/// time was up and the operation stopped. One that completes nevertheless counts, however late: its value is not lost.
-/// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a foreign
-/// awaitable, or one that computes and does not ask its stop token, is waited for. The fork behind a view goes on; only the wait for it ends.
-/// Errors: those of the operation, in time or late. As sleep_for(), and std::bad_alloc: then the operation has not begun, and a handle is
-/// still the caller's.
-/// Stops: a stop point; a stop loses the result. One that comes while it waits, and the limit, reach the operation, all handles that
-/// were moved into it, and those in turn, wherever they were made. An operation that stops before its time stops the awaiting coroutine in turn.
-/// Threads: as sleep_for(). Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither
-/// fork nor task.
+/// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await,
+/// once the limit is armed. If `d` is not positive, it is stopped at its first stop point: a call then never begins.
+/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void, true if it ended. Empty,
+/// or false, if time was up and the operation stopped. One that completes nevertheless counts, however late: its value
+/// is not lost.
+/// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a
+/// foreign awaitable, or one that computes and does not ask its stop token, is waited for. The fork behind a view goes
+/// on; only the wait for it ends.
+/// Errors: those of the operation, in time or late. As sleep_for(), and std::bad_alloc: then the operation has not
+/// begun, and a handle is still the caller's.
+/// Stops: a stop point; a stop loses the result. One that comes while it waits, and the limit, reach the operation, all
+/// handles that were moved into it, and those in turn, wherever they were made. An operation that stops before its time
+/// stops the awaiting coroutine in turn.
+/// Threads: as sleep_for().
+/// Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither fork nor task.
 template <typename A, typename Rep, typename Period>
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
     const bool at_once = !(d > d.zero());

@@ -61,7 +61,8 @@ private:
 
 /// The timers of the coroutines of one executor on one of its threads, which is called the owner.
 ///
-/// Threads: any, but where a function says the owner's. Costs: no allocation; 16 KB.
+/// Threads: any, but where a function says the owner's.
+/// Costs: no allocation; 16 KB.
 /// Lifetime: outlives its timers, which is checked.
 class timer_queue {
 public:
@@ -83,8 +84,9 @@ public:
         return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
     }
 
-    /// Arms `t`, which belongs_to() this queue, unless `refused()`, which is asked under the lock that take() holds. Returns whether it
-    /// is armed; then it may be gone already. Threads: the owner's.
+    /// Arms `t`, which belongs_to() this queue, unless `refused()`, which is asked under the lock that take() holds.
+    /// Returns whether it is armed; then it may be gone already.
+    /// Threads: the owner's.
     template <typename Refused>
     COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
         const spin_guard held(lock_);
@@ -98,7 +100,8 @@ public:
         (void)arm(t, deadline, []() noexcept { return false; });
     }
 
-    /// Takes `t` out before its time: true if that comes first, and then due() is not called. Pre: `t` lives, and belongs to this queue.
+    /// Takes `t` out before its time: true if that comes first, and then due() is not called.
+    /// Pre: `t` lives, and belongs to this queue.
     [[nodiscard]] COFLUX_INLINE bool take(timer& t) noexcept {
         const spin_guard held(lock_);
         if (!wheel_.cancel(t)) return false;
@@ -130,14 +133,16 @@ public:
         wheel_.expire(timing_wheel::never);
         while (auto* const t = static_cast<timer*>(wheel_.take())) f(static_cast<const timer&>(*t));
     }
-    /// As if it were made anew. Pre: nothing to look at.
+    /// As if it were made anew.
+    /// Pre: nothing to look at.
     void restart(clock_tick now) noexcept {
         wheel_.restart(now);
         seen_.store(now, memory_order_relaxed);  // pairs with nothing
     }
 
-    /// The owner will run something that may take its time: from now on the watch knows of the next deadline. Costs: a load, unless
-    /// the watch has to be woken. Threads: the owner's.
+    /// The owner will run something that may take its time: from now on the watch knows of the next deadline.
+    /// Threads: the owner's.
+    /// Costs: a load, unless the watch has to be woken.
     COFLUX_INLINE void runs_others() noexcept {
         if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
     }
@@ -146,7 +151,8 @@ public:
         if (watch_ != nullptr) sleeper_leaves_watched();
     }
 
-    /// The owner sleeps, until the next deadline at the latest: it needs no watch. Threads: the owner's.
+    /// The owner sleeps, until the next deadline at the latest: it needs no watch.
+    /// Threads: the owner's.
     void falls_asleep() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
     void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
     /// For the watch: not before this is there anything that the owner should have handed out.

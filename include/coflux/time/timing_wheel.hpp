@@ -25,7 +25,8 @@ struct timer_link {
 
 /// One timer: derive from it, or make it a member. It is armed by timing_wheel::insert.
 ///
-/// Threads: those of its wheel. Lifetime: not armed at its end, which is checked.
+/// Threads: those of its wheel.
+/// Lifetime: not armed at its end, which is checked.
 class timer_node : private timer_link {
 public:
     timer_node() noexcept : timer_link{nullptr, nullptr} {}
@@ -35,7 +36,8 @@ public:
 
     /// True from insert until the timer is cancelled or handed out.
     [[nodiscard]] bool armed() const noexcept { return next != nullptr; }
-    /// What the last insert said. Pre: there was one.
+    /// What the last insert said.
+    /// Pre: there was one.
     [[nodiscard]] std::uint64_t deadline() const noexcept { return deadline_; }
 
 private:
@@ -52,8 +54,10 @@ concept timer_callback = std::is_nothrow_invocable_v<F&, timer_node&>;
 /// The pending timers of one thread.
 ///
 /// Units: a tick is what the caller says. Whoever has a finer clock rounds deadlines up and the present down.
-/// Threads: one at a time. Errors: none; misuse that can be seen is checked.
-/// Costs: no allocation; about 16 KB. Lifetime: no timer is armed at its end, which is checked.
+/// Errors: none; misuse that can be seen is checked.
+/// Threads: one at a time.
+/// Costs: no allocation; about 16 KB.
+/// Lifetime: no timer is armed at its end, which is checked.
 class timing_wheel {
 public:
     /// Later than every timer, but those that are armed for exactly this tick.
@@ -64,7 +68,9 @@ public:
     timing_wheel& operator=(const timing_wheel&) = delete;
     ~timing_wheel() { COFLUX_VERIFY(empty(), "a timing wheel ends while timers are armed"); }
 
-    /// As if it were made anew, at another present. Pre: empty. Costs: O(1).
+    /// As if it were made anew, at another present.
+    /// Costs: O(1).
+    /// Pre: empty.
     void restart(std::uint64_t now) noexcept {
         COFLUX_VERIFY(empty(), "a timing wheel starts anew while timers are armed");
         now_ = now;
@@ -76,7 +82,9 @@ public:
     [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
 
     /// Arms `timer`. A deadline that has passed counts as now(): it expires at the next advance.
-    /// Costs: O(1). Pre: not armed. Lifetime: `timer` stays where it is while it is armed.
+    /// Costs: O(1).
+    /// Pre: not armed.
+    /// Lifetime: `timer` stays where it is while it is armed.
     COFLUX_INLINE void insert(timer_node& timer, std::uint64_t deadline) noexcept {
         COFLUX_VERIFY(!timer.armed(), "a timer is armed twice");
         timer.deadline_ = deadline;
@@ -84,7 +92,8 @@ public:
     }
 
     /// Disarms `timer`; false if it was not armed, because it was never armed or has been handed out.
-    /// Costs: O(1). Pre: if it is armed, it is in this wheel.
+    /// Costs: O(1).
+    /// Pre: if it is armed, it is in this wheel.
     COFLUX_INLINE bool cancel(timer_node& timer) noexcept {
         if (!timer.armed()) return false;
         timer_link* const next = timer.next;
@@ -98,7 +107,8 @@ public:
 
     /// No timer expires before the tick returned; `never` if none is armed. It is the tick of the next one, unless a
     /// timer was cancelled that was the earliest of its slot: then it may be earlier, and after `advance` to it, later.
-    /// now() if there is something to hand out already. Costs: O(1).
+    /// now() if there is something to hand out already.
+    /// Costs: O(1).
     [[nodiscard]] COFLUX_INLINE std::uint64_t next_deadline() const noexcept {
         if (rows_ == 0) return never;
         const auto row = static_cast<unsigned>(std::countr_zero(rows_));
@@ -109,8 +119,9 @@ public:
     /// Moves the present to `now`, and calls `f(timer_node&)` for each timer whose deadline it has reached: in order of
     /// the deadlines, equal ones in the order of their arming. A timer is disarmed before its call.
     /// Shapes: what `f` arms for a time that has passed waits for the next advance.
-    /// Returns: the number of calls. Costs: O(1) if nothing is due; a timer moves at most once a level, whatever its
-    /// distance. Time does not go back: an earlier `now` counts as now().
+    /// Returns: the number of calls.
+    /// Costs: O(1) if nothing is due; a timer moves at most once a level, whatever its distance. Time does not go back:
+    /// an earlier `now` counts as now().
     template <timer_callback F>
     std::size_t advance(std::uint64_t now, F&& f) noexcept {
         expire(now);

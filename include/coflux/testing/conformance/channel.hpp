@@ -303,7 +303,8 @@ violations loses_nothing_between_threads(Make make, const conformance_options& o
 
 }  // namespace channel_laws
 
-/// All laws of channels. Returns: what is broken; empty: nothing.
+/// All laws of channels.
+/// Returns: what is broken; empty: nothing.
 template <typename Make>
 violations check_channel(Make make, const conformance_options& options = {}) {
     violations found;

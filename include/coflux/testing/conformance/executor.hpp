@@ -288,7 +288,8 @@ violations lets_a_stop_reach_its_coroutines(Make make, const conformance_options
 
 }  // namespace executor_laws
 
-/// All laws of executors, those about coroutines only where the others hold. Returns: what is broken; empty: nothing.
+/// All laws of executors, those about coroutines only where the others hold.
+/// Returns: what is broken; empty: nothing.
 template <typename Make>
 violations check_executor(Make make, const conformance_options& options = {}) {
     violations found;

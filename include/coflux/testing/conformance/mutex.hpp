@@ -203,7 +203,8 @@ violations keeps_threads_apart(Make make, const conformance_options& options = {
 
 }  // namespace mutex_laws
 
-/// All laws of mutexes. Returns: what is broken; empty: nothing.
+/// All laws of mutexes.
+/// Returns: what is broken; empty: nothing.
 template <typename Make>
 violations check_mutex(Make make, const conformance_options& options = {}) {
     violations found;

@@ -116,7 +116,8 @@ violations ends_a_sleep_by_a_timeout(Make make, const conformance_options& optio
 
 }  // namespace timer_laws
 
-/// All laws of sleeps. Returns: what is broken; empty: nothing.
+/// All laws of sleeps.
+/// Returns: what is broken; empty: nothing.
 template <typename Make>
 violations check_timers(Make make, const conformance_options& options = {}) {
     violations found;
