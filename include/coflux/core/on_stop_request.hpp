@@ -37,6 +37,13 @@ public:
           inner_(p, std::forward<A>(awaited), where),
           on_request_(std::move(on_request)) {}
 
+    /// g++: as wait_operation::was_left(). A stopper may be calling back.
+    ~told_awaiter() {
+        if constexpr (!COFLUX_CLANG) {
+            if (waits_) (void)is_over();
+        }
+    }
+
     [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
@@ -62,7 +69,7 @@ public:
         // acq_rel pairs with claim(): the caller back sees the operation started; this thread sees the request.
         if (!state_.compare_exchange_strong(s, told_state::started, memory_order_acq_rel, memory_order_acquire)) {
             on_request_();
-            state_.store(told_state::over, memory_order_release);  // pairs with the loads in finish()
+            state_.store(told_state::over, memory_order_release);  // pairs with the loads in is_over()
         }
         return to;  // the awaiter may be gone
     }
@@ -73,20 +80,25 @@ public:
     }
 
 private:
-    /// Nobody is to call back any more, and nobody is about to.
     void finish() noexcept {
+        waits_ = false;
+        if (is_over()) {
+            end();
+        } else {
+            this_thread.current = &coroutine();
+        }
+    }
+    /// From now on nobody calls back, and nobody is about to. False if a stopper has, which took the wait out of the record.
+    bool is_over() noexcept {
         auto s = told_state::started;
         // acq_rel pairs with claim(): it comes before or not at all; acquire with whoever moved the state on.
         while (!state_.compare_exchange_strong(s, told_state::over, memory_order_acq_rel, memory_order_acquire)) {
             if (s == told_state::over) break;
-            if (s == told_state::told_over) {  // the stopper took it out of the record
-                this_thread.current = &coroutine();
-                return;
-            }
+            if (s == told_state::told_over) return false;
             cpu_pause();  // somebody starts the operation or calls back at this moment
             s = told_state::started;
         }
-        end();
+        return true;
     }
 
     static bool claim(wait_operation& waiting) noexcept {
@@ -95,14 +107,14 @@ private:
         // acq_rel pairs with await_suspend(), which then calls back.
         if (state.compare_exchange_strong(s, told_state::early, memory_order_acq_rel, memory_order_acquire))
             return false;
-        // acq_rel pairs with await_suspend() and finish(): the operation was started, and has not been resumed from.
+        // acq_rel pairs with await_suspend() and is_over(): the operation was started, and has not been resumed from.
         return s == told_state::started &&
                state.compare_exchange_strong(s, told_state::told, memory_order_acq_rel, memory_order_acquire);
     }
     static void call_back(wait_operation& claimed) noexcept {
         auto& self = static_cast<told_awaiter&>(claimed);
         self.on_request_();                                              // stop_walk pauses resumptions in place
-        self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in finish()
+        self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in is_over()
     }
     static constexpr wait_kind kind{&claim, &call_back, nullptr};
 
