@@ -17,7 +17,8 @@
 namespace coflux {
 namespace detail {
 
-/// An await whose value or exception becomes an outcome, wherever it throws. A stop reaches only the awaiting coroutine itself.
+/// An await whose value or exception becomes an outcome, wherever it throws. A stop reaches only the awaiting coroutine
+/// itself.
 template <typename A>
 class [[nodiscard]] caught_awaiter {
     using inner_type = decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
@@ -132,7 +133,8 @@ private:
 /// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and
 /// without stopping the awaiting coroutine in turn.
 ///
-/// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any awaitable of others.
+/// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any awaitable of another
+/// library.
 /// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>

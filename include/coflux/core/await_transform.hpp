@@ -30,8 +30,8 @@ template <typename A>
 concept native_awaitable =
     requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
 
-/// How a type of others becomes something of ours: specialised with `static R request(A)`, where R is a native awaitable that
-/// need not outlive the binding of the await.
+/// How a type of another library becomes an awaitable of ours: specialised with `static R request(A)`, where R is a
+/// native awaitable that need not outlive the binding of the await.
 template <typename A>
 struct awaited_as;
 
@@ -53,8 +53,9 @@ private:
     promise_base& self_;
 };
 
-/// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that have
-/// coroutines, a simulation is told of each (testing/simulation.hpp); the library itself has none, and is the same with and without.
+/// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that
+/// have coroutines, a simulation is told of each (testing/simulation.hpp); the library itself has no coroutines, so it
+/// does not depend on the macro.
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
 #if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS

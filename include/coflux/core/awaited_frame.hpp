@@ -11,9 +11,9 @@
 
 namespace coflux::detail {
 
-/// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit, `co_await (c ? f(here) : g(here))`,
-/// and destroys the original, too: a copy that is awaited is elsewhere, and that is noticed. Elsewhere it costs nothing, because it is
-/// nothing.
+/// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit, `co_await (c ?
+/// f(here) : g(here))`, and destroys the original, too: a copy that is awaited is elsewhere, and that is noticed.
+/// Elsewhere it costs nothing, because it is nothing.
 class kept_place {
 public:
     COFLUX_INLINE kept_place() noexcept : place_(this) {}
@@ -37,8 +37,8 @@ class promise_base;
 /// What `p` awaits is a bitwise copy.
 [[noreturn]] COFLUX_COLD void fail_copied(promise_base& p, std::source_location where) noexcept;
 
-/// A handle's pointer to a frame, and whether its await had to wait: if not, it ran in place to its end, and there is nothing to ask
-/// of the frame but its value.
+/// A handle's pointer to a frame, and whether its await had to wait: if not, it ran in place to its end, and there is
+/// nothing to ask of the frame but its value.
 class awaited_frame {
 public:
     COFLUX_INLINE explicit awaited_frame(frame_control* c) noexcept : pointer_(c) {}
@@ -82,7 +82,8 @@ private:
     frame_control* pointer_;
 };
 
-/// The same for a handle that never moves: where it keeps its place, it is empty once that is left, and a copy is, too.
+/// The awaited frame of a handle that never moves. Where the handle keeps its place, it is empty once it has left that
+/// place, and a copy is, too.
 class awaited_call_frame : public awaited_frame {
 public:
     using awaited_frame::awaited_frame;

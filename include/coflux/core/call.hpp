@@ -65,7 +65,7 @@ public:
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
-    /// Lazy; and until it asks for its context it runs on behalf of its caller, whose current() it leaves alone.
+    /// Lazy. Until it asks for its context it runs on behalf of its caller: it leaves the caller's current() alone.
     COFLUX_INLINE std::suspend_always initial_suspend() const noexcept { return {}; }
     COFLUX_INLINE end_awaiter<ending_kind::call> final_suspend() noexcept {
         return end_awaiter<ending_kind::call>(frees_itself<T, Args...>(*this));
@@ -184,7 +184,8 @@ public:
     [[nodiscard]] environment& home(detail::promise_base& p) const noexcept {
         return detail::promise_base::of(*control_.get()).home(p);
     }
-    /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made it.
+    /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made
+    /// it.
     void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).adopted_by(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
         p.awaits_at(where);
@@ -207,7 +208,7 @@ private:
         if (callee.frame().done()) [[unlikely]]
             detail::fail_awaited_twice(caller);
         detail::promise_base::of(callee).runs_for(caller);
-        // Nobody else knows the callee: a plain store.
+        // Only the caller knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
         return detail::transfer(callee.frame());
     }
@@ -227,7 +228,7 @@ private:
         // Each a form that the optimiser follows from where it ran to where its result is taken.
         return frame_on_top == detail::on_top_frame::freed ? control_.empty() : !control_.waited();
     }
-    /// Out of line, so that who never comes here saves no registers for it.
+    /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(detail::frame_control& callee) {
         // Its state still names the caller, unless that never suspended, and is current.
         const std::uintptr_t s = callee.state.load(detail::memory_order_relaxed);

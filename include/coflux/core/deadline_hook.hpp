@@ -6,8 +6,8 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 
-/// A program that sets a deadline refers to this, so that the linker takes the layer of time with it. A program that is linked with the
-/// core alone has the core's, and no deadline acts.
+/// A program that sets a deadline refers to this, so that the linker takes the layer of time with it. A program that is
+/// linked with the core alone has the core's, and no deadline acts.
 extern "C" COFLUX_SHARED char coflux_deadlines_act;
 
 namespace coflux {
@@ -20,13 +20,14 @@ struct deadline_hook {
     /// From now on `e` is told to stop when the time comes, until disarm(). May throw std::bad_alloc; then nothing has
     /// happened.
     void* (*arm)(environment& e, std::chrono::steady_clock::time_point at);
-    /// Gives back what arm() gave; afterwards nobody touches `e` on account of it.
+    /// Gives back what arm() gave; afterwards nothing touches `e` on account of it.
     void (*disarm)(void* armed) noexcept;
     /// The deadline has come, by a clock that may be a microsecond slow.
     bool (*has_passed)(std::chrono::steady_clock::time_point deadline) noexcept;
 };
 
-/// nullptr: deadlines are handed down and nothing acts on them. Set before main, in each program that has the layer of time.
+/// nullptr: deadlines are handed down and nothing acts on them. Set before main, in each program that has the layer of
+/// time.
 COFLUX_SHARED inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
 
 }  // namespace coflux::detail

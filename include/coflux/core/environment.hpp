@@ -64,8 +64,8 @@ struct environment_data {
     [[nodiscard]] const executor_entry* find_object(const void* identity) const noexcept;
 };
 
-/// Names an environment_data, and says what every frame that is made asks: whether it comes from the frame pool, and whether it is
-/// made in an environment object.
+/// Names an environment_data, and says what every frame that is made asks: whether it comes from the frame pool, and
+/// whether it is made in an environment object.
 class data_ref {
 public:
     /// Of a coroutine. `data` may not have begun to live.
@@ -102,8 +102,8 @@ private:
 
 static_assert(alignof(environment_data) >= 4, "two tags of a data_ref");
 
-/// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own stack without a
-/// look at its state.
+/// A coroutine's parent, and whether the coroutine has views or callbacks. If not, the parent may await it on its own
+/// stack without a look at its state.
 class parent_ref {
 public:
     COFLUX_INLINE explicit parent_ref(environment* parent) noexcept : bits_(reinterpret_cast<std::uintptr_t>(parent)) {}
@@ -112,7 +112,7 @@ public:
         return reinterpret_cast<environment*>(bits_ & ~shared);
     }
     [[nodiscard]] COFLUX_INLINE environment* operator->() const noexcept { return get(); }
-    /// While nobody else knows the coroutine.
+    /// For use while only this thread knows the coroutine.
     [[nodiscard]] COFLUX_INLINE environment* own() const noexcept {
         return reinterpret_cast<environment*>(bits_.own() & ~shared);
     }
@@ -121,9 +121,9 @@ public:
     [[nodiscard]] COFLUX_INLINE bool is_unshared(const environment* e) const noexcept {
         return bits_ == reinterpret_cast<std::uintptr_t>(e);
     }
-    /// Before anybody else knows the coroutine.
+    /// For use before another thread knows the coroutine.
     void become(environment* parent) noexcept { bits_ = reinterpret_cast<std::uintptr_t>(parent); }
-    /// Who has the handle makes the first view or callback. Others may be reading.
+    /// The owner of the handle makes the first view or callback. Other threads may be reading.
     void share() noexcept { bits_ = bits_ | shared; }
 
 private:
@@ -134,7 +134,8 @@ private:
 
 /// Start value of `remaining_`; far from 0, so that the count cannot reach 0 before the scope ends.
 inline constexpr std::int32_t scope_open = std::int32_t{1} << 30;
-/// The plain count of children is folded into the atomic one when it reaches this; it is kept less this, so that its sign tells.
+/// The plain count of children is folded into the atomic one when it reaches this; it is kept less this, so that its
+/// sign tells.
 inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
 
 /// What an environment's owner alone writes.
@@ -152,10 +153,11 @@ struct own_counts {
         }
     }
 
-    /// stop_requests when the ancestors were last found clean, and stop_count_inline. Read by whoever makes a child there.
+    /// stop_requests when the ancestors were last found clean, and stop_count_inline. Read by each thread that makes a
+    /// child there.
     alignas(std::uint64_t) relaxed<std::uint32_t> stops_seen;
-    /// The plain count of children less scope_fold. Touched by the owner, or by a child while the owner is suspended in an await of
-    /// it.
+    /// The plain count of children less scope_fold. Touched by the owner, or by a child while the owner is suspended in
+    /// an await of it.
     std::int32_t children;
 };
 
@@ -190,8 +192,8 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment: those who wait are woken, the others stop at their next
-    /// stop point.
+    /// Requests a stop of everything made in this environment: the waiting coroutines are woken, the running ones stop
+    /// at their next stop point.
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
     /// a coroutine below, itself included. No signal handler: it takes locks.
     /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
@@ -241,9 +243,9 @@ protected:
     /// A stop was requested of `asked`, far above: those between need not look that far again.
     void pass_on_request(const environment& asked) noexcept;
 
-    /// The same as is_told(), from within a wait that has been published.
+    /// Says what is_told() says, from within a wait that has been published.
     [[nodiscard]] COFLUX_INLINE bool told_to_stop() noexcept {
-        // seq_cst only for those who read the proof: the lock of the record orders it already (docs/design/stop.md).
+        // seq_cst only for the reader of the proof: the lock of the record orders it already (docs/design/stop.md).
         const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
         return requests != own_.stops_seen && look_up(requests);
     }
@@ -264,8 +266,8 @@ protected:
     // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one, or above and passed on
     static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
-    static constexpr std::uint32_t failures_locked = 4;  // somebody changes failures_
-    static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of who is above
+    static constexpr std::uint32_t failures_locked = 4;  // a thread changes failures_
+    static constexpr std::uint32_t is_call = 8;          // a call: what waits in it is in the record of its caller
     static constexpr std::uint32_t has_waits = 16;       // failures_ points to a wait_record; goes with it
     static constexpr std::uint32_t is_generator =
         32;  // a call that stands still between elements, and may be destroyed there
@@ -276,18 +278,21 @@ protected:
     static constexpr std::uint32_t unwinds = 1024;     // a coroutine whose locals die because it is stopped; stays
     static constexpr std::uint32_t is_shielded = 2048;  // a stop from above ends here; set before it begins
 
-    // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are what costs.
+    // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are
+    // what costs.
     detail::data_ref data_;
     detail::parent_ref parent_;
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
-    // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_: -1 by each child
-    // that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees what they did); the end of
-    // the body adds own_.children + scope_fold - scope_open, and whoever brings it to 0 continues.
+    // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_:
+    // -1 by each child that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees
+    // what they did); the end of the body adds own_.children + scope_fold - scope_open, and the thread that brings it
+    // to 0 continues.
     detail::own_counts own_;
     detail::atomic<std::uint32_t> marks_{0};
     detail::atomic<std::int32_t> remaining_{detail::scope_open};
-    // With has_failures: nullptr, or the first failure of children that ended before anybody awaited them. With has_waits: a
-    // wait_record, which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is joined.
+    // With has_failures: nullptr, or the first failure of children that ended before they were awaited. With has_waits:
+    // a wait_record, which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is
+    // joined.
     void* failures_;
 };
 
@@ -305,7 +310,7 @@ COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
     return e.executor_;
 }
 inline bool lends(const environment& e) noexcept {
-    return (e.marks_.load(memory_order_relaxed) & environment::lends) != 0;  // set before anybody else knows e
+    return (e.marks_.load(memory_order_relaxed) & environment::lends) != 0;  // set before another thread knows e
 }
 
 }  // namespace detail

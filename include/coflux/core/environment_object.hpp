@@ -22,9 +22,9 @@ class environment_object : public environment {
 public:
     class join_awaiter;
 
-    /// Waits for everything made in this environment; then throws the first error that nobody observed.
-    /// Stops: not a stop point: the children are stopped with the awaiting coroutine, and joined. One that joins the environment of
-    /// another coroutine, as the operation of a timeout() does, requests its stop.
+    /// Waits for everything made in this environment; then throws the first unobserved error.
+    /// Stops: not a stop point: the children are stopped with the awaiting coroutine, and joined. One that joins the
+    /// environment of another coroutine, as the operation of a timeout() does, requests its stop.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
 
     /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
@@ -72,8 +72,8 @@ protected:
     detail::spin_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
     const detail::frame_control* left_over_before_ = detail::this_thread.to_free;  // which close() does not free
-    join_awaiter* joiner_ = nullptr;         // of who waits in join(); set before remaining_ is closed
-    bool stops_on_error_ = false;            // task_scope: an error that nobody waits for stops the children
+    join_awaiter* joiner_ = nullptr;         // of the coroutine that waits in join(); set before remaining_ is closed
+    bool stops_on_error_ = false;            // task_scope: an error that no await takes stops the children
     detail::failure* stopped_by_ = nullptr;  // the error that did, with a reference; set under the failures' guard
     void* armed_deadline_ = nullptr;         // what the layer of time gave for a deadline nearer than those above
 };

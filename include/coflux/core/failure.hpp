@@ -11,8 +11,8 @@
 
 namespace coflux {
 
-/// Handles an error that nobody can observe any more: that of a root whose handle died, or of a child left behind in
-/// an environment.
+/// Handles an error that cannot be observed any more: that of a root whose handle died, or of a child left behind in an
+/// environment.
 using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 
 /// The errors that came with the one being handled: what else failed in the scope whose first error was thrown.
@@ -27,8 +27,8 @@ namespace detail {
 
 class failure;
 
-/// The errors that came along with another, in their order: an immutable chain. What is longer shares what it begins with, so that
-/// an error that comes through many scopes, and takes one along from each, costs each of them the same.
+/// The errors that came along with another, in their order: an immutable chain. What is longer shares what it begins
+/// with, so that an error that comes through many scopes, and takes one along from each, costs each of them the same.
 class error_chain {
 public:
     error_chain() noexcept = default;
@@ -60,8 +60,8 @@ private:
     link* last_ = nullptr;
 };
 
-/// A failed coroutine's exception, shared by its frame, by the list of the scope that must not end before somebody saw it, and by
-/// the errors that it came along with.
+/// A failed coroutine's exception, shared by its frame, by the list of the scope that must not end before it was
+/// observed, and by the errors that it came along with.
 class failure {
 public:
     explicit failure(std::exception_ptr error, error_chain others = {}) noexcept
@@ -71,7 +71,7 @@ public:
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
     [[nodiscard]] const error_chain& others() const noexcept { return others_; }
 
-    /// Throws the error and gives up the caller's reference; other_errors() then returns the others.
+    /// Throws the error and gives up the caller's reference; other_errors() then returns the errors that came with it.
     [[noreturn]] void rethrow();
 
     void observe() noexcept { observed_.store(true, memory_order_release); }  // pairs with observed()
@@ -81,7 +81,7 @@ public:
 
     void retain() noexcept { references_.fetch_add(1, memory_order_relaxed); }
     void release() noexcept {
-        // acq_rel pairs with the other releases: whoever deletes sees all uses.
+        // acq_rel pairs with the other releases: the deleting thread sees all uses.
         if (is_last()) delete this;
     }
 
@@ -96,22 +96,23 @@ private:
     std::exception_ptr error_;
     error_chain others_;
     atomic<int> references_{1};
-    atomic<bool> observed_{false};  // false: a scope that ends must fail with it; true: somebody has it
+    atomic<bool> observed_{false};  // false: a scope that ends must fail with it; true: it was observed
 };
 
 /// Wraps the exception being handled. Out of memory here is fatal: the alternative is to lose the error.
 [[nodiscard]] failure* current_failure() noexcept;
 
-/// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal, as there.
+/// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal.
 [[nodiscard]] failure* failure_like(const failure& f) noexcept;
 
-/// Makes one failure of several: `first`, if there is one, then the others; takes over a reference to each. What several know
-/// is not changed: more than one become a new failure. nullptr for none.
+/// Makes one failure of several: `first`, if there is one, then `others`; takes over a reference to each. A failure may
+/// be shared, so none is changed: two or more become a new one. nullptr for none.
 [[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
-/// The same with a chain of others, linked by `next`.
+/// Takes the `others` as a chain that is linked by `next`.
 [[nodiscard]] failure* join_failures(failure* first, failure* others) noexcept;
 
-/// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends the program.
+/// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends
+/// the program.
 void report_unobserved(error_handler handler, const failure& f) noexcept;
 
 }  // namespace detail

@@ -1,4 +1,5 @@
-// Awaiting what Coflux does not know: the coroutine resumes on its own executor, whoever resumes it (law 3).
+// Awaiting what Coflux does not know: the coroutine resumes on its own executor, on whatever thread it is resumed (law
+// 3).
 #pragma once
 
 #include <coroutine>
@@ -104,11 +105,12 @@ private:
         if (p.runs_on() != nullptr) return p.runs_on()->post(p.handle());
         thread_state& t = this_thread;
         if (!t.looping || t.next == nullptr) return run_next(p.handle());
-        // Not here, in the middle of what somebody else does (resumption_pause): behind those that wait for the loop.
+        // Not here, in the middle of other code's work (resumption_pause): behind the coroutines that wait for the
+        // loop.
         resume_by_loop(*proxy);
     }
 
-    thread_driver* driver_ = nullptr;  // who was told that the coroutine waits here
+    thread_driver* driver_ = nullptr;  // the driver that was told that the coroutine waits here
     proxy_frame proxy_;
     inner_type inner_;
 };

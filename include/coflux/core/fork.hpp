@@ -23,9 +23,9 @@ namespace detail {
 template <typename Self, typename T>
 class owned_handle;
 
-/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue, and which begins several
-/// awaits of one expression before it resumes from the first: a result that went by the thread waits here. Elsewhere the handle is its
-/// own awaiter, and an await costs no store for one.
+/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue, and
+/// which begins several awaits of one expression before it resumes from the first: a result that went by the thread
+/// waits here. Elsewhere the handle is its own awaiter, and an await costs no store for one.
 template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:
@@ -45,7 +45,7 @@ private:
     std::uint64_t result_;
 };
 
-/// The same as an outcome: error and stop are values.
+/// An await of a fork or task as an outcome: error and stop are values.
 template <typename Handle, typename T>
 class [[nodiscard]] owned_outcome_awaiter {
 public:
@@ -81,7 +81,7 @@ private:
 };
 
 [[noreturn]] COFLUX_COLD void fail_empty() noexcept;
-/// The same in an await.
+/// Fails for a handle that is empty in an await.
 [[noreturn]] COFLUX_COLD void fail_empty(promise_base& p, std::source_location where) noexcept;
 
 /// What fork and task have in common: they own a frame until it is awaited, viewed away or given to the scope.
@@ -122,7 +122,7 @@ public:
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
     /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
-    /// Threads: `f` runs on the thread that ends the coroutine, before those who await it are woken.
+    /// Threads: `f` runs on the thread that ends the coroutine, before the coroutines that await it are woken.
     /// Costs: one allocation from the environment.
     template <typename F>
     Self& on_value(F f) & {
@@ -152,7 +152,7 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        // A fork that lies on top of others is none that was used up.
+        // A fork that lies on top of other forks was not used up.
         constexpr bool asks_on_top = !COFLUX_CLANG && !Self::starts_in_creator;
         if (control_.is_copied()) [[unlikely]]
             fail_copied(p, where);
@@ -191,7 +191,8 @@ public:
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         promise_base& p = *h.promise().found_again();
-        // One look for all that is not plain: views or callbacks, and a child of another environment, which a stop may not reach.
+        // One look for all that is not plain: views or callbacks, and a child of another environment, which a stop may
+        // not reach.
         if (!promise_base::of(used()).is_unshared_child_of(p)) [[unlikely]] {
             failed_unless_waits guard(control_);
             const std::coroutine_handle<> next = await_aside(p, used());
@@ -229,9 +230,9 @@ public:
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
     /// For combinators and awaiters: the frame, which the handle keeps.
     [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *frame(); }
-    /// For combinators and awaiters: the same, or null.
+    /// For combinators and awaiters: the frame, or null.
     [[nodiscard]] COFLUX_INLINE frame_control* frame() const noexcept { return control_.get(); }
-    /// For combinators: where that is or close to it, to be fetched into the cache.
+    /// For combinators: where the frame is or close to it, to be fetched into the cache.
     [[nodiscard]] COFLUX_INLINE const void* address() const noexcept { return control_.plain(); }
     /// For awaiters: the await threw, and nothing has happened.
     void has_not_waited() noexcept { control_.failed(); }
@@ -252,7 +253,7 @@ private:
     /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
     static constexpr on_top_frame frame_on_top = Self::starts_queued ? on_top_frame_for<T> : on_top_frame::kept;
 
-    /// In a plain await, which marks no handle of who begins in the call that makes it.
+    /// In a plain await, which marks no handle of a coroutine that begins in the call that makes it.
     [[nodiscard]] COFLUX_INLINE frame_control& awaited() const noexcept {
         if constexpr (Self::starts_in_creator) {
             return *control_.plain();
@@ -260,11 +261,11 @@ private:
             return used();
         }
     }
-    /// Out of line, so that who never comes here saves no registers for it.
+    /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
     static COFLUX_INLINE T consume_waited(frame_control& c) {
         const std::uintptr_t s =
-            c.state.load(memory_order_relaxed);  // pairs with nothing: whoever resumed us published it
+            c.state.load(memory_order_relaxed);  // pairs with nothing: the resuming thread published it
         // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
         if ((s & (frame_state::direct | frame_state::list)) != 0) {
             if ((s & frame_state::list) != 0) [[unlikely]]
@@ -290,7 +291,7 @@ private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
         frame_control& c = checked();
-        if (!c.done() || c.is_on_top()) f(promise_base::of(c));  // on top of the stack of who awaits it, it still runs
+        if (!c.done() || c.is_on_top()) f(promise_base::of(c));  // on top of its awaiter's stack, it still runs
     }
     template <ending When, typename F>
     Self& call_back(F f) {
@@ -307,12 +308,13 @@ private:
 /// default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
 /// Returns: `co_await std::move(f)` gives T once, or throws the child's error.
 /// Resumes: the awaiting coroutine on its own executor.
-/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that nobody observes fails the scope.
+/// Errors: std::bad_alloc from the call that makes it, without effect; a failure that no await observes fails the
+/// scope.
 /// Stops: the await is a stop point and loses nothing; a stop that comes while it waits reaches the fork, wherever that
 /// was made. A stopped child stops the awaiting coroutine, unless as_outcome() asks.
 /// Threads: the handle is used by one coroutine at a time.
-/// Costs: one frame from the environment's resource; if it is awaited before anybody stole it, one atomic exchange, and
-/// it runs on the stack of who awaits it, to a depth of 64 KiB.
+/// Costs: one frame from the environment's resource; if it is awaited before a thief took it, one atomic exchange, and
+/// it runs on the stack of the awaiting coroutine, to a depth of 64 KiB.
 /// Lifetime: a handle that dies early leaves the fork to its scope.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER [[nodiscard(
@@ -333,7 +335,7 @@ public:
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
-    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< the same
+    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< internal
 
     /// What a task has.
     template <typename Self = fork>

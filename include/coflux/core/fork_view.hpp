@@ -27,8 +27,8 @@ using viewed =
 
 struct shared_place;
 
-/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a place beside it,
-/// because nothing leaves that list before the end; docs/design/fork_join.md has its states.
+/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a place
+/// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
 class shared_wait : private wait_operation {
 protected:
     shared_wait(promise_base& p, std::source_location where) noexcept : wait_operation(p, kind) { p.awaits_at(where); }
@@ -81,7 +81,7 @@ private:
     fork_view<T> view_;
 };
 
-/// The same as an outcome; the error then counts as observed.
+/// An await of a view as an outcome; the error then counts as observed.
 template <typename T>
 class [[nodiscard]] view_outcome_awaiter : private shared_wait {
 public:

@@ -13,8 +13,9 @@
 
 namespace coflux::detail {
 
-// These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure(). By value: what a reference is
-// given to stands on the stack, and clang 19 with AddressSanitizer at -O1 takes the later looks at it for uses after its scope.
+// These give nullptr where the resource threw, and keep what it threw for rethrow_allocation_failure(). By value: what
+// a reference is given to stands on the stack, and clang 19 with AddressSanitizer at -O1 takes the later looks at it
+// for uses after its scope.
 COFLUX_ASIDE void* try_allocate_from_resource(std::size_t bytes, std::size_t alignment,
                                               const environment& parent) noexcept;
 COFLUX_ASIDE void* try_allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) noexcept;
@@ -51,7 +52,7 @@ COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent,
     return ::new (control_in(base, layout.offset)) frame_control(data.frames, counted, flags | data.frames_flags) + 1;
 }
 
-/// The same for a child that another than its parent creates, or that is made in an environment object.
+/// Allocates for a child that another coroutine than its parent creates, or that is made in an environment object.
 COFLUX_INLINE void* allocate_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     void* const frame = try_allocate_shared_frame(shape, parent, flags);
     if (frame == nullptr) [[unlikely]]
@@ -59,7 +60,7 @@ COFLUX_INLINE void* allocate_shared_frame(frame_shape shape, environment& parent
     return frame;
 }
 
-/// The same for a coroutine that learns who makes it when it is queued; until then its parent's own.
+/// Allocates for a coroutine that learns its maker when it is queued; until then it is its parent's own.
 template <bool EndsTrivially>
 COFLUX_INLINE void* allocate_queued_frame(frame_shape shape, environment& parent) {
     const data_ref& data = data_ref_of(parent);
@@ -71,7 +72,7 @@ COFLUX_INLINE void* allocate_queued_frame(frame_shape shape, environment& parent
 
 /// Frames with an error, a list entry, or a control that must survive.
 COFLUX_NOINLINE void deallocate_special_frame(void* frame, frame_shape shape) noexcept;
-/// A call out of line: who only calls in the end needs no stack frame on the way there.
+/// A call out of line: a caller that only calls in the end needs no stack frame on the way there.
 COFLUX_NOINLINE void deallocate_to(std::pmr::memory_resource& frames, void* base, std::size_t bytes,
                                    std::size_t alignment) noexcept;
 

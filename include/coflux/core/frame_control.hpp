@@ -1,8 +1,8 @@
-// The words in front of every coroutine frame: whose memory it is, who waits for it, how it ended.
+// The words in front of every coroutine frame: where its memory comes from, what waits for it, how it ended.
 //
-// They live outside the promise because they outlive it: a stopped coroutine's locals die when it ends, and its
-// awaiter still
-// reads here that it was stopped. The page docs/design/fork_join.md has the states and who may write what.
+// They live outside the promise because they outlive it: a stopped coroutine's locals die when it ends, and its awaiter
+// still reads here that it was stopped. The page docs/design/fork_join.md has the states, and which thread may write
+// what.
 #pragma once
 
 #include <bit>
@@ -22,9 +22,9 @@ class failure;
 
 enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame_word
 
-/// Who counts a coroutine as a child.
+/// Where a coroutine is counted as a child.
 enum class ticket : std::uint32_t {
-    none,    ///< a call: nobody, its awaiter owns it
+    none,    ///< a call: nowhere, its awaiter owns it
     plain,   ///< created by the parent coroutine itself: the parent's plain counter
     shared,  ///< created by another coroutine or thread, or in an environment object: the parent's atomic counter
 };
@@ -32,7 +32,8 @@ enum class ticket : std::uint32_t {
 namespace frame_flags {
 inline constexpr std::uint32_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
 inline constexpr std::uint32_t freed_at_once = 1 << 7;  ///< and its deallocate() does nothing: spare the call
-/// A call that cannot end by going on with its caller: it went to another executor, or left the top of its caller's stack.
+/// A call that cannot end by going on with its caller: it went to another executor, or left the top of its caller's
+/// stack.
 inline constexpr std::uint32_t moved = 1 << 4;
 inline constexpr std::uint32_t scope_open = 1
                                             << 2;  ///< it asked for its context: it may have children (environment.hpp)
@@ -49,9 +50,10 @@ inline constexpr std::uint32_t has_error = 64 << 8;     ///< `error` is set and 
 inline constexpr std::uint32_t holds_value = 128 << 8;  ///< the promise holds a result that has a destructor
 }  // namespace frame_flags
 
-/// Who counts a coroutine, how it ended and its frame_flags, in one word that is always read and written whole: a load then
-/// finds one store of its own size and place, which this kind of processor forwards at once. Written when the frame is
-/// made and, on the fast path, never again: a value is the default end. Plain: written by whoever runs the coroutine.
+/// Where a coroutine is counted, how it ended and its frame_flags, in one word that is always read and written whole: a
+/// load then finds one store of its own size and place, which this kind of processor forwards at once. Written when the
+/// frame is made and, on the fast path, never again: a value is the default end. Plain: written by the thread that runs
+/// the coroutine.
 class frame_word {
 public:
     COFLUX_INLINE frame_word(ticket counted, std::uint32_t flags) noexcept
@@ -80,15 +82,16 @@ public:
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
-    /// A number that a simulation knows the coroutine by, in bits that nobody else uses; 0: none yet. Set once it has left an
-    /// inline start.
+    /// A number that a simulation knows the coroutine by, in bits with no other use; 0: none yet. Set once it has left
+    /// an inline start.
     [[nodiscard]] std::uint32_t number() const noexcept { return (bits_ >> number_shift) & largest_number; }
     void set_number(std::uint32_t n) noexcept {
         bits_ = (bits_ & ~(largest_number << number_shift)) | n << number_shift;
     }
     static constexpr std::uint32_t largest_number = 255;
 
-    /// The frame pool's class of a frame in which nothing has a destructor to run once it has ended; 0: it is to be destroyed.
+    /// The frame pool's class of a frame in which nothing has a destructor to run once it has ended; 0: it is to be
+    /// destroyed.
     [[nodiscard]] COFLUX_INLINE std::size_t freed_as() const noexcept {
         // A byte of a wider store is forwarded; only one that is not all there is waited for.
         if constexpr (std::endian::native == std::endian::little) {
@@ -102,7 +105,7 @@ public:
         return static_cast<std::uint32_t>(size_class) << freed_shift;
     }
 
-    /// True if the ticket is this, the end a value and the flags are these and no others, whatever the memory.
+    /// True if the ticket is this, the end a value and the flags are exactly these, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
         return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once | ~0U << freed_shift)) ==
                (static_cast<std::uint32_t>(t) | flags);
@@ -117,14 +120,14 @@ private:
 };
 
 /// State word of a frame, from the low bits up; the rest is a pointer to a waiter or, with `direct`, to a promise.
-///   0                 runs, or is queued; nobody waits
+///   0                 runs, or is queued; no waiter
 ///   pointer           one waiter
 ///   pointer | direct  one coroutine waits in a plain await
 ///   list [| pointer]  views or callbacks exist: a stack of waiters; frames are then counted by `references`
-///   done              ended, nobody waited; the result is in the frame
+///   done              ended without a waiter; the result is in the frame
 ///   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
-///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it frees itself when
-///                     it ends there, which its awaiter then knows from who is left on the stack
+///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
+///                     frees itself when it ends there, which its awaiter then knows from what is left on the stack
 namespace frame_state {
 inline constexpr std::uintptr_t done = 1;
 inline constexpr std::uintptr_t detached = 2;
@@ -147,7 +150,7 @@ struct alignas(16) frame_control {
     union {
         std::source_location where;  // its last await; before that a queued one's function, else no value
         failure* error;              // once it ended with an error
-        std::uint64_t result;        // of who frees itself, while its parameters die
+        std::uint64_t result;        // of a frame that frees itself, while its parameters die
     };
     frame_word word;
     std::uint32_t references_;  // set with `list`, not before; see references()
@@ -156,18 +159,18 @@ struct alignas(16) frame_control {
         : word(counted, flags) {
         if (memory != nullptr) resource = memory;
         if (counted != ticket::none && (flags & frame_flags::inline_start) == 0)
-            begin_as(0);  // whoever gets the handle may use it at once
+            begin_as(0);  // the thread that gets the handle may use it at once
     }
     ~frame_control() = delete;
 
-    /// From now on others may reach the frame through its handle.
+    /// From now on other threads may reach the frame through its handle.
     COFLUX_INLINE void begin_as(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
 
     /// With `list` only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
-    /// The same for what may be nullptr: then nobody's.
+    /// The frame of a control that may be nullptr; then it is null.
     [[nodiscard]] static std::coroutine_handle<> frame_of(const frame_control* c) noexcept {
         return std::coroutine_handle<>::from_address(
             reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(c) + sizeof(frame_control)));
@@ -184,14 +187,15 @@ struct alignas(16) frame_control {
 
     /// It runs on top of the stack of the coroutine that awaits it, or has ended there.
     [[nodiscard]] COFLUX_INLINE bool is_on_top() const noexcept {
-        // relaxed: nobody but that stack's thread can reach the frame.
+        // relaxed: only that stack's thread can reach the frame.
         return (state.load(memory_order_relaxed) & frame_state::on_top) == frame_state::on_top;
     }
 
-    /// Its handle is going, and a coroutine that was woken by its end has not taken the result. g++ completes all awaits of an
-    /// expression before it takes the first result; if that throws, the others stay where they are.
+    /// Its handle is going, and a coroutine that was woken by its end has not taken the result. g++ completes all
+    /// awaits of an expression before it takes the first result; if that throws, the other results stay where they are.
     [[nodiscard]] bool is_left_behind() const noexcept {
-        // acquire pairs with the exchange of the end, where that was elsewhere. Who awaits keeps the handle until it is woken.
+        // acquire pairs with the exchange of the end, where that was elsewhere. The awaiter keeps the handle until it
+        // is woken.
         return (state.load(memory_order_acquire) & frame_state::on_top) == frame_state::direct;
     }
 

@@ -49,7 +49,8 @@ public:
         enter(std::index_sequence_for<Executors...>{});
         if constexpr ((... || deadline_option<Options>)) arm_deadline(coflux_deadlines_act);
     }
-    /// As make_environment(options...) and make_environment(here, options...), for who has the type (environment_of).
+    /// As make_environment(options...) and make_environment(here, options...), for a caller that has the type
+    /// (environment_of).
     template <environment_option... Options>
     explicit basic_environment(Options&&... options)
         : basic_environment(static_cast<environment*>(nullptr), std::forward<Options>(options)...) {}
@@ -147,8 +148,9 @@ using environment_for = typename fold_executors<found_executors<>, Options...>::
 
 }  // namespace detail
 
-/// The type of make_environment(options...), for a member of a class or a std::optional; it is made from the same arguments, with `here`
-/// before them if it is to be below one: `std::optional<coflux::environment_of<pool&>> env; env.emplace(threads);`
+/// The type of make_environment(options...), for a member of a class or a std::optional; it is made from those
+/// arguments, with `here` before them if it is to be below one: `std::optional<coflux::environment_of<pool&>> env;
+/// env.emplace(threads);`
 ///
 /// Shapes: an executor as an lvalue reference is used, as an object type it is owned.
 template <detail::environment_option... Options>

@@ -26,7 +26,7 @@ namespace detail {
 //        |                     +--await_resume--> over
 //        +--stopper--> early --starter has called back--> over
 //
-// The awaiter is gone only after one of the overs. Whoever calls back does so once the operation has been started.
+// The awaiter is gone only after one of the overs. The request is called back once the operation has been started.
 enum class told_state : std::uint8_t { starting, started, early, told, over, told_over };
 
 template <typename A, typename F>
@@ -88,14 +88,15 @@ private:
             this_thread.current = &coroutine();
         }
     }
-    /// From now on nobody calls back, and nobody is about to. False if a stopper has, which took the wait out of the record.
+    /// From now on there is no callback, and none is about to begin. False if a stopper has called back: it took the
+    /// wait out of the record.
     bool is_over() noexcept {
         auto s = told_state::started;
-        // acq_rel pairs with claim(): it comes before or not at all; acquire with whoever moved the state on.
+        // acq_rel pairs with claim(): it comes before or not at all; acquire with the thread that moved the state on.
         while (!state_.compare_exchange_strong(s, told_state::over, memory_order_acq_rel, memory_order_acquire)) {
             if (s == told_state::over) break;
             if (s == told_state::told_over) return false;
-            cpu_pause();  // somebody starts the operation or calls back at this moment
+            cpu_pause();  // a thread starts the operation or calls back at this moment
             s = told_state::started;
         }
         return true;
@@ -148,7 +149,7 @@ private:
 /// of the coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the
 /// request comes while the operation is being started), and should make the operation complete.
 ///
-/// Shapes: `operation` is an awaitable of others; `f` is nothrow callable.
+/// Shapes: `operation` is an awaitable of another library; `f` is nothrow callable.
 /// Returns: what the operation gives. It completed, so that counts; the coroutine stops at its next stop point.
 /// Resumes: on the coroutine's own executor, after `f` has returned if it was called.
 /// Errors: those of the operation.

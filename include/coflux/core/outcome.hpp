@@ -51,7 +51,8 @@ using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<
 /// it.
 ///
 /// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
-/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one, and `*o` without a value, are checked errors.
+/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one, and `*o` without a
+/// value, are checked errors.
 template <typename T>
 class [[nodiscard]] outcome {
 public:
@@ -75,7 +76,7 @@ public:
             return std::move(std::get<0>(end_));
         }
     }
-    /// The same, which stays in the outcome.
+    /// The value, which stays in the outcome; throws as value() && does.
     detail::seen_result<T> value() const& {
         if (has_error()) std::rethrow_exception(std::get<1>(end_));
         if (is_stopped()) throw task_stopped();

@@ -59,7 +59,7 @@ public:
         owned_promise_base& p_;
     };
 
-    /// The same for one that is queued, which asks nothing before.
+    /// Starts a coroutine that is queued, which asks nothing before.
     struct queued_start_awaiter {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
@@ -100,7 +100,7 @@ public:
             this->runs_on() == nullptr ? this->begin_in_creator(h) : this->start(h);
         }
     }
-    /// Until it asks for its context it runs on behalf of its creator, of who awaits it, or of nobody.
+    /// Until it asks for its context it runs on behalf of its creator, of its awaiter, or of no coroutine.
     void await_resume() const noexcept {}
 
 protected:
@@ -163,7 +163,7 @@ public:
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
-        // One that starts inline writes its first place at its first await, and nobody asks before.
+        // One that starts inline writes its first place at its first await, and nothing reads it before.
         if constexpr (start_kind_of<E> != start_kind::inline_start) this->awaits_at(where);
         return Handle(this->control());
     }
@@ -183,7 +183,8 @@ private:
         } else {
             constexpr std::uint32_t flags =
                 start_kind_of<E> == start_kind::inline_start ? frame_flags::inline_start : 0;
-            // What is made to be begun later is made by the coroutine whose environment it gets, or in an environment object.
+            // What is made to be begun later is made by the coroutine whose environment it gets, or in an environment
+            // object.
             if (starts_deferred<E> ? !data_ref_of(env).is_of_object() : this_thread.current == &env) [[likely]]
                 return allocate_frame<ends_trivially<T, Args...>>(shape, env, ticket::plain, flags);
             return allocate_shared_frame(shape, env, flags);

@@ -15,9 +15,10 @@ namespace coflux {
 
 /// A reference that a fork or task may take: the caller promises that the referent outlives the coroutine.
 ///
-/// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there. So a child of a with_scope borrows what
-/// stands outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies, also while an exception
-/// passes, which is checked: await it, or say .attach() where x outlives the scope that the child belongs to.
+/// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there. So a child of a with_scope
+/// borrows what stands outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies,
+/// also while an exception passes, which is checked: await it, or say .attach() where x outlives the scope that the
+/// child belongs to.
 template <typename T>
 class borrowed {
 public:
@@ -89,7 +90,7 @@ template <typename A>
 inline constexpr bool is_borrowed = false;
 template <typename T>
 inline constexpr bool is_borrowed<borrowed<T>> = true;
-/// True if a coroutine with these parameters refers to what others own, and says so.
+/// True if a coroutine with these parameters refers to objects that it does not own, and says so.
 template <typename... Args>
 inline constexpr bool borrows_any = (... || is_borrowed<std::remove_cv_t<Args>>);
 

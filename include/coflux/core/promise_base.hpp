@@ -23,8 +23,8 @@ namespace coflux::detail {
 enum class start_kind { inline_start, queued, inherited };
 /// What it says about its end.
 enum class ending_kind { call, queued, may_be_inline };
-/// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in it; or it is
-/// freed at once, and the result is in thread_result.
+/// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in
+/// it; or it is freed at once, and the result is in thread_result.
 enum class on_top_frame { kept, freed };
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
@@ -36,8 +36,9 @@ public:
         COFLUX_HIDE_ORIGIN(frame);
         return std::coroutine_handle<>::from_address(frame);
     }
-    /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the promise's too, in
-    /// each of its awaits, the optimiser would keep that in a second one, and save and restore it wherever the coroutine runs.
+    /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the
+    /// promise's too, in each of its awaits, the optimiser would keep that in a second one, and save and restore it
+    /// wherever the coroutine runs.
     [[nodiscard]] COFLUX_INLINE promise_base* found_again() noexcept {
         if constexpr (COFLUX_CLANG) {
             void* frame = handle().address();
@@ -57,8 +58,9 @@ public:
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
     COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
-    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays below that, from
-    /// which it has its memory, its deadline and its stop; what a generator makes its children in has none of its own.
+    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays
+    /// below that, from which it has its memory, its deadline and its stop; what a generator makes its children in has
+    /// none of its own.
     [[nodiscard]] environment& home(promise_base& caller) const noexcept;
     /// The call goes to another caller than the coroutine that made it, if that stands in its home.
     void adopted_by(promise_base& caller) noexcept;
@@ -76,8 +78,8 @@ public:
         control().word.set(frame_flags::moved);
     }
 
-    /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack has no
-    /// room for it (docs/design/fork_join.md).
+    /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack
+    /// has no room for it (docs/design/fork_join.md).
     COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept {
         if (COFLUX_TAIL_CALLS || !has_room_to_begin()) [[unlikely]]
             return begin_slowly(h);
@@ -94,7 +96,7 @@ public:
     /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
     COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
 
-    /// Every await that really suspends: from now on somebody else may resume the coroutine. True if it must stop
+    /// Every await that really suspends: from now on another thread may resume the coroutine. True if it must stop
     /// instead.
     [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
         if (is_told_more()) [[unlikely]]
@@ -106,8 +108,8 @@ public:
     /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
     static COFLUX_INLINE void leaves() noexcept { this_thread.current = std::exchange(this_thread.below, nullptr); }
 
-    /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed and not
-    /// resumed (g++, as in frame_control::is_left_behind()).
+    /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed
+    /// and not resumed (g++, as in frame_control::is_left_behind()).
     COFLUX_INLINE void takes_no_stop() noexcept {
         if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
     }
@@ -125,13 +127,15 @@ public:
         if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
     }
 
-    /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here and now, on top
-    /// of this coroutine's stack. True if it has ended there, with a value; else one waits for it as for any other.
+    /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here
+    /// and now, on top of this coroutine's stack. True if it has ended there, with a value; else one waits for it as
+    /// for any other.
     template <on_top_frame Frame>
     COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
         if (!has_room_on_top()) return false;
         const promise_base* const self = found_again();
-        // Another's child is counted elsewhere. One of this coroutine's that another made is in the same sum. g++: the handle may be empty.
+        // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in
+        // this sum, too. g++: the handle may be empty.
         const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
         if (COFLUX_CLANG && !is_own()) [[unlikely]]
             return false;
@@ -145,7 +149,7 @@ public:
         --own_.children;
         return true;
     }
-    /// The same for a call, which this coroutine alone knows.
+    /// run_fork_on_top() for a call, which this coroutine alone knows.
     template <on_top_frame Frame>
     COFLUX_INLINE bool run_call_on_top(frame_control* callee) noexcept {
         if (!has_room_on_top()) [[unlikely]] {
@@ -188,16 +192,16 @@ public:
 
     /// After the body: no more children; true if none is left, else the last one goes on.
     bool close_scope() noexcept;
-    /// After the last child: an error of a child that nobody observed becomes this coroutine's.
+    /// After the last child: a child's unobserved error becomes this coroutine's.
     void scope_joined() noexcept;
 
     // --- the end ---
 
-    /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the coroutine frees
-    /// itself. If a child is left, it has left the top: a second look may find none.
+    /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the
+    /// coroutine frees itself. If a child is left, it has left the top: a second look may find none.
     [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
         frame_control& c = control();
-        // relaxed: if it is on top, nobody but this thread can reach it.
+        // relaxed: if it is on top, only this thread can reach it.
         if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
         if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
             found_again()->leaves_top();
@@ -209,22 +213,23 @@ public:
     /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
     COFLUX_INLINE void gives_way(std::uint64_t result) noexcept {
         frame_control* c = &control();
-        // To the optimiser the control is a part of the promise, whose last stores nobody reads.
+        // To the optimiser the control is a part of the promise, whose last stores are never read.
         asm("" : "+r"(c));
         this_thread.current = reinterpret_cast<promise_base*>(c->state.load(memory_order_relaxed) & ~frame_state::tags);
         c->result = result;
         c->word.set(frame_flags::destroyed);
     }
 
-    /// The body ended and control().word.end() says how: waits for the children, then tells whoever waits. Returns who goes
-    /// on.
+    /// The body ended and control().word.end() says how: waits for the children, then tells the waiters. Returns the
+    /// coroutine that goes on.
     template <ending_kind Kind>
     COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
         frame_control& c = control();
         const frame_word word = c.word;
         if constexpr (Kind == ending_kind::may_be_inline) {
             if (word.is_exactly(ticket::plain, frame_flags::inline_start)) {
-                // Nobody has the handle yet, and the creator waits on this very thread: nothing to count, nobody to tell.
+                // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
+                // tell.
                 c.begin_as(frame_state::done);
                 return std::noop_coroutine();
             }
@@ -259,7 +264,7 @@ public:
                 if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
                     if (w.coroutine == parent_.get()) {
-                        --parent_->own_.children;  // as above: suspended in a wait for this very child
+                        --parent_->own_.children;  // it is suspended in a wait for this very child
                         leaves();
                         return transfer(w.ended(w, c, identity_of(executor_)));
                     }
@@ -270,13 +275,13 @@ public:
     }
 
     /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
-    /// Like resume_from() it returns who goes on here, not yet as a transfer.
+    /// Like resume_from() it returns the coroutine that goes on here, not yet as a transfer.
     static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
 
     /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
     static std::coroutine_handle<> resume_from(promise_base& w, const void* here) noexcept;
 
-    /// The same for one that ended with a value on top of its awaiter's stack, or never began.
+    /// Frees the frame of a coroutine that ended with a value on top of its awaiter's stack, or never began.
     COFLUX_INLINE static void free_plainly(frame_control& c) noexcept {
         if (const std::size_t size_class = c.word.freed_as(); size_class != 0) [[likely]] {
             deallocate_class(&c, size_class);
@@ -290,12 +295,12 @@ public:
             return free_ended(c);
         c.frame().destroy();
     }
-    /// The same from a fast path, whose registers it keeps.
+    /// destroy() for a fast path, whose registers it keeps.
     COFLUX_ASIDE static void destroy_aside(frame_control& c) noexcept;
     /// The handle of an unfinished or finished coroutine is given up: the frame goes now or when it ends.
     COFLUX_ASIDE static void drop(frame_control& c) noexcept;
-    /// The same where the handle just dies: a checked error if the coroutine borrows, has not ended, and is not joined in time
-    /// by itself.
+    /// drop() where the handle just dies: a checked error if the coroutine borrows, has not ended, and is not joined in
+    /// time by itself.
     COFLUX_ASIDE static void lose(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
@@ -306,8 +311,8 @@ public:
     static void drop_reference(frame_control& c) noexcept;
     /// Destroys what ended and was waited for. An error that its awaiter did not come to take is its scope's.
     COFLUX_ASIDE static void drop_ended(frame_control& c) noexcept;
-    /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is below is left to
-    /// the loop that stands below on this stack.
+    /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is
+    /// below is left to the loop that stands below on this stack.
     static void free_left_over(const frame_control* down_to) noexcept;
 
     /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
@@ -321,22 +326,22 @@ protected:
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    // Of the new coroutine, before anybody else knows it.
+    // Of the new coroutine, before another thread knows it.
     /// It has a parameter that is borrowed.
     void borrows_something() noexcept {
         if (!detail::lends(*parent_.own())) mark(borrows);
     }
     /// It is a task: its handle waits for it, unless it is made in a coroutine.
     COFLUX_ASIDE void is_made_as_task() noexcept;
-    /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and parameters make
-    /// is noticed. One that is stopped waits for them.
+    /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and
+    /// parameters make is noticed. One that is stopped waits for them.
     COFLUX_INLINE void scope_ends() noexcept {
-        // relaxed: only to be seen by this thread; for others it would be a look, not a promise.
+        // relaxed: only for this thread; to other threads it would be a look, not a promise.
         if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
     }
 
-    /// Counts the new coroutine with its parent's children. One that starts inline in its
-    /// parent's own call is counted when it suspends: until then the parent cannot end; and one that is queued when it is.
+    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted
+    /// when it suspends: until then the parent cannot end; and one that is queued when it is.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         // A shared one is counted at once: its creator does not hold the parent as a caller does.
@@ -386,7 +391,7 @@ private:
         return stack_address() > this_thread.room_on_top && (!is_told_more() || !found_again()->told_to_suspend());
     }
     [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
-        // relaxed: who left a failure has given its ticket back since.
+        // relaxed: the child that left a failure has given its ticket back since.
         return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
     }
     /// True if the scope, which is open, has children left, or failures of some.
@@ -412,8 +417,8 @@ private:
     COFLUX_INLINE std::coroutine_handle<> leaves_and_tells() noexcept {
         return leaves(), transfer(found_again()->tell_waiters());
     }
-    /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is this
-    /// thread's own.
+    /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is
+    /// this thread's own.
     COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept {
         const std::uintptr_t s = c.state.load(memory_order_relaxed);
         if ((s & frame_state::done) != 0) return std::noop_coroutine();  // on top: the caller goes on below

@@ -45,7 +45,7 @@ inline constexpr bool ends_trivially =
     (std::is_void_v<T> || std::is_reference_v<T> || std::is_trivially_destructible_v<T>) &&
     (... && (std::is_reference_v<Args> || std::is_trivially_destructible_v<Args>));
 
-/// True if a result can go by way of the thread, and its frame need not wait for who takes it.
+/// True if a result can go by way of the thread, and its frame need not wait for the taker.
 template <typename T>
 inline constexpr bool goes_by_thread = [] {
     if constexpr (std::is_void_v<T>) {
@@ -56,11 +56,11 @@ inline constexpr bool goes_by_thread = [] {
     }
 }();
 
-/// What becomes of the frame of who returns T, where its awaiter has no use for it but the result.
+/// What becomes of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
 template <typename T>
 inline constexpr on_top_frame on_top_frame_for = goes_by_thread<T> ? on_top_frame::freed : on_top_frame::kept;
 
-/// The result of who has just freed itself, from the word that it left.
+/// The result of a coroutine that has just freed itself, from the word that it left.
 template <typename T>
 COFLUX_INLINE T take_from(const std::uint64_t& word) noexcept {
     if constexpr (!std::is_void_v<T>) {
@@ -99,7 +99,7 @@ public:
     }
 
     [[nodiscard]] kept& result() noexcept { return *room_.address(); }
-    /// As a whole word, so that the store of it is known to be none into other members of frames.
+    /// As a whole word, so that the compiler knows that storing it changes no other member of a frame.
     [[nodiscard]] COFLUX_INLINE std::uint64_t result_word() noexcept {
         std::uint64_t word = 0;
         std::memcpy(&word, room_.address(), sizeof(kept));
@@ -130,7 +130,7 @@ protected:
     ~typed_promise() = default;
 };
 
-/// The final suspension, which is none for who frees itself.
+/// The final suspension, which is none for a coroutine that frees itself.
 template <ending_kind Kind>
 class end_awaiter {
 public:
@@ -146,7 +146,8 @@ private:
     bool gone_;
 };
 
-/// Before the final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args` are its parameters.
+/// Before the final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args`
+/// are its parameters.
 template <typename T, typename... Args>
 [[nodiscard]] COFLUX_INLINE bool frees_itself(typed_promise<T>& p) noexcept {
     if constexpr (!goes_by_thread<T>) {
@@ -199,7 +200,7 @@ private:
     frame_control& c_;
 };
 
-/// The same for a frame that ended with a value and was never shared.
+/// At the end of a scope frees a frame that ended with a value and was never shared.
 class destroyed_frame {
 public:
     COFLUX_INLINE explicit destroyed_frame(frame_control& c) noexcept : c_(c) {}
@@ -211,7 +212,7 @@ private:
     frame_control& c_;
 };
 
-/// The same for one that ended on top of its awaiter's stack.
+/// At the end of a scope frees a frame that ended on top of its awaiter's stack.
 class plainly_freed_frame {
 public:
     COFLUX_INLINE explicit plainly_freed_frame(awaited_frame& c) noexcept : c_(c) {}
@@ -285,7 +286,7 @@ outcome<T> outcome_of(frame_control& c) noexcept {
     }
 }
 
-/// The same, and the frame is freed.
+/// Takes the outcome, and frees the frame.
 template <typename T>
 outcome<T> consume_outcome(frame_control& c) noexcept {
     const consumed_frame frees(c);

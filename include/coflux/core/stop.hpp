@@ -31,16 +31,16 @@ namespace detail {
 
 /// Counts stop requests in the process. A coroutine that has looked up its ancestors since the last one need not
 /// look again.
-/// The acq_rel exchange pairs with the acquire loads at the stop points: the requester's flag is visible to whoever
-/// sees the new count.
+/// The acq_rel exchange pairs with the acquire loads at the stop points: the requester's flag is visible to each thread
+/// that sees the new count.
 /// 31 bits; it may wrap around.
 COFLUX_SHARED inline constinit atomic<std::uint32_t> stop_requests{0};
 inline constexpr std::uint32_t stop_count_mask = 0x7fffffff;
 /// In a coroutine's copy of the count: it started inline and has not suspended; equal to no count, so that its first
 /// suspension, and every question about a stop until then, takes the slow path.
 inline constexpr std::uint32_t stop_count_inline = 0x80000000;
-/// How many parents a coroutine may have to look at after each request before it makes that shorter; and how far apart the records
-/// of calls are that call each other.
+/// How many parents a coroutine may have to look at after each request before it makes that shorter; and how far apart
+/// the records of calls are that call each other.
 inline constexpr std::uint32_t longest_look = COFLUX_LONGEST_LOOK;
 
 }  // namespace detail

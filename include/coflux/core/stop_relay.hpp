@@ -1,7 +1,7 @@
 // How an operation passes a stop of its coroutine on to the handles that were moved into it.
 //
-// A stop request goes down the tree, so it reaches what was made in the awaiting coroutine by itself. A handle may also have been
-// made elsewhere: then the operation is told, and tells it. The page docs/design/stop.md has the protocol.
+// A stop request goes down the tree, so it reaches what was made in the awaiting coroutine by itself. A handle may also
+// have been made elsewhere: then the operation is told, and tells it. The page docs/design/stop.md has the protocol.
 #pragma once
 
 #include <coroutine>
@@ -14,21 +14,25 @@
 
 namespace coflux::detail {
 
-/// True if each stop that reaches `p` reaches what is made in `e`, too: that is `p`, its caller, or an environment object of these.
+/// True if each stop that reaches `p` reaches what is made in `e`, too: that is `p`, its caller, or an environment
+/// object of these.
 [[nodiscard]] bool reaches(const promise_base& p, const environment& e) noexcept;
 
-/// True if `parent` is above `p`, and `p` is told of a stop only with it. Looks at what is above `p` alone, so `parent` may be gone.
+/// True if `parent` is above `p`, and `p` is told of a stop only with it. Looks at what is above `p` alone, so `parent`
+/// may be gone.
 [[nodiscard]] bool is_part_of(const promise_base& p, const environment* parent) noexcept;
 
-/// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of. Elsewhere the
-/// child may end meanwhile, and with it whatever it was made in; so what was made in an environment object below `p` is told twice.
+/// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of.
+/// Elsewhere the child may end meanwhile, and with it whatever it was made in; so what was made in an environment
+/// object below `p` is told twice.
 [[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || is_part_of(p, parent);
 }
 
-/// The same where `p` may have been `told` before it waits. It is then unwound at once, which joins what was made in `p` itself, and
-/// nothing else: what was made in an environment object that `p` is a part of may still use the frame.
+/// is_told_with() where `p` may have been `told` before it waits. `p` is then unwound at once, which joins what was
+/// made in `p` itself, and nothing else. What was made in an environment object that `p` is a part of may still use the
+/// frame.
 [[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child, bool told) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || (!told && is_part_of(p, parent));
@@ -59,7 +63,8 @@ public:
         : stop_relay(p, operation, tell, go_on, kind) {}
     ~stop_relay() = default;
 
-    /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and there is no over().
+    /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and
+    /// there is no over().
     /// Errors: std::bad_alloc, as begin().
     [[nodiscard]] bool listen();
     /// All that the operation waits for has ended, and nothing is passed on any more: true if the caller goes on with
@@ -99,8 +104,8 @@ public:
             free();
     }
 
-    /// Before the operation waits for handles of which one at least is not told with `p`. `told`: a stop was requested already.
-    /// Where there is no memory for the relay, the handles are told at once, and has_failed().
+    /// Before the operation waits for handles of which one at least is not told with `p`. `told`: a stop was requested
+    /// already. Where there is no memory for the relay, the handles are told at once, and has_failed().
     COFLUX_COLD void begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
                            stop_relay::step go_on) noexcept;
     /// As stop_relay::over().

@@ -13,8 +13,8 @@
 namespace coflux {
 namespace detail {
 
-/// Blocks the calling thread until the coroutine has ended. A checked error on a thread that runs coroutines (law 9). Only a
-/// thread_driver throws.
+/// Blocks the calling thread until the coroutine has ended. A checked error on a thread that runs coroutines (law 9).
+/// Only a thread_driver throws.
 void block_until_done(frame_control& c, bool may_throw = true);
 /// What the destructor of a task does.
 void end_of_task_handle(frame_control& c) noexcept;
@@ -27,7 +27,7 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// Returns: get() gives the value and join() nothing; both block the calling thread until the task and everything below
 /// it has ended, and throw its error. Inside a coroutine a task is awaited like a fork; it never blocks there.
 /// Errors: a blocking call on a thread that runs coroutines is a checked error; get() of a task that was stopped throws
-/// task_stopped. The destructor of a root waits for it, and hands an error that nobody observed to the environment's
+/// task_stopped. The destructor of a root waits for it, and hands an error that was never observed to the environment's
 /// handler.
 /// Threads: the handle belongs to one thread at a time.
 /// Costs: those of a fork, and a queue between threads if it is made outside its executor.
@@ -51,7 +51,7 @@ public:
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
-    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< the same
+    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< internal
 
     /// Blocks until the task has ended, then gives its value once.
     T get() && {

@@ -111,7 +111,7 @@ public:
         worker* const w = this_thread.queues;
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
-        // Whoever stands below on this stack goes on: a creator, or one that awaits.
+        // The coroutine below on this stack goes on: a creator, or an awaiter.
         const bool inside_creator = this_thread.below != nullptr || this_thread.room_on_top >= stack_closed;
         promise_base::leaves();
         w->push_ready(h);
@@ -160,14 +160,14 @@ namespace this_coroutine {
 /// `co_await yield()`: lets the other ready coroutines of the executor run.
 /// Resumes: on the same executor, behind those that were ready.
 /// Stops: a stop point; loses nothing.
-/// Costs: about 6 ns in a pool when nobody else is ready; no allocation.
+/// Costs: about 6 ns in a pool when no other coroutine is ready; no allocation.
 [[nodiscard("co_await it")]] constexpr auto yield() noexcept {
     return detail::yield_request{};
 }
 
 }  // namespace this_coroutine
 
-/// `co_await coflux::yield()`: the same as this_coroutine::yield().
+/// `co_await coflux::yield()` is this_coroutine::yield().
 [[nodiscard("co_await it")]] constexpr auto yield() noexcept {
     return detail::yield_request{};
 }

@@ -19,22 +19,24 @@ public:
     thread_driver(const thread_driver&) = delete;
     thread_driver& operator=(const thread_driver&) = delete;
 
-    /// Runs coroutines until `c` has ended. What goes wrong meanwhile is thrown once `c` has ended, if that is allowed. False if
-    /// `c` runs elsewhere: then the thread must block, and nothing is left to be done here.
+    /// Runs coroutines until `c` has ended. What goes wrong meanwhile is thrown once `c` has ended, if that is allowed.
+    /// False if `c` runs elsewhere: then the thread must block, and nothing is left to be done here.
     [[nodiscard]] virtual bool drive(frame_control& c, bool may_throw) = 0;
 
     /// The first wait in or below a root environment has begun: `r` is its record.
     virtual void root_waits(wait_record& r) noexcept = 0;
     /// That record goes.
     virtual void root_left(wait_record& r) noexcept = 0;
-    /// `p` suspends in an awaitable of others, of which no record knows; it is back.
+    /// `p` suspends in an awaitable of another library, which no record knows; is_back() when it is back.
     virtual void goes_abroad(promise_base& p) noexcept = 0;
     virtual void is_back(promise_base& p) noexcept = 0;
 
-    /// The error of a root that nobody observed and no handler wants. True if it is kept here, and so need not end the program.
+    /// The unobserved error of a root, which no handler wants. True if it is kept here, and so need not end the
+    /// program.
     [[nodiscard]] virtual bool keeps_unobserved(const failure& f) noexcept = 0;
 
-    /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of the await.
+    /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of
+    /// the await.
     virtual void at_await() = 0;
 
     /// The present in nanoseconds of the steady clock.

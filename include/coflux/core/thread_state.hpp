@@ -23,8 +23,8 @@ class worker;
 struct frame_control;
 struct stop_walk;
 
-/// What a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler: the pointers
-/// that resume() and destroy() call.
+/// What a foreign operation resumes in place of a coroutine. Begins like a coroutine frame of either compiler: the
+/// pointers that resume() and destroy() call.
 struct proxy_frame {
     void (*resume)(void*);
     void (*destroy)(void*);
@@ -34,7 +34,7 @@ struct proxy_frame {
 
 /// No room on the stack.
 inline constexpr std::uintptr_t no_stack = ~std::uintptr_t{0};
-/// None either, but nobody has left the top of the stack.
+/// No room either, but no coroutine has left the top of the stack.
 inline constexpr std::uintptr_t stack_closed = no_stack - 1;
 
 /// State of one thread; trivially destructible, so that access needs no guard.
@@ -56,19 +56,22 @@ struct thread_state {
     /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
     wait_operation* woken;
     wait_operation* last_woken;  ///< has a value while `woken` has
-    proxy_frame* resumed;        ///< the same for those that a foreign operation resumed while `next` was taken
+    proxy_frame* resumed;        ///< coroutines that a foreign operation resumed while `next` was taken
     proxy_frame* last_resumed;   ///< has a value while `resumed` has
-    stop_walk* stopping;  ///< a stop request further down this stack, which takes over what others here have claimed
-    /// How far down the stack an await may begin a child on top of its coroutine. Nowhere outside workers, and from where a
-    /// coroutine that began so suspends until control is back with whoever stands below it (docs/design/fork_join.md).
+    stop_walk* stopping;  ///< a stop request further down this stack, which takes over what requests here have claimed
+    /// How far down the stack an await may begin a child on top of its coroutine. Nowhere outside workers, and from
+    /// where a coroutine that began so suspends until control is back with the code below it
+    /// (docs/design/fork_join.md).
     std::uintptr_t room_on_top = no_stack;
-    std::uintptr_t room = no_stack;  ///< the same where nobody has suspended
+    std::uintptr_t room = no_stack;  ///< `room_on_top` where no coroutine has suspended
     /// How far down the stack a coroutine may begin in the call that makes it; no_stack until the first one asks.
     std::uintptr_t room_to_begin = no_stack;
     stack_bounds stack;  ///< the thread's own; nothing until the first coroutine asks. Coroutines may run on another.
-    /// Coroutines that found no such room, youngest first: the outermost loop on this stack begins them. In `resumed` while it has any.
+    /// Coroutines that found no such room, youngest first: the outermost loop on this stack begins them. In `resumed`
+    /// while it has any.
     proxy_frame begins{nullptr, nullptr, nullptr};
-    /// Frames whose last handle died where the stack had no room: who frees a frame further up frees them, too.
+    /// Frames whose last handle died where the stack had no room: the code that frees a frame further up frees them,
+    /// too.
     frame_control* to_free = nullptr;
     bool frees = false;  ///< a handle further up the stack frees a frame
     // For messages, where no coroutine is current:
@@ -79,8 +82,9 @@ struct thread_state {
 
 COFLUX_SHARED inline constinit thread_local thread_state this_thread{};
 
-/// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp. For itself: as a member of
-/// thread_state it would be found by an address that the optimiser keeps in a register while the coroutine runs.
+/// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp. For itself: as a
+/// member of thread_state it would be found by an address that the optimiser keeps in a register while the coroutine
+/// runs.
 COFLUX_SHARED inline constinit thread_local std::uint64_t thread_result = 0;
 
 static_assert(std::is_trivially_destructible_v<thread_state>);

@@ -39,7 +39,7 @@ inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexce
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
         } else if (!outer && somebody_woken()) [[unlikely]] {
-            t.room_on_top = t.room;  // nobody else stands on this stack
+            t.room_on_top = t.room;  // no other coroutine stands on this stack
             h = take_woken();
         } else {
             break;
@@ -60,7 +60,7 @@ inline void run_next(std::coroutine_handle<> h) noexcept {
     }
 }
 
-/// The same, inside a call that a running coroutine makes: that is the current one again afterwards.
+/// run_next() inside a call that a running coroutine makes: that coroutine is the current one again afterwards.
 inline void run_aside(std::coroutine_handle<> h) noexcept {
     thread_state& t = this_thread;
     const environment* const current = t.current;
@@ -70,8 +70,9 @@ inline void run_aside(std::coroutine_handle<> h) noexcept {
     t.below = below;
 }
 
-/// While it lives, who is resumed in place on this thread (a coroutine that no executor runs) waits: until its end, or for the
-/// loop below on this stack if there is one. For those who wake in the middle of something.
+/// While it lives, a coroutine that would be resumed in place on this thread (because no executor runs it) waits: until
+/// its end, or for the loop below on this stack if there is one. For code that wakes coroutines in the middle of
+/// something.
 class resumption_pause {
 public:
     resumption_pause() noexcept : outer_(std::exchange(this_thread.looping, true)) {}

@@ -1,6 +1,6 @@
 // How a coroutine waits for something that is no coroutine: a lock, a place in a channel, a moment in time.
 //
-// The page docs/design/stop.md has the protocol: how a stop request finds those who wait, and why none is missed.
+// The page docs/design/stop.md has the protocol: how a stop request finds the waiters, and why none is missed.
 #pragma once
 
 #include <coroutine>
@@ -15,16 +15,17 @@ class wait_operation;
 
 /// What a stop request does with a kind of wait. Called on the thread that requests the stop.
 struct wait_kind {
-    /// Takes the operation out of what it waits in: true if it was waiting there, and then nobody else will wake it. False
-    /// if it was woken already, for what has completed stays completed, or has not begun to wait and will see the
-    /// request itself. Called under locks of the stop tree: calls no code of users and resumes nobody.
+    /// Takes the operation out of what it waits in: true if it was waiting there, and then only the stopper wakes it.
+    /// False if it was woken already (what has completed stays completed), or if it has not begun to wait and will see
+    /// the request itself. Called under locks of the stop tree: calls no code of users and resumes no coroutine.
     bool (*claim)(wait_operation& waiting) noexcept;
     /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
     /// general: &wait_operation::stop_claimed.
     void (*stop)(wait_operation& claimed) noexcept;
     /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only wants to be told of a stop.
     const char* what = "something";
-    /// Called for one whose coroutine no executor runs, once that was taken from those that were woken. nullptr: nothing is.
+    /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
+    /// nothing is called.
     void (*taken)(wait_operation& woken) noexcept = nullptr;
 };
 
@@ -35,7 +36,7 @@ struct wait_record {
     wait_operation* waiting = nullptr;  // of the coroutine, and of calls made in it
     wait_record* below = nullptr;       // records of children
     wait_record* above = nullptr;       // nullptr: the record of a root environment; set before it is published
-    wait_record* next = nullptr;        // among those below the same one
+    wait_record* next = nullptr;        // among the records below one record
     wait_record* previous = nullptr;    //
     environment* of;                    //
     void* failures = nullptr;           // what environment::failures_ held; see there
@@ -45,7 +46,7 @@ struct wait_record {
 
 /// One wait of one coroutine; the base of its awaiter.
 ///
-///     begin, [primitive's lock: must_stop, queue], suspended  →  somebody dequeues it, wake  →  end
+///     begin, [primitive's lock: must_stop, queue], suspended  →  a waker dequeues it, wake   →  end
 ///                                                             →  a stop request claims it  →  stopped; no end
 ///
 /// Threads: the coroutine's own, but for wake().
@@ -62,8 +63,8 @@ public:
     /// Errors: std::bad_alloc in the first wait of a coroutine; then nothing has happened.
     void begin();
 
-    /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under the
-    /// lock that claim() takes, so that a request is either seen here or finds the operation queued.
+    /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under
+    /// the lock that claim() takes, so that a request is either seen here or finds the operation queued.
     [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->told_to_stop(); }
 
     /// What await_suspend returns when the operation is queued, and may be gone by now.
@@ -71,7 +72,7 @@ public:
         const bool inside_creator = this_thread.below != nullptr;
         promise_base::leaves();
         worker* const w = this_thread.queues;
-        // Whoever stands below on this stack goes on: a creator, or one that awaits.
+        // The coroutine below on this stack goes on: a creator, or an awaiter.
         if (w == nullptr || inside_creator || this_thread.room_on_top >= stack_closed) [[unlikely]]
             return std::noop_coroutine();
         return transfer(w->next_ready());
@@ -88,12 +89,13 @@ public:
         w->push_ready(p.handle());
     }
 
-    /// The wait is over, or did not begin after all: nobody touches the operation any more. The coroutine runs.
+    /// The wait is over, or did not begin after all: no other thread touches the operation any more. The coroutine
+    /// runs.
     COFLUX_INLINE void end() noexcept {
         withdraw();
         this_thread.current = coroutine_;
     }
-    /// The same, by whoever wakes a coroutine that may not come to its end(): one that is woken to stop.
+    /// Ends the wait of a coroutine that may not come to its end(), because it is woken to stop. Called by the waker.
     COFLUX_INLINE void withdraw() noexcept {
         const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
         unpublish();
@@ -110,9 +112,9 @@ protected:
     COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
     ~wait_operation() { (void)was_left(); }
 
-    /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that throws, or if a
-    /// later one is stopped, the others end here. True, once, for one that was woken and did not come to its end(): it is withdrawn,
-    /// and has what it waited for.
+    /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that
+    /// throws, or if a later one is stopped, the completed ones end here. True, once, for one that was woken and did
+    /// not come to its end(): it is withdrawn, and has what it waited for.
     COFLUX_INLINE bool was_left() noexcept {
         if constexpr (!COFLUX_CLANG) {
             if (record_ != nullptr) [[unlikely]] {
@@ -149,7 +151,8 @@ private:
     wait_operation* published_previous_;
 };
 
-/// Calls `f(w, context)` for each wait in and below `root`. Without a lock: nobody runs, starts or ends meanwhile.
+/// Calls `f(w, context)` for each wait in and below `root`. Without a lock: no coroutine runs, starts or ends
+/// meanwhile.
 void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
 }  // namespace coflux::detail

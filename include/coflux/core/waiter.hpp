@@ -12,22 +12,22 @@ namespace coflux::detail {
 class promise_base;
 struct frame_control;
 
-/// What a frame's state word points to. Whoever sees the end first calls `ended` exactly once, on the thread that ran
-/// the coroutine, which stands on executor `here`; it returns the coroutine that this thread goes on with, or the noop
+/// What a frame's state word points to. The first to see the end calls `ended` exactly once, on the thread that ran the
+/// coroutine, which stands on executor `here`; it returns the coroutine that this thread goes on with, or the noop
 /// coroutine. Aligned so that the state word has four bits to spare.
 struct alignas(16) waiter {
     std::coroutine_handle<> (*ended)(waiter& self, frame_control& child, const void* here) noexcept = nullptr;
     waiter* next = nullptr;             ///< in a list of waiters
     promise_base* coroutine = nullptr;  ///< the one suspended until `ended` is called, if it is a coroutine
     environment* scope = nullptr;       ///< set before a callback is called: the scope that the coroutine belongs to
-    bool first = false;                 ///< a callback: called before those who wait are woken
+    bool first = false;                 ///< a callback: called before the waiters are woken
     bool hears_early = false;  ///< also called by foretell_end(), with &foretold as `here`; what it returns is not used
 };
 
 inline constexpr char foretold = 0;
 
-/// `c` is suspended, and ends with a value as soon as it runs, whatever happens meanwhile: tells who waits for it and hears early. Called by
-/// who wakes it, before that.
+/// `c` is suspended, and ends with a value as soon as it runs, whatever happens meanwhile: tells the waiter that wants
+/// to hear early. Called by the waker, before it wakes `c`.
 void foretell_end(frame_control& c) noexcept;
 
 }  // namespace coflux::detail

@@ -32,12 +32,12 @@ public:
             ask_for_help();
     }
 
-    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when others are owed a
-    /// turn of the loop.
+    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when other coroutines are
+    /// owed a turn of the loop.
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
         return take_back(h, []() noexcept { return true; });
     }
-    /// The same if `allowed()`, which is asked only if it lies there.
+    /// Takes `h` back if `allowed()`, which is asked only if `h` is the youngest fork.
     template <typename Allowed>
     COFLUX_INLINE bool take_back(std::coroutine_handle<> h, Allowed allowed) noexcept {
         return forks_.pop_if(h.address(), [this, allowed]() noexcept {
@@ -75,12 +75,12 @@ protected:
     ~worker() = default;
 
     virtual void call_for_help() noexcept = 0;
-    /// With no turns left, where the youngest fork is asked back, unless it was stolen: true if the loop must run; else there are turns
-    /// again.
+    /// With no turns left, where the youngest fork is asked back, unless it was stolen: true if the loop must run; else
+    /// there are turns again.
     virtual bool others_wait() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
 
-    // The same from a fast path, whose registers they keep.
+    // call_for_help() and others_wait() for a fast path, whose registers they keep.
     COFLUX_ASIDE void ask_for_help() noexcept;
     COFLUX_ASIDE bool owes_a_turn() noexcept;
 

@@ -1,4 +1,5 @@
-// What is no fork, made one: combinators and timeouts run it beside others, stop it and join it.
+// Makes a fork of an awaitable that is none: combinators and timeouts run it beside other children, stop it and join
+// it.
 #pragma once
 
 #include <coroutine>
@@ -86,7 +87,7 @@ concept single_use_lvalue_range =
 /// `position` of the argument, or of the element in the range, counts from 1 in messages.
 [[noreturn]] COFLUX_COLD void fail_argument(const char* operation, const char* kind, std::size_t position,
                                             const char* why) noexcept;
-/// The same for a handle that names no coroutine.
+/// fail_argument() for a handle that names no coroutine.
 [[noreturn]] COFLUX_COLD void fail_used_up(const char* operation, const char* kind, std::size_t position) noexcept;
 
 /// Checks the handle that `operation` was given as its argument or element `position`, from 0 (law 11).
@@ -99,7 +100,7 @@ COFLUX_INLINE void check_handle(const char* operation, const char* kind, std::si
     }
 }
 
-/// The same for all arguments, of which no two may be the same handle either. Before anything is taken from them.
+/// Checks all arguments, before anything is taken from them. No two may be the same handle either.
 template <std::size_t Position = 0, typename First, typename... Rest>
 COFLUX_INLINE void check_arguments(const char* operation, const First& first, const Rest&... rest) noexcept {
     check_handle(operation, "argument", Position, first);
@@ -117,7 +118,7 @@ COFLUX_INLINE void check_arguments(const char* operation, const First& first, co
 
 inline void check_arguments(const char*) noexcept {}  // of when_all()
 
-/// The same for a range that has its handles in itself.
+/// Checks a range that has its handles in itself.
 template <typename Range>
 void check_elements(const char* operation, const Range& handles) noexcept {
     std::size_t position = 0;
@@ -144,7 +145,8 @@ template <translated_awaitable A>
     }
 inline constexpr bool foretells<A> = true;
 
-/// The await in a wrapping fork: a call then belongs to the fork, which is what is told to stop; a sleep foretells the fork's end.
+/// The await in a wrapping fork: a call then belongs to the fork, which is what is told to stop; a sleep foretells the
+/// fork's end.
 template <typename A>
 struct [[nodiscard]] adopting_request {
     A&& awaited;

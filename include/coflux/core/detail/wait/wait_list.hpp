@@ -47,9 +47,9 @@ enum class wait_attempt : std::uint8_t {
     waits,  ///< in the queue, without the lock: the operation and the coroutine may be gone
 };
 
-/// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the lock: true
-/// if there is nothing to wait for any more; else it has made sure that the side that changes that looks into the queue, and the
-/// operation waits. Errors: as wait_operation::begin().
+/// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the
+/// lock: true if there is nothing to wait for any more; else it has made sure that the side that changes that looks
+/// into the queue, and the operation waits. Errors: as wait_operation::begin().
 template <typename Ready>
 wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
     w.begin();
@@ -65,7 +65,7 @@ wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, 
     return wait_attempt::waits;
 }
 
-/// The same for a coroutine that is about to suspend: gives what await_suspend returns.
+/// try_to_wait() for a coroutine that is about to suspend: gives what await_suspend returns.
 template <typename Ready>
 std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
     promise_base& p = w.coroutine();
@@ -102,8 +102,8 @@ protected:
 ///
 /// Shapes: `Primitive` has, for this class: `wait_list waiters_`; a type `want`; `ready_or_mark(want&)`, as `ready` of
 /// try_to_wait(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
-/// wait_kind::what; and, where a waiter that is stopped may have kept others from being served, `serve_next()`, called without
-/// the lock.
+/// wait_kind::what; and, where a waiter that is stopped may have kept other waiters from being served, `serve_next()`,
+/// called without the lock.
 template <typename Primitive>
 class list_wait final : public wanting<typename Primitive::want> {
 public:
@@ -139,10 +139,11 @@ private:
     Primitive& of_;
 };
 
-/// What a waiter wants of a primitive that gives all the same.
+/// What a waiter wants of a primitive that gives each waiter the same thing.
 struct anything {};
 
-/// Base of an awaiter whose place in the list is made only when it has to wait: an await that is ready pays for one flag.
+/// Base of an awaiter whose place in the list is made only when it has to wait: an await that is ready pays for one
+/// flag.
 template <typename Primitive>
 class lazy_wait {
 public:
@@ -175,8 +176,8 @@ protected:
         if constexpr (!COFLUX_CLANG) progress_ = wait_progress::none;
         return has_waited;
     }
-    /// For destructors, as wait_operation::was_left(): true if the operation has been done, and resumed() was not called. What it
-    /// took is the destructor's to give back.
+    /// For destructors, as wait_operation::was_left(): true if the operation has been done, and resumed() was not
+    /// called. What it took is the destructor's to give back.
     COFLUX_INLINE bool was_left() noexcept {
         if constexpr (!COFLUX_CLANG) {
             if (progress_ != wait_progress::none) [[unlikely]]
