@@ -133,8 +133,7 @@ private:
 /// `co_await coflux::as_outcome(x)` gives an outcome: the value, the error or the stop of `x`, without throwing and
 /// without stopping the awaiting coroutine in turn.
 ///
-/// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any awaitable of another
-/// library.
+/// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any foreign awaitable.
 /// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>

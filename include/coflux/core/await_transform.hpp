@@ -30,8 +30,8 @@ template <typename A>
 concept native_awaitable =
     requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
 
-/// How a type of another library becomes an awaitable of ours: specialised with `static R request(A)`, where R is a
-/// native awaitable that need not outlive the binding of the await.
+/// How a foreign type becomes an awaitable of ours: specialised with `static R request(A)`, where R is a native
+/// awaitable that need not outlive the binding of the await.
 template <typename A>
 struct awaited_as;
 

@@ -149,7 +149,7 @@ private:
 /// of the coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the
 /// request comes while the operation is being started), and should make the operation complete.
 ///
-/// Shapes: `operation` is an awaitable of another library; `f` is nothrow callable.
+/// Shapes: `operation` is a foreign awaitable; `f` is nothrow callable.
 /// Returns: what the operation gives. It completed, so that counts; the coroutine stops at its next stop point.
 /// Resumes: on the coroutine's own executor, after `f` has returned if it was called.
 /// Errors: those of the operation.

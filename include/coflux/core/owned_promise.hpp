@@ -93,7 +93,7 @@ public:
         if constexpr (kind == start_kind::queued) {
             this->count_and_start(h);
         } else if constexpr (starts_deferred<E>) {
-            // whoever made it begins it
+            // its maker begins it
         } else if constexpr (kind == start_kind::inline_start) {
             this->begin_in_creator(h);
         } else {

@@ -128,8 +128,8 @@ public:
     }
 
     /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here
-    /// and now, on top of this coroutine's stack. True if it has ended there, with a value; else one waits for it as
-    /// for any other.
+    /// and now, on top of this coroutine's stack. True if it has ended there, with a value; else the caller waits for
+    /// it as for any fork.
     template <on_top_frame Frame>
     COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
         if (!has_room_on_top()) return false;

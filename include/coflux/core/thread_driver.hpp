@@ -27,7 +27,7 @@ public:
     virtual void root_waits(wait_record& r) noexcept = 0;
     /// That record goes.
     virtual void root_left(wait_record& r) noexcept = 0;
-    /// `p` suspends in an awaitable of another library, which no record knows; is_back() when it is back.
+    /// `p` suspends in a foreign awaitable, which no record knows; is_back() when it is back.
     virtual void goes_abroad(promise_base& p) noexcept = 0;
     virtual void is_back(promise_base& p) noexcept = 0;
 

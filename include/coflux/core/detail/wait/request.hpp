@@ -12,11 +12,12 @@
 
 namespace coflux::detail {
 
-/// The operand of a co_await that `Awaiter` serves: made where the operation is named, bound to the awaiting coroutine where it is
-/// awaited.
+/// The operand of a co_await that `Awaiter` serves: made where the operation is named, bound to the awaiting coroutine
+/// where it is awaited.
 ///
-/// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Awaiter` is constructible from
-/// lvalues of them, after the promise if it takes that. What gives one is [[nodiscard]], with its own consequence.
+/// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Awaiter` is
+/// constructible from lvalues of them, after the promise if it takes that. What gives one is [[nodiscard]], with its
+/// own consequence.
 template <typename Awaiter, typename... Args>
 class request {
 public:
