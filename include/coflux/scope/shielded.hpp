@@ -13,7 +13,8 @@
 namespace coflux {
 namespace detail {
 
-/// Begins the operation in a fork that a stop from above does not reach, and waits for it whatever is requested meanwhile.
+/// Begins the operation in a fork that a stop from above does not reach, and waits for it whatever is requested
+/// meanwhile.
 template <typename T>
 class [[nodiscard]] shielded_awaiter {
 public:
@@ -36,7 +37,7 @@ protected:
     wrapper<T> operation_;
 };
 
-/// The same as an outcome: a stop of the operation is one, too.
+/// The await of shielded() as an outcome: a stop of the operation is an outcome, too.
 template <typename T>
 class [[nodiscard]] shielded_outcome_awaiter : private shielded_awaiter<T> {
     using base = shielded_awaiter<T>;
@@ -90,7 +91,7 @@ private:
 /// `co_await coflux::shielded(commit(here, transaction))`: the operation runs to its end, whatever is requested of the
 /// coroutine that awaits it; for what must not be left half done, as cleaning up after a stop.
 ///
-/// Shapes: a call, an operation of a primitive, a combinator, a view or an awaitable of others. A fork or a task runs
+/// Shapes: a call, an operation of a primitive, a combinator, a view or a foreign awaitable. A fork or a task runs
 /// already, as a child of the coroutine that made it: shield a call that makes and awaits it.
 /// Returns: what the operation gives.
 /// Resumes: the awaiting coroutine, on its own executor, once the operation has ended.

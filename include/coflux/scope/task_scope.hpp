@@ -1,4 +1,4 @@
-// task_scope: a place for any number of children, added while others run.
+// task_scope: a place for any number of children, added while earlier ones run.
 #pragma once
 
 #include <functional>
@@ -16,26 +16,27 @@ class scope_of_block;
 
 /// What the error of a child does to the other children of its task_scope.
 enum class scope_policy {
-    stop_on_error,  ///< the first whose handle nobody awaits stops them
+    stop_on_error,  ///< the first whose handle is not awaited stops them
     collect_all,    ///< nothing: they run to their ends
 };
 
-/// An environment that any number of children are added to, by any of its coroutines and from any thread, and that is then
-/// joined: `coflux::task_scope scope(here); scope.spawn(serve, std::move(connection)); co_await scope.join();`
+/// An environment that any number of children are added to, by any of its coroutines and from any thread, and that is
+/// then joined: `coflux::task_scope scope(here); scope.spawn(serve, std::move(connection)); co_await scope.join();`
 ///
 /// Shapes: made in an environment `here`, from which it has memory, executors, deadline and stop. A child is made by
 /// spawn(), or as in any environment: `serve(scope, x).attach()`, or with a handle that is awaited as usual.
 /// Returns: `co_await join()` returns once no child is left: nothing runs after it. Then the scope may be used again.
-/// Errors: join() throws the first error that nobody observed; the others are in other_errors(). With stop_on_error (the
-/// default) the first child that fails while its handle is not being awaited stops the others, also when it is awaited
-/// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not
-/// by an exception.
-/// Stops: request_stop() stops the children that there are and those that will be: what is added later begins, and stops
-/// at its first stop point. A child that was stopped is no error: join() returns. join() is no stop point; when the coroutine
-/// that made the scope is stopped, the children are stopped with it and joined before its locals die.
-/// Threads: any may add children and request a stop while the scope lives; while a coroutine waits in join(), only who is
-/// below a child of the scope may add. One coroutine at a time may join.
-/// Costs: a child: its frame, and 16 bytes and a short lock more than in a coroutine's own scope; the counts are atomic.
+/// Errors: join() throws the first unobserved error; the rest are in other_errors(). With stop_on_error (the default)
+/// the first child that fails while its handle is not being awaited stops the other children, also when it is awaited
+/// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not by an
+/// exception.
+/// Stops: request_stop() stops the children that there are and those that will be: what is added later begins, and
+/// stops at its first stop point. A child that was stopped is no error: join() returns. join() is no stop point; when
+/// the coroutine that made the scope is stopped, the children are stopped with it and joined before its locals die.
+/// Threads: any may add children and request a stop while the scope lives; while a coroutine waits in join(), only a
+/// coroutine below a child of the scope may add. One coroutine at a time may join.
+/// Costs: a child: its frame, and 16 bytes and a short lock more than in a coroutine's own scope; the counts are
+/// atomic.
 /// Lifetime: not movable; outlives its children.
 class task_scope final : public environment_object {
 public:

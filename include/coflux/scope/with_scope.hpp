@@ -23,9 +23,9 @@ public:
 
     /// The block failed: join() throws that, in its place among the errors of the children.
     void failed(const failure& f) noexcept;
-    /// The same with the exception that is being handled.
+    /// The block failed with the exception that is being handled.
     void failed() noexcept;
-    /// The block has not given a value: nobody needs the children.
+    /// The block has not given a value: the children are not needed.
     void stop() noexcept;
     /// The block was stopped: if by an error, that is thrown, though it may have been observed since.
     void throw_cause();
@@ -54,7 +54,7 @@ consteval void check_block() {
             called<std::invoke_result_t<std::remove_reference_t<Block>&, task_scope&>>::is_call,
             "coflux: the block of a with_scope is a coroutine that returns a coflux::call: [&](coflux::task_scope& scope) -> coflux::call<int> { ... }");
     }
-    // On every compiler, so that what one accepts is right with the other.
+    // On every compiler, so that what one compiler accepts is right with each.
     static_assert(
         std::is_lvalue_reference_v<Block> || std::is_trivially_destructible_v<Block>,
         "coflux: g++ destroys the captures of a lambda that is written inside co_await twice: name a block that captures by value, "
@@ -104,10 +104,10 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// Returns: what the block returns, once the children have ended; it does not stop them.
 /// Resumes: as a call does.
 /// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children;
-/// they are joined, then the first error is thrown, with the others in other_errors(). With scope_policy::collect_all
-/// only the block's stops them. std::bad_alloc where a frame cannot be had.
+/// they are joined, then the first error is thrown, with the rest in other_errors(). With scope_policy::collect_all
+/// only an error of the block stops them. std::bad_alloc where a frame cannot be had.
 /// Stops: the await is a stop point before the block begins. Later a stop reaches the block and the children, which are
-/// joined; then the awaiting coroutine is stopped, unless the block has given its value all the same. A block that
+/// joined; then the awaiting coroutine is stopped, unless the block has given its value nevertheless. A block that
 /// stops for another reason (scope.request_stop(), this_coroutine::stop()) stops the children and the awaiting
 /// coroutine, as a call does.
 /// Threads: as a task_scope.
