@@ -16,7 +16,7 @@ struct first_success_rule {
 
 }  // namespace detail
 
-/// Waits until one has given a value, stops the others, and waits for them, too: `auto page = co_await
+/// Waits until one has given a value, stops the other children, and waits for them, too: `auto page = co_await
 /// coflux::first_success(fetch(here, mirror_a), fetch(here, mirror_b));`
 ///
 /// Shapes: those of when_any; all give the same type, which may be void.
@@ -33,7 +33,7 @@ detail::some_request<detail::one_value<detail::first_success_rule>, As...> first
     return detail::some_request<detail::one_value<detail::first_success_rule>, As...>(std::forward<As>(awaited)...);
 }
 
-/// The same for a range, which is consumed.
+/// first_success() of a range, which is consumed.
 ///
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 template <std::ranges::input_range Range>

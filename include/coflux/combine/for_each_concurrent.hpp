@@ -72,7 +72,8 @@ private:
     std::conditional_t<stays, std::add_pointer_t<given>, std::ranges::range_value_t<Range>> kept_;
 };
 
-/// What is made of an element that is given to something else than a fork or a task: a fork on the executor of the loop.
+/// What is made of an element that is given to something else than a fork or a task: a fork on the executor of the
+/// loop.
 template <typename F, typename Kept>
 fork<void> of_element(environment&, borrowed<F> f, Kept element) {
     using result = applied<F, typename Kept::type>;
@@ -202,17 +203,18 @@ private:
 ///
 /// Shapes: an input range, a generator too. `f(env, element)` or `f(element)` gives a fork or task (made by the
 /// awaiting coroutine), a call or another awaitable, or is a plain function; those run in a fork of their own on the
-/// executor of the awaiting coroutine. A fork or task takes its element by value; the others may take a reference: to
-/// the element itself in a forward range of lvalues, else to a copy that the fork owns. A container that is given away
+/// executor of the awaiting coroutine. A fork or task takes its element by value; all else may take a reference: to the
+/// element itself in a forward range of lvalues, else to a copy that the fork owns. A container that is given away
 /// gives rvalues. `f` is used from several threads at once if the executor has several; range and `f` live until the
 /// end.
 /// Returns: nothing; results are dropped.
 /// Resumes: the awaiting coroutine, after the last child ended.
 /// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are
-/// joined, and the error is thrown, with those of the others in other_errors(). A window of 0: std::invalid_argument.
+/// joined, and the error is thrown, with those of the other children in other_errors(). A window of 0:
+/// std::invalid_argument.
 /// Stops: a stop point at each element and while the window is full: no more children are begun, those that run are
-/// stopped and joined. A child that was stopped does the same. An element that was taken from the range and not begun
-/// is lost.
+/// stopped and joined. A child that was stopped ends the loop in this way, too. An element that was taken from the
+/// range and not begun is lost.
 /// Threads: the range is read by the awaiting coroutine alone.
 /// Costs: a frame for the loop, one (a call: two) for each element, and a place of 80 bytes for each of those that ran
 /// at the same time at most: memory is bounded by the window, not by the range.

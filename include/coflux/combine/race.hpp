@@ -28,7 +28,7 @@ detail::some_request<detail::one_value<detail::race_rule>, As...> race(As&&... a
     return detail::some_request<detail::one_value<detail::race_rule>, As...>(std::forward<As>(awaited)...);
 }
 
-/// The same for a range, which is consumed.
+/// race() of a range, which is consumed.
 ///
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 template <std::ranges::input_range Range>

@@ -11,7 +11,7 @@
 namespace coflux {
 namespace detail {
 
-/// Values; the first error is thrown, and a stopped child stops who waits.
+/// Values; the first error is thrown, and a stopped child stops the waiter.
 struct values_of_all {
     static constexpr const char* name = "when_all";
     static constexpr bool takes_stops = false;
@@ -40,11 +40,11 @@ struct values_of_all {
 /// in order.
 /// Returns: a tuple of the values in the order of the arguments, std::monostate for void.
 /// Resumes: the awaiting coroutine, once, after the last child ended.
-/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The others
-/// are not stopped.
+/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The other
+/// children are not stopped.
 /// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children,
 /// wherever they were made, and does not cut the wait short: once all have ended, a child that was stopped stops the
-/// awaiting coroutine, and if all have given values all the same, these count. A stopped child stops the awaiting
+/// awaiting coroutine, and if all have given values nevertheless, these count. A stopped child stops the awaiting
 /// coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
 /// counter.
@@ -55,9 +55,10 @@ detail::all_request<detail::values_of_all, As...> when_all(As&&... awaited) noex
     return detail::all_request<detail::values_of_all, As...>(std::forward<As>(awaited)...);
 }
 
-/// The same for a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
+/// when_all() of a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
 ///
-/// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place, and given away: std::move(range).
+/// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place, and given away:
+/// std::move(range).
 /// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for
 /// void, std::reference_wrapper for a reference, as views give them.
 /// Costs: the vector, and a vector of handles if the range cannot be used in place.

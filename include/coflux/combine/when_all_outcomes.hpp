@@ -42,7 +42,7 @@ struct outcomes_of_all {
 /// Returns: a tuple of outcomes in the order of the arguments.
 /// Resumes: the awaiting coroutine, once, after the last child ended.
 /// Errors: none of a child's: it is an outcome, and counts as observed; so is what the copy or move of a value throws.
-/// The others are not stopped.
+/// The other children are not stopped.
 /// Stops: as when_all, but that a stopped child is an outcome; a stop before it waits loses the outcomes, but no error.
 /// Costs: those of when_all.
 template <typename... As>
@@ -52,7 +52,7 @@ detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... aw
     return detail::all_request<detail::outcomes_of_all, As...>(std::forward<As>(awaited)...);
 }
 
-/// The same for a range, which is consumed.
+/// when_all_outcomes() of a range, which is consumed.
 ///
 /// Returns: a std::pmr::vector of outcomes in the order of the range, in the environment's resource.
 /// Errors: std::bad_alloc where there is no memory for the vector; the outcomes are then lost.

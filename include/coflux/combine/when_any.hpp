@@ -56,7 +56,7 @@ struct first_of_any {
 
 }  // namespace detail
 
-/// Waits until one has ended, stops the others, and waits for them, too: `auto first = co_await
+/// Waits until one has ended, stops the other children, and waits for them, too: `auto first = co_await
 /// coflux::when_any(std::move(a), std::move(b)); if (first.index() == 0) use(std::get<0>(first));`
 ///
 /// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at once,
@@ -64,16 +64,16 @@ struct first_of_any {
 /// Returns: a std::variant whose index says which one it was: the value, std::monostate for void,
 /// std::reference_wrapper for a reference. Of those that have ended before, the first in order.
 /// Resumes: the awaiting coroutine, once, after the last child ended: nothing runs on behind its back.
-/// Errors: if the first that ends fails, its error, with those of the others in other_errors(). An error of one that
-/// lost is an error of the awaiting coroutine's scope, like that of any child that nobody awaited; first_success drops
-/// it.
+/// Errors: if the first that ends fails, its error, with those of the other children in other_errors(). An error of one
+/// that lost is an error of the awaiting coroutine's scope, like that of any child that was not awaited; first_success
+/// drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the
 /// awaiting coroutine. A stop that comes later tells all children, wherever they were made, and when_any ends with
-/// them; a value that one gives all the same is given.
+/// them; a value that one gives nevertheless is given.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and
 /// a stop request for each that lost. The values of those that lost are destroyed.
-/// Lifetime: an awaitable of others that knows no stop request is waited for.
+/// Lifetime: a foreign awaitable that knows no stop request is waited for.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
@@ -81,13 +81,13 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
     return detail::some_request<detail::first_of_any, As...>(std::forward<As>(awaited)...);
 }
 
-/// The same for a range, which is consumed: `auto [index, value] = co_await coflux::when_any(std::move(forks));`
+/// when_any() of a range, which is consumed: `auto [index, value] = co_await coflux::when_any(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables that is not empty.
 /// Returns: an indexed<T>: the place in the range, and the value; indexed<void> has the place alone.
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
-/// Costs: one block from the environment's resource, 64 bytes a child; a vector of handles if the range does not hold its
-/// forks in random-access order or was not given away.
+/// Costs: one block from the environment's resource, 64 bytes a child; a vector of handles if the range does not hold
+/// its forks in random-access order or was not given away.
 template <std::ranges::input_range Range>
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
 detail::some_range_request<detail::first_of_any, Range> when_any(Range&& range) noexcept {

@@ -17,9 +17,9 @@
 
 namespace coflux::detail {
 
-/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they
-/// may be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have `fetch(std::size_t)`
-/// ahead of that, which is an access, and of children that may not be there: operator[] checks.
+/// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may
+/// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
+/// `fetch(std::size_t)` ahead of that, which is an access, and of children that may not be there: operator[] checks.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -44,8 +44,8 @@ public:
         return transfer(advance(identity_of(p.runs_on())));
     }
 
-    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never lost to a
-    /// stop.
+    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never
+    /// lost to a stop.
     [[nodiscard]] bool stops() const noexcept {
         return !Children::takes_stops && stopped_ && !failed_ && !passes_stop_.has_failed();
     }
@@ -68,7 +68,7 @@ protected:
 
     [[nodiscard]] Children& children() noexcept { return static_cast<Children&>(*this); }
 
-    /// After the last: throws the first error in the order of creation if there is one; the others are reachable
+    /// After the last: throws the first error in the order of creation if there is one; the other errors are reachable
     /// from it.
     void rethrow_failures() {
         this_thread.current = coroutine;
@@ -106,8 +106,8 @@ private:
         return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
     }
 
-    /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that each has been
-    /// checked before the wait.
+    /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that
+    /// each has been checked before the wait.
     [[nodiscard]] bool took_over_others(bool told) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {
@@ -159,8 +159,8 @@ private:
 
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
-        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: nobody else can reach the
-        // child any more, or it is done already (a child with views).
+        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: no other thread can reach
+        // the child any more, or it is done already (a child with views).
         if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
             c.state.store(frame_state::done, memory_order_relaxed);
         all.note(c);

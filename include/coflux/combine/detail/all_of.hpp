@@ -23,8 +23,8 @@ namespace coflux::detail {
 ///   name                     of the combinator, for messages
 ///   takes_stops              whether a stopped child is a result like another, and an error, too
 ///   in_tuple<T>, in_range<T> what stands in the result for a child that gives T; void in_range: nothing is returned
-///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above; or gives what does so when it
-///                            becomes one
+///   take<T, R>(frame)        consumes the frame of a child that gives T into an R, one of the two above; or gives what
+///                            does so when it becomes one
 template <typename Results, typename... Handles>
 class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Results, Handles...>> {
     using base = all_awaiter<all_of_tuple<Results, Handles...>>;

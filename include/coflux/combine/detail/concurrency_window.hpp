@@ -1,5 +1,5 @@
-// The children of one for_each_concurrent: who runs, who has ended, and how the loop waits for the next end. The page
-// docs/design/combine.md has the protocol.
+// The children of one for_each_concurrent: which run, which have ended, and how the loop waits for the next end. The
+// page docs/design/combine.md has the protocol.
 #pragma once
 
 #include <coroutine>
@@ -51,7 +51,8 @@ public:
     void add(frame_control& c) noexcept;
     /// Requests a stop of those that run; once.
     void stop_all() noexcept;
-    /// `co_await next_ends()` waits until one has ended at least, or the loop is told to stop, and frees those that have.
+    /// `co_await next_ends()` waits until one has ended at least, or the loop is told to stop, and frees those that
+    /// have.
     [[nodiscard]] ends_request next_ends() noexcept;
 
 private:
@@ -70,17 +71,19 @@ private:
     std::size_t running_ = 0;       // added and not collected
     window_slot* slots_ = nullptr;  // all, by next_slot
     window_slot* free_ = nullptr;
-    bool told_ = false;  // the loop was told to stop; while it is parked, written by whoever has claimed the wait
+    bool told_ = false;  // the loop was told to stop; while it is parked, written by the claimer of the wait
     bool stopping_ = false;
 
-    // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock orders.
+    // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock
+    // orders.
     atomic<unsigned> ends_{0};
     spin_lock lock_;                // guards the two below
     window_slot* ended_ = nullptr;  // by next_linked, youngest first
     ends_awaiter* parked_ = nullptr;
 };
 
-/// The loop parked. A stop request claims it and wakes it; the loop itself then stops its children and waits for their ends.
+/// The loop parked. A stop request claims it and wakes it; the loop itself then stops its children and waits for their
+/// ends.
 class [[nodiscard]] concurrency_window::ends_awaiter : public wait_operation {
 public:
     explicit ends_awaiter(concurrency_window& of) noexcept : wait_operation(of.loop_, kind), of_(of) {}

@@ -1,4 +1,5 @@
-// Ranges of what the combinators wait for, as handles: forks and tasks as they are, everything else wrapped (core/wrapper.hpp).
+// Ranges of what the combinators wait for, as handles: forks and tasks as they are, everything else wrapped
+// (core/wrapper.hpp).
 //
 // All frames are had before the first of them begins, so that an allocation that fails has no effect.
 #pragma once
@@ -33,7 +34,8 @@ concept holds_handles =
     std::ranges::sized_range<Range> && std::is_lvalue_reference_v<std::ranges::range_reference_t<Range>> &&
     std::is_move_constructible_v<std::remove_cvref_t<Range>> && !std::is_lvalue_reference_v<Range>;
 
-/// The elements of any other range as handles, for `operation`; the wrappers among them have not begun. Pre: the scope of `p` is open.
+/// The elements of a range of another kind as handles, for `operation`; the wrappers among them have not begun. Pre:
+/// the scope of `p` is open.
 template <typename Range>
 handles_of<Range> handles_in(promise_base& p, const char* operation, Range& range) {
     handles_of<Range> handles(p.memory_resource());

@@ -1,5 +1,5 @@
-// Waiting for some of several: as soon as it is decided, the others are told to stop; when all have ended, the awaiting
-// coroutine goes on. The page docs/design/combine.md has the states and the argument.
+// Waiting for some of several: as soon as it is decided, the other children are told to stop; when all have ended, the
+// awaiting coroutine goes on. The page docs/design/combine.md has the states and the argument.
 #pragma once
 
 #include <coroutine>
@@ -38,8 +38,8 @@ public:
     [[nodiscard]] bool await_ready() noexcept;
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept;
 
-    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome: there are not enough values,
-    /// and no error to throw.
+    /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome: there are not
+    /// enough values, and no error to throw.
     [[nodiscard]] bool stops() const noexcept;
     [[nodiscard]] promise_base& awaiting() const noexcept { return coroutine_; }
 
@@ -52,16 +52,17 @@ protected:
     }
     ~some_awaiter() = default;
 
-    /// First in the destructor of whoever has the places: gives up the frames whose results were not taken.
+    /// First in the destructor of the owner of the places: gives up the frames whose results were not taken.
     void give_up() noexcept;
 
-    /// The places of the children, in the order of their creation; each knows its child. Before await_ready(), and before any hears
-    /// early.
+    /// The places of the children, in the order of their creation; each knows its child. Before await_ready(), and
+    /// before any hears early.
     void watch(some_place* places, std::size_t count) noexcept;
-    /// Child `i` is a wrapper that has begun, and whose end may be foretold while others begin: it is waited for from now on.
+    /// Child `i` is a wrapper that has begun, and whose end may be foretold while other children begin: it is waited
+    /// for from now on.
     void hear_early(std::size_t i) noexcept;
 
-    /// First in await_resume: throws if there is no value to give, else sees to the errors of those who lost.
+    /// First in await_resume: throws if there is no value to give, else sees to the errors of the losing children.
     void settle();
     /// After settle(): which child was the `rank`-th to end with a value.
     [[nodiscard]] std::size_t ranked(std::size_t rank) const noexcept { return places_[rank].ranked; }
@@ -73,12 +74,13 @@ protected:
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
 
-    /// Notes the end of child `i`; the end that decides tells the others to stop.
+    /// Notes the end of child `i`; the end that decides tells the other children to stop.
     void note(std::size_t i) noexcept;
-    /// The same for an end with a value. True if it decides.
+    /// Notes an end with a value. True if it decides.
     [[nodiscard]] bool note_value(std::size_t i) noexcept;
     void stop_others(std::size_t i) noexcept;
-    /// The same while some of them have not begun, or run inside the call that begins them, where nothing says whether they have ended.
+    /// Tells the other children to stop while some of them have not begun, or run inside the call that begins them,
+    /// where nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
     static bool waits(some_place& place) noexcept;
     [[nodiscard]] bool took_over_others(bool told) const noexcept;
@@ -96,14 +98,14 @@ private:
     const some_errors errors_;
     std::size_t failed_;  // the child whose error decided; written by its end, if there is one
 
-    // Bits 0 to 30: children that ended with a value; 31 to 61: that were stopped; `erred`: one failed, without deciding;
-    // `error_decided`: one failed before there were enough values. One word, so that all agree on what came first.
-    // Every change is relaxed: the order of the changes of one word is the same for all, and what else the ends wrote is
-    // published by their subtraction from pending_.
+    // Bits 0 to 30: children that ended with a value; 31 to 61: that were stopped; `erred`: one failed, without
+    // deciding; `error_decided`: one failed before there were enough values. One word, so that all agree on what came
+    // first. Every change is relaxed: the order of the changes of one word is one order for all threads, and what else
+    // the ends wrote is published by their subtraction from pending_.
     atomic<std::uint64_t> ends_{0};
-    // Children that wait to be heard of, and one for the registration while it lasts. Every subtraction is acq_rel: whoever
-    // brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is consumed, so that
-    // the end that decides may tell the others.
+    // Children that wait to be heard of, and one for the registration while it lasts. Every subtraction is acq_rel: the
+    // thread that brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is
+    // consumed, so that the end that decides may tell the other children.
     atomic<std::size_t> pending_;
     relay_if_needed passes_stop_;
 };

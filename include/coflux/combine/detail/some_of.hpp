@@ -41,7 +41,8 @@ public:
     }
 
 private:
-    /// One that foretells its end begins first, and is heard of from then on: the others may compute when they begin, and are told.
+    /// One that foretells its end begins first, and is heard of from then on: the other children may compute when they
+    /// begin, and are told.
     template <typename Handle>
     void begin_early(Handle& handle, promise_base& p, std::size_t i) noexcept {
         if constexpr (is_foretelling<Handle>) {
