@@ -13,12 +13,12 @@
 
 namespace coflux {
 
-/// `set()` lets exactly one go: the first of those who wait, or the next who comes: `co_await more.wait();` It is
-/// remembered once: two calls with nobody there let one go.
+/// `set()` lets exactly one coroutine go: the first of the waiters, or the next to come: `co_await more.wait();` It is
+/// remembered once: two calls while there is no waiter let one go.
 ///
 /// Threads: all members from any.
 /// Costs: one locked instruction for set() and for a wait that is ready; never an allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever was let go may destroy it, even if the
+/// Lifetime: outlives its waiters; the destructor checks that. A coroutine that was let go may destroy it, even if the
 /// set() has not returned.
 class auto_reset_event {
     class wait_awaiter;
@@ -33,12 +33,13 @@ public:
                       "an auto_reset_event was destroyed while coroutines wait for it");
     }
 
-    /// Lets one go: queues it on its executor, or remembers it. What was done before is visible to the one who goes, even if
-    /// it was set before.
+    /// Lets one coroutine go: queues it on its executor, or remembers the call. What was done before is visible to that
+    /// coroutine, even if the event was set before.
     void set() noexcept {
         std::uint32_t s = state_.load(detail::memory_order_relaxed);
         while (s != has_waiters) {
-            // A write even if it was set: who takes it sees what came before this call, too. release pairs with try_wait().
+            // A write even if it was set: the taker sees what came before this call, too. release pairs with
+            // try_wait().
             if (state_.compare_exchange_weak(s, is_on, detail::memory_order_release, detail::memory_order_relaxed))
                 return;
         }
@@ -55,7 +56,8 @@ public:
 
     /// `co_await wait()`: goes on when set() lets it.
     ///
-    /// Resumes: on the coroutine's executor, in the order in which they came; at once if the event is set, which resets it.
+    /// Resumes: on the coroutine's executor, in the order in which they came; at once if the event is set, which resets
+    /// it.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
     /// Stops: a stop point where it must wait; a coroutine that is stopped has used up no set().
     [[nodiscard("co_await it")]] wait_request wait() noexcept { return wait_request(*this); }
@@ -70,10 +72,10 @@ private:
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
 
-    // state_      | who changes it
+    // state_      | changed by
     // ------------|----------------------------------------------------------------------------------------------
     // is_off      | -> is_on: set(), by CAS; -> has_waiters: a waiter to be, under the list's lock
-    // is_on       | -> is_off: who takes it, by CAS
+    // is_on       | -> is_off: the taker, by CAS
     // has_waiters | the queue is not empty; -> is_off: only under the list's lock, with the last of the queue
     static constexpr std::uint32_t is_off = 0;
     static constexpr std::uint32_t is_on = 1;

@@ -43,9 +43,9 @@ private:
     // Guarded by the list's lock, but for the end of a phase: when pending_ is 0 all have arrived, and until they are
     // told only the last of them touches anything.
     wait_list waiters_;
-    std::size_t expected_;  // who take part in the next phase
-    std::size_t pending_;   // who have not arrived in this one
-    wait_chain released_;   // who arrived, at the end of a phase
+    std::size_t expected_;  // how many take part in the next phase
+    std::size_t pending_;   // how many have not arrived in this one
+    wait_chain released_;   // the waiters, at the end of a phase
     const completion complete_;
 };
 
@@ -53,7 +53,7 @@ class [[nodiscard]] barrier_base::wait_awaiter : wait_operation {
 public:
     wait_awaiter(promise_base& p, barrier_base& of) noexcept : wait_operation(p, kind), of_(of) {}
     ~wait_awaiter() {
-        if constexpr (!COFLUX_CLANG) end_phase_if_last();  // as was_left(): the others wait for it
+        if constexpr (!COFLUX_CLANG) end_phase_if_last();  // as was_left(): the other waiters depend on it
     }
     [[nodiscard]] bool await_ready() noexcept {
         last_ = of_.arrive_if_last();
@@ -92,7 +92,7 @@ struct no_completion {
 /// Shapes: `Completion` is called without arguments by the last one to arrive, on its thread, and does not throw.
 /// Threads: all members from any.
 /// Costs: a lock of some instructions for each arrival; never an allocation.
-/// Lifetime: outlives those who wait in it; the destructor checks that.
+/// Lifetime: outlives its waiters; the destructor checks that.
 template <typename Completion = detail::no_completion>
 class barrier : private detail::barrier_base {
     static_assert(std::is_nothrow_invocable_v<Completion&>, "coflux: the completion of a barrier must be noexcept");
@@ -108,14 +108,15 @@ public:
     /// `co_await arrive_and_wait()`: arrives in this phase and goes on when all have.
     ///
     /// Resumes: on the coroutine's executor; the last to arrive does not suspend.
-    /// Errors: more arrivals in a phase than are expected are a checked error. std::bad_alloc in the first wait ever of a
-    /// coroutine; then it has not arrived.
-    /// Stops: a stop point for all but the last to arrive. A coroutine that is stopped has arrived in this phase, and is not
-    /// expected in later ones, as by arrive_and_drop(): so the others go on.
+    /// Errors: more arrivals in a phase than are expected are a checked error. std::bad_alloc in the first wait ever of
+    /// a coroutine; then it has not arrived.
+    /// Stops: a stop point for all but the last to arrive. A coroutine that is stopped has arrived in this phase, and
+    /// is not expected in later ones, as by arrive_and_drop(): so the other coroutines go on.
     [[nodiscard("nobody arrives until this is awaited: co_await it")]] wait_request arrive_and_wait() noexcept {
         return wait_request(*this);
     }
-    /// Arrives in this phase without waiting, and is not expected in later ones. If it is the last to arrive it ends the phase.
+    /// Arrives in this phase without waiting, and is not expected in later ones. If it is the last to arrive it ends
+    /// the phase.
     void arrive_and_drop() noexcept { drop(); }
     /// How many take part.
     [[nodiscard]] std::size_t expected() noexcept { return count(); }

@@ -27,8 +27,8 @@ namespace coflux {
 ///
 /// Threads: all members from any; notify with or without the lock.
 /// Costs: never an allocation, but for wait() with a predicate.
-/// Lifetime: it outlives the awaits of wait(), and so does the mutex; its destructor checks that nobody waits who was
-/// not notified. The mutex also outlives those calls of notify that may find somebody there.
+/// Lifetime: it outlives the awaits of wait(), and so does the mutex; its destructor checks that each waiter was
+/// notified. The mutex also outlives the calls of notify that may find a waiter.
 class condition_variable {
     class wait_awaiter;
     using wait_request = detail::request<wait_awaiter, condition_variable&, mutex::guard&>;
@@ -48,7 +48,7 @@ public:
 
     /// `co_await wait(guard)`: gives the lock up, waits for a notification, and has the lock again.
     ///
-    /// Shapes: `guard` owns a lock; all who wait at one time have locks of one mutex. It must outlive the await.
+    /// Shapes: `guard` owns a lock; the waiters at one time have locks of one mutex. It must outlive the await.
     /// Returns: nothing; `guard` owns the lock.
     /// Resumes: on the coroutine's executor; only after a notification, but the condition may have changed again.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it still has the lock.
@@ -58,8 +58,8 @@ public:
     [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept { return {*this, guard}; }
     /// `co_await wait(guard, predicate)`: waits until `predicate()`, which is called with the lock, is true.
     ///
-    /// Shapes: `guard` as above. A predicate with captures that have destructors is given a name first, as in
-    /// once::call().
+    /// Shapes: `guard` owns a lock, as for wait(guard). A predicate with captures that have destructors is given a name
+    /// first, as in once::call().
     /// Errors: what `predicate` throws; `guard` then owns the lock.
     /// Costs: if it is false at first, one frame from the environment's resource. Otherwise as `while (!predicate())
     /// co_await wait(guard);`
@@ -68,9 +68,9 @@ public:
         return predicate_request<Predicate>(*this, guard, std::move(predicate));
     }
 
-    /// Lets the one who has waited longest compete for the lock; nothing if nobody waits.
+    /// Lets the longest waiter compete for the lock; does nothing if there are no waiters.
     void notify_one() noexcept { notify(false); }
-    /// Lets all who wait compete for the lock, in the order in which they came.
+    /// Lets all waiters compete for the lock, in the order in which they came.
     void notify_all() noexcept { notify(true); }
 
 private:
@@ -78,9 +78,9 @@ private:
     bool remove(detail::wait_operation& w) noexcept;
     void pass_on(mutex& m) noexcept;
 
-    // Both guarded by the lock of the mutex's list, so that a wait passes from this queue to that of the mutex in one step.
-    // mutex_: nullptr: nobody waits, and nothing here belongs to any mutex; else the mutex of those who do. Read without the
-    // lock by notify(), to find it.
+    // Both guarded by the lock of the mutex's list, so that a wait passes from this queue to that of the mutex in one
+    // step. mutex_: nullptr: there are no waiters, and nothing here belongs to any mutex; else the mutex of the
+    // waiters. Read without the lock by notify(), to find it.
     detail::atomic<mutex*> mutex_{nullptr};
     detail::wait_queue waiters_;
 };
@@ -117,8 +117,8 @@ private:
     // Where it waits; guarded by the lock of the mutex's list.
     enum class place : unsigned char {
         here,                  // in the queue of the condition
-        at_mutex,              // in that of the mutex, as all others who were here
-        at_mutex_for_one_note  // the same, by a notify_one()
+        at_mutex,              // in that of the mutex, as all other waiters that were here
+        at_mutex_for_one_note  // in that of the mutex, by a notify_one()
     } place_ = place::here;
 };
 

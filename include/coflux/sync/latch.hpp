@@ -14,11 +14,11 @@
 
 namespace coflux {
 
-/// Lets those who wait go on once it has been counted down to zero, and stays open: `co_await all_ready.wait();`
+/// Lets its waiters go on once it has been counted down to zero, and stays open: `co_await all_ready.wait();`
 ///
 /// Threads: all members from any.
 /// Costs: one locked instruction a count; never an allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it open may destroy it, even if
+/// Lifetime: outlives its waiters; the destructor checks that. A coroutine that sees it open may destroy it, even if
 /// the last count_down() has not returned.
 class latch {
     class wait_awaiter;
@@ -34,13 +34,13 @@ public:
                       "a latch was destroyed while coroutines wait for it");
     }
 
-    /// Counts down by `n`; at zero those who wait are queued on their executors.
+    /// Counts down by `n`; at zero the waiters are queued on their executors.
     /// Errors: counting below zero is a checked error.
     void count_down(std::size_t n = 1) noexcept {
         std::uint64_t s = state_.load(detail::memory_order_relaxed);
         // With waiters the last one must collect them first.
         while (s / one > n || (s / one == n && (s & has_waiters) == 0)) {
-            // acq_rel: who sees zero sees what was done before every count.
+            // acq_rel: the thread that sees zero sees what was done before every count.
             if (state_.compare_exchange_weak(s, s - n * one, detail::memory_order_acq_rel,
                                              detail::memory_order_relaxed))
                 return;
@@ -60,8 +60,8 @@ public:
     }
     /// `co_await arrive_and_wait(n)`: count_down(n), then wait().
     ///
-    /// Errors: as wait(); it has counted down all the same.
-    /// Stops: a stop point while the count is not zero; a coroutine that is stopped has counted down all the same.
+    /// Errors: as wait(); it has counted down nevertheless.
+    /// Stops: a stop point while the count is not zero; a coroutine that is stopped has counted down nevertheless.
     [[nodiscard("co_await it")]] detail::request<arrive_awaiter, latch&, std::size_t>
     arrive_and_wait(std::size_t n = 1) noexcept {
         return detail::request<arrive_awaiter, latch&, std::size_t>(*this, n);
@@ -77,8 +77,8 @@ private:
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
 
-    // state_: count * 2 + has_waiters. Changed by any thread, by read-modify-writes; `has_waiters` only under the list's lock, where
-    // it is set while the queue is not empty. At zero it is empty, and nothing changes any more.
+    // state_: count * 2 + has_waiters. Changed by any thread, by read-modify-writes; `has_waiters` only under the
+    // list's lock, where it is set while the queue is not empty. At zero it is empty, and nothing changes any more.
     static constexpr std::uint64_t has_waiters = 1;
     static constexpr std::uint64_t one = 2;
     detail::atomic<std::uint64_t> state_;

@@ -13,12 +13,12 @@
 
 namespace coflux {
 
-/// While it is set, whoever waits goes on; `set()` lets all go that wait: `co_await started.wait();`
+/// While it is set, a wait goes on at once; `set()` lets all waiters go: `co_await started.wait();`
 ///
 /// Threads: all members from any.
 /// Costs: one locked instruction for set() and reset(), none for a wait while it is set; never an allocation.
-/// Lifetime: outlives those who wait for it; the destructor checks that. Whoever sees it set may destroy it, even if
-/// the set() has not returned.
+/// Lifetime: outlives its waiters; the destructor checks that. A coroutine that sees it set may destroy it, even if the
+/// set() has not returned.
 class manual_reset_event {
     class wait_awaiter;
     using wait_request = detail::request<wait_awaiter, manual_reset_event&>;
@@ -32,9 +32,9 @@ public:
                       "a manual_reset_event was destroyed while coroutines wait for it");
     }
 
-    /// Sets it; those who wait are queued on their executors, even if it is reset at once.
+    /// Sets it; the waiters are queued on their executors, even if it is reset at once.
     void set() noexcept;
-    /// Resets it: who comes from now on waits. What was done before every set() so far is visible then.
+    /// Resets it: a coroutine that comes from now on waits. What was done before every set() so far is visible then.
     void reset() noexcept {
         std::uint32_t s = is_on;
         // acquire pairs with the release in set(); if it was not set, nothing changes.
@@ -59,7 +59,7 @@ private:
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
 
-    // state_      | who changes it
+    // state_      | changed by
     // ------------|----------------------------------------------------------------------------------------------
     // is_off      | -> is_on: set(), by CAS; -> has_waiters: a waiter to be, under the list's lock
     // is_on       | -> is_off: reset(), by CAS

@@ -14,13 +14,13 @@
 
 namespace coflux {
 
-/// Mutual exclusion for coroutines: `auto guard = co_await m.lock();`. First come, first served: who unlocks while
-/// others wait hands the lock to the first of them.
+/// Mutual exclusion for coroutines: `auto guard = co_await m.lock();`. First come, first served: an unlocking coroutine
+/// hands the lock to the first waiter.
 ///
 /// Threads: all members from any.
-/// Costs: two locked instructions for a lock and unlock that nobody else wants; never an allocation.
-/// Lifetime: outlives its guards and those who wait for it; the destructor checks that. A coroutine may destroy it as
-/// soon as nobody else uses it, even if the unlock that let it in has not returned.
+/// Costs: two locked instructions for a lock and unlock without a competitor; never an allocation.
+/// Lifetime: outlives its guards and its waiters; the destructor checks that. A coroutine may destroy it as soon as it
+/// is the only user, even if the unlock that let it in has not returned.
 class mutex {
     class lock_awaiter;
     using lock_request = detail::request<lock_awaiter, mutex&>;
@@ -44,8 +44,8 @@ private:
     }
 
 public:
-    /// Owns the lock; movable, unlocks in its destructor or by `unlock()`, on any thread. It may be kept across suspensions:
-    /// then nobody else has the lock while the coroutine waits elsewhere.
+    /// Owns the lock; movable, unlocks in its destructor or by `unlock()`, on any thread. It may be kept across
+    /// suspensions: then no other coroutine has the lock while this one waits elsewhere.
     using guard = detail::ownership<mutex, &mutex::leave>;
 
     /// `co_await lock()`: the lock, as a guard.
@@ -73,7 +73,7 @@ private:
     COFLUX_INLINE guard owned() noexcept { return guard(this); }
     COFLUX_INLINE bool enter() noexcept {
         std::uint32_t s = unlocked;
-        // acquire pairs with the release of whoever unlocked.
+        // acquire pairs with the release of the unlocking thread.
         return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     COFLUX_ASIDE void leave_slowly() noexcept;
@@ -85,7 +85,7 @@ private:
     /// Under the list's lock: a stop takes a waiter out. False if it had been woken.
     bool withdraw(detail::wait_operation& w) noexcept;
 
-    // state_      | who changes it
+    // state_      | changed by
     // ------------|-----------------------------------------------------------------------------
     // unlocked    | -> locked: enter(), by CAS, with or without the list's lock
     // locked      | -> unlocked: its owner, by CAS; -> has_waiters: a waiter to be, by CAS, under the list's lock

@@ -1,4 +1,4 @@
-// once: something that is done by the first who needs it.
+// once: something that is done by the first coroutine that needs it.
 #pragma once
 
 #include <concepts>
@@ -27,12 +27,12 @@ concept can_be_awaited = native_awaitable<A> || translated_awaitable<A> || forei
 template <typename F>
 concept once_function = std::invocable<F&> || std::invocable<F&, environment&>;
 
-/// Runs one function to its end for all who ask: `co_await o.call([&](coflux::environment& here) { return load(here);
+/// Runs one function to its end for all callers: `co_await o.call([&](coflux::environment& here) { return load(here);
 /// });`
 ///
 /// Threads: all members from any.
 /// Costs: one load once it is done; before that one frame from the environment's resource.
-/// Lifetime: outlives those who call it; its destructor checks that.
+/// Lifetime: outlives its callers; its destructor checks that.
 class once {
     template <typename F>
     class call_awaiter;
@@ -45,16 +45,17 @@ public:
     once& operator=(const once&) = delete;
     ~once() = default;
 
-    /// `co_await call(f)`: goes on when `f`, or that of another who came first, has been run to its end.
+    /// `co_await call(f)`: goes on when `f`, or the function of an earlier caller, has been run to its end.
     ///
     /// Shapes: `f()` or `f(environment&)`, a plain function or one that gives something to await: it is run in a call
     /// below the awaiting coroutine. What it returns is dropped. A lambda with captures that have destructors is given
     /// a name first: g++ 12 destroys those of one that is written in an awaited expression twice.
     /// Returns: nothing; what was done is visible.
     /// Resumes: on the coroutine's executor.
-    /// Errors: what `f` throws goes to the one whose `f` it was, and the next who waits tries its own. std::bad_alloc.
-    /// Stops: a stop point while it is not done. If the coroutine that runs `f` is stopped, the next who waits tries
-    /// its own.
+    /// Errors: what `f` throws goes to the caller that passed it, and the next waiter tries its own function.
+    /// std::bad_alloc.
+    /// Stops: a stop point while it is not done. If the coroutine that runs `f` is stopped, the next waiter tries its
+    /// own.
     template <once_function F>
     [[nodiscard("nothing is done until this is awaited: co_await it")]] call_request<F>
     call(F f) noexcept(std::is_nothrow_move_constructible_v<F>) {
@@ -85,7 +86,7 @@ private:
         of.done_.store(true, detail::memory_order_release);  // pairs with the load in done()
     }
 
-    mutex turn_;                        // held by the one who runs its function
+    mutex turn_;                        // held by the caller that runs its function
     detail::atomic<bool> done_{false};  // false -> true, once, by the owner of turn_
 };
 

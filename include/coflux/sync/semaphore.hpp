@@ -18,8 +18,8 @@ namespace coflux {
 /// request for many is not overtaken by later ones for few, even where there would be enough for those.
 ///
 /// Threads: all members from any.
-/// Costs: two locked instructions for an acquire and a release while nobody waits; never an allocation.
-/// Lifetime: outlives its permits and those who wait for it; the destructor checks the latter.
+/// Costs: two locked instructions for an acquire and a release while there are no waiters; never an allocation.
+/// Lifetime: outlives its permits and its waiters; the destructor checks the latter.
 class semaphore : private detail::permit_count {
     class acquire_awaiter;
     class guard_awaiter;
@@ -46,18 +46,18 @@ public:
     acquire(std::size_t n = 1) noexcept {
         return request<acquire_awaiter>(*this, n);
     }
-    /// `co_await acquire_guard(n)`: the same, as a `permit` that gives them back.
+    /// `co_await acquire_guard(n)`: acquire(n) as a `permit`, which gives them back.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<guard_awaiter>
     acquire_guard(std::size_t n = 1) noexcept {
         return request<guard_awaiter>(*this, n);
     }
 
-    /// Takes `n` permits if there are as many and nobody waits.
+    /// Takes `n` permits if that many are free and there are no waiters.
     [[nodiscard]] COFLUX_INLINE bool try_acquire(std::size_t n = 1) noexcept { return permit_count::try_acquire(n); }
-    /// The same as a permit, which owns nothing if there are not as many.
+    /// try_acquire() as a permit, which owns nothing if that failed.
     [[nodiscard]] permit try_acquire_guard(std::size_t n = 1) noexcept;
 
-    /// Gives `n` permits back, or new ones. Those who wait and now have enough are queued on their executors.
+    /// Gives `n` permits back, or new ones. The waiters that now have enough are queued on their executors.
     COFLUX_INLINE void release(std::size_t n = 1) noexcept { (void)permit_count::release(n); }
 
     /// How many there are now, which may be past before it is looked at.

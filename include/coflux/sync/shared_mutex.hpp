@@ -14,13 +14,13 @@
 
 namespace coflux {
 
-/// Mutual exclusion of a writer against everybody, and of readers against writers: `auto guard = co_await
-/// m.lock_shared();` First come, first served: a writer who waits keeps later readers out, and one who leaves lets in
+/// Mutual exclusion of a writer against all users, and of readers against writers: `auto guard = co_await
+/// m.lock_shared();` First come, first served: a waiting writer keeps later readers out, and a leaving writer lets in
 /// the readers that came before the next writer, all at once.
 ///
 /// Threads: all members from any.
 /// Costs: as a mutex; never an allocation.
-/// Lifetime: outlives its guards and those who wait for it; the destructor checks that.
+/// Lifetime: outlives its guards and its waiters; the destructor checks that.
 class shared_mutex : private detail::permit_count {
     template <bool Shared>
     class lock_awaiter;
@@ -46,8 +46,8 @@ private:
     COFLUX_INLINE void leave_shared() noexcept { (void)release(1); }
 
 public:
-    /// A writer's and a reader's lock; movable, unlock in their destructors or by `unlock()`, on any thread, and may be kept
-    /// across suspensions.
+    /// A writer's and a reader's lock; movable, unlock in their destructors or by `unlock()`, on any thread, and may be
+    /// kept across suspensions.
     using guard = detail::ownership<shared_mutex, &shared_mutex::leave>;
     using shared_guard = detail::ownership<shared_mutex, &shared_mutex::leave_shared>;
 
@@ -55,12 +55,13 @@ public:
     ///
     /// Resumes: on the coroutine's executor, in the order in which they came.
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it has not waited.
-    /// Stops: a stop point where it must wait; a coroutine that is stopped has not had the lock, and those behind it move up.
+    /// Stops: a stop point where it must wait; a coroutine that is stopped has not had the lock, and those behind it
+    /// move up.
     [[nodiscard("the mutex is not locked until this is awaited: co_await it and keep the guard")]] lock_request<false>
     lock() noexcept {
         return lock_request<false>(*this);
     }
-    /// `co_await lock_shared()`: the lock of a reader, as a `shared_guard`; otherwise the same.
+    /// `co_await lock_shared()`: the lock of a reader, as a `shared_guard`; otherwise as lock().
     [[nodiscard("the mutex is not locked until this is awaited: co_await it and keep the guard")]] lock_request<true>
     lock_shared() noexcept {
         return lock_request<true>(*this);

@@ -14,7 +14,8 @@ namespace detail {
 
 /// Owns a lock on a `Lock`, or none: what `co_await m.lock()` gives. Its destructor unlocks.
 ///
-/// It may be moved, kept across suspensions and destroyed on any thread, by a coroutine or not. `Leave` gives the lock up.
+/// It may be moved, kept across suspensions and destroyed on any thread, by a coroutine or not. `Leave` gives the lock
+/// up.
 /// Lifetime: must not outlive the `Lock`, which checks that.
 template <typename Lock, void (Lock::*Leave)() noexcept>
 class [[nodiscard("the lock is given up at once: keep the guard")]] ownership {
