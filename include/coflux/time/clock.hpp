@@ -1,5 +1,5 @@
-// The seam for clocks, and the clock that sleeps and deadlines follow: steady time as a number of nanoseconds. Deadlines are rounded up, the present is not rounded: nothing
-// is early.
+// The seam for clocks, and the clock that sleeps and deadlines follow: steady time as a number of nanoseconds.
+// Deadlines are rounded up, the present is not rounded: nothing is early.
 #pragma once
 
 #include <chrono>
@@ -65,8 +65,8 @@ template <typename Rep, typename Period>
     }
 }
 
-/// `to` - `from`, rounded up to nanoseconds: at most the end that it would be beyond, although both ends of a clock may be farther
-/// apart than any duration counts, and the unit that two durations have in common may not hold either.
+/// `to` - `from`, rounded up to nanoseconds: at most the end that it would be beyond, although both ends of a clock may
+/// be farther apart than any duration counts, and the unit that two durations have in common may not hold either.
 template <typename RepTo, typename To, typename RepFrom, typename From>
 [[nodiscard]] constexpr std::chrono::nanoseconds nanoseconds_between(std::chrono::duration<RepFrom, From> from,
                                                                      std::chrono::duration<RepTo, To> to) noexcept {
@@ -90,8 +90,8 @@ template <typename Rep, typename Period>
     return from + ns;
 }
 
-/// The moment `t` of any clock on the steady clock, by what the two show now; later adjustments of the other clock are not
-/// followed. One that the steady clock does not reach is the end of time; one that has passed is the present.
+/// The moment `t` of any clock on the steady clock, by what the two show now; later adjustments of the other clock are
+/// not followed. One that the steady clock does not reach is the end of time; one that has passed is the present.
 template <typename Clock, typename Duration>
 [[nodiscard]] steady_time on_steady_clock(std::chrono::time_point<Clock, Duration> t) noexcept {
     if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {
@@ -108,7 +108,7 @@ template <typename Clock, typename Duration>
 namespace coflux {
 
 /// The clock that sleeps, timeouts and deadlines follow: std::chrono::steady_clock, and on the thread of a simulation
-/// the simulation's. Code that is to be simulated asks it in place of the other.
+/// the simulation's. Code that is to be simulated asks it in place of steady_clock.
 ///
 /// Shapes: a Clock of std::chrono, whose moments are those of std::chrono::steady_clock.
 /// Threads: any.

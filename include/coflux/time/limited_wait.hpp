@@ -22,7 +22,8 @@ protected:
     }
     ~limited_wait();
 
-    /// Before what is waited for begins, if it has not: from now on it is stopped when its time is up, at once if that has passed.
+    /// Before what is waited for begins, if it has not: from now on it is stopped when its time is up, at once if that
+    /// has passed.
     /// Errors: as time_limit::arm(); then nothing has happened.
     void limits(frame_control& child);
     /// From now on its frame is this object's.

@@ -42,7 +42,7 @@ private:
     std::coroutine_handle<> sleep_in(timer_queue& own);
     std::coroutine_handle<> sleep_in_service();
 
-    clock_tick wakes_at_;  // 0: does not sleep, but lets others run
+    clock_tick wakes_at_;  // 0: does not sleep, but lets other coroutines run
     bool waited_ = false;
     bool last_;  // the coroutine ends with it
 };
@@ -78,10 +78,11 @@ detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
     return {detail::tick_of(detail::later(clock::now(), d))};
 }
 
-/// `co_await sleep_until(t)`: the same until a moment. One that has passed is a yield().
+/// `co_await sleep_until(t)`: sleeps until a moment. One that has passed is a yield().
 ///
-/// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now: if the
-/// other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be counted never comes.
+/// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now:
+/// if the other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be counted never
+/// comes.
 template <typename Clock, typename Duration>
 detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
     return {detail::tick_of(detail::on_steady_clock(t))};

@@ -12,7 +12,7 @@ namespace coflux::detail {
 /// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a
 /// coroutine: it may still be requesting the stop when the coroutine that it limits has ended.
 ///
-/// Shapes: who armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
+/// Shapes: the code that armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
 class time_limit : private timer {
 public:
     enum class verdict : std::uint8_t {
@@ -25,10 +25,12 @@ public:
     /// Errors: std::bad_alloc, std::system_error as sleep_for(); then nothing has happened.
     [[nodiscard]] static time_limit* arm(environment& target, clock_tick deadline, const executor_entry* executor);
 
-    /// What was limited has ended; `awaiting` is suspended, and is resumed by who made it end unless the verdict is `acting`.
+    /// What was limited has ended; `awaiting` is suspended, and is resumed by the code that made it end, unless the
+    /// verdict is `acting`.
     /// Threads: any, once.
     [[nodiscard]] verdict over(promise_base& awaiting) noexcept;
-    /// The same for who cannot be suspended: waits until the limit is done with the target; then it is gone.
+    /// Ends the limit for a caller that cannot be suspended: waits until the limit is done with the target; then it is
+    /// gone.
     void cancel() noexcept;
     /// After `late` or `acting`, and once the coroutine runs.
     void free() noexcept;
@@ -41,9 +43,10 @@ private:
     static const environment& whose(const timer& t) noexcept;
     static const timer_kind how_it_ends;
 
-    /// Once the deadline has come before the end (the lock of the queue decides), both parties meet here: 0, then each sets its
-    /// bit; the second one resumes the coroutine. `ended` is set by over() only: who waits in cancel() frees the limit when it
-    /// sees `told`. acq_rel on both sides: the second sees what the first did, and nobody touches the target any more.
+    /// Once the deadline has come before the end (the lock of the queue decides), both parties meet here: 0, then each
+    /// sets its bit; the second one resumes the coroutine. `ended` is set by over() only: the caller of cancel() frees
+    /// the limit when it sees `told`. acq_rel on both sides: the second sees what the first did, and neither touches
+    /// the target any more.
     enum : std::uint32_t { told = 1, ended = 2 };
 
     environment& target_;

@@ -36,7 +36,8 @@ struct nearer_deadline {
     static constexpr const char* name = "deadline";
     environment_data data;
     nearer_deadline(const environment_data& outer, steady_time deadline) noexcept : data(outer) {
-        // Who runs on an executor keeps its entry, and may outlive the operation: they are those of the environment around it.
+        // A coroutine keeps the entry of the executor that it runs on, and may outlive the operation: the entries are
+        // those of the environment around it.
         data.first = no_executor;
         data.others = {};
         data.outer = &outer;
@@ -152,11 +153,11 @@ detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chro
     return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
 }
 
-/// The same until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or what was nearer
-/// already.
+/// Waits no longer than until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or
+/// what was nearer already.
 ///
-/// Shapes: as timeout(). Forks and tasks see the deadline of the environment that they were made in; make_environment(here, t)
-/// makes one with a deadline. `t` may be of any clock, as in sleep_until().
+/// Shapes: as timeout(). Forks and tasks see the deadline of the environment that they were made in;
+/// make_environment(here, t) makes one with a deadline. `t` may be of any clock, as in sleep_until().
 template <typename A, typename Clock, typename Duration>
 detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
                                                              std::chrono::time_point<Clock, Duration> t) noexcept {

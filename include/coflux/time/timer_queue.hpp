@@ -1,5 +1,5 @@
-// The timers of one thread's coroutines: a wheel under a lock, so that another thread may take a timer out, or hand out what its
-// owner has no time for.
+// The timers of one thread's coroutines: a wheel under a lock, so that another thread may take a timer out, or hand out
+// what its owner has no time for.
 //
 // The page docs/design/time.md has the states of a timer and every pair of threads.
 #pragma once
@@ -23,8 +23,8 @@ class timer_watch;
 
 /// What a kind of timer does, and what a message says of it.
 struct timer_kind {
-    /// The time of `t` has come, and it was not taken. On the thread that looks at its queue; resumes nobody in place. The timer may
-    /// be gone afterwards.
+    /// The time of `t` has come, and it was not taken. On the thread that looks at its queue; resumes no coroutine in
+    /// place. The timer may be gone afterwards.
     void (*due)(timer& t) noexcept;
     /// For messages: the coroutine, or the environment, that it is for, and what that does.
     const environment& (*whose)(const timer& t) noexcept;
@@ -35,9 +35,10 @@ struct timer_kind {
 ///
 ///     at rest --armed--> in a wheel --its deadline is first--> at rest, and due() is called, once
 ///                          |
-///                          +--somebody takes it first--> at rest
+///                          +--it is taken first--> at rest
 ///
-/// The lock of the queue, or of the timer service, decides between the two ends: who has the timer out of the wheel has won.
+/// The lock of the queue, or of the timer service, decides between the two ends: the thread that gets the timer out of
+/// the wheel has won.
 class timer : public timer_node {
 public:
     /// Where it is armed; nullptr: with the timer service.
@@ -66,8 +67,8 @@ private:
 /// Lifetime: outlives its timers, which is checked.
 class timer_queue {
 public:
-    /// `executor` is the identity of the executor whose coroutines it serves. `watch` looks after it while the owner runs
-    /// coroutines, from watch_timers() on; nullptr: nothing does.
+    /// `executor` is the identity of the executor whose coroutines it serves. `watch` looks after it while the owner
+    /// runs coroutines, from watch_timers() on; nullptr: nothing does.
     explicit timer_queue(const void* executor, timer_watch* watch = nullptr) noexcept
         : wheel_(tick_now()),
           executor_(executor),
@@ -78,7 +79,8 @@ public:
     timer_queue& operator=(const timer_queue&) = delete;
     ~timer_queue();
 
-    /// This thread's queue, if it serves coroutines of `e`. One of another executor may outlive this thread: then nullptr.
+    /// This thread's queue, if it serves coroutines of `e`. One of another executor may outlive this thread: then
+    /// nullptr.
     [[nodiscard]] static COFLUX_INLINE timer_queue* of_thread_for(const executor_entry* e) noexcept {
         timer_queue* const q = this_thread.timers;
         return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
@@ -111,22 +113,23 @@ public:
 
     /// The present, as it was at the last look.
     [[nodiscard]] clock_tick now() const noexcept { return seen_.load(memory_order_relaxed); }  // pairs with nothing
-    /// Nothing is due before; timing_wheel::never if nothing is armed. To others than the owner a hint.
+    /// Nothing is due before; timing_wheel::never if nothing is armed. To threads other than the owner a hint.
     [[nodiscard]] COFLUX_INLINE clock_tick next_deadline() const noexcept {
-        return next_.load(memory_order_relaxed);  // who looks because of it takes the lock
+        return next_.load(memory_order_relaxed);  // a thread that looks because of it takes the lock
     }
     [[nodiscard]] COFLUX_INLINE bool nothing_to_look_at() const noexcept {
         return next_deadline() == timing_wheel::never;
     }
     /// Hands out what is due at `now`, up to a portion. Returns how many coroutines and limits that were.
     std::size_t look(clock_tick now) noexcept;
-    /// The same for a thread other than the owner's: 0 if another one is looking at this moment.
+    /// look() for a thread other than the owner's: 0 if another one is looking at this moment.
     std::size_t look_for_owner(clock_tick now) noexcept;
 
-    /// The same in parts, for an owner who decides about each timer: the present; one that is due, or false.
+    /// look() in parts, for an owner that decides about each timer: the present; one that is due, or false.
     void pass_to(clock_tick now) noexcept;
     bool hand_out_one() noexcept;
-    /// The executor ends: `f(const timer&)` for each that is still armed, and disarmed by that, for the check that fails then.
+    /// The executor ends: `f(const timer&)` for each that is still armed, and disarmed by that, for the check that
+    /// fails then.
     /// Pre: no other thread uses the queue.
     template <typename F>
     void take_left(F f) noexcept {
@@ -146,7 +149,8 @@ public:
     COFLUX_INLINE void runs_others() noexcept {
         if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
     }
-    /// The same if something else is queued at the owner, or stands below on its stack.
+    /// Tells the watch what runs_others() tells it, if something else is queued at the owner, or stands below on its
+    /// stack.
     COFLUX_INLINE void sleeper_leaves() noexcept {
         if (watch_ != nullptr) sleeper_leaves_watched();
     }
@@ -162,7 +166,8 @@ public:
         return next_.load(memory_order_seq_cst);
     }
 
-    /// How many timers one look hands out: less than the coroutines that run until the next, so that those do not pile up.
+    /// How many timers one look hands out: less than the coroutines that run until the next, so that those do not pile
+    /// up.
     static constexpr std::size_t portion = 48;
 
 private:
@@ -179,7 +184,8 @@ private:
     timing_wheel wheel_;
     const void* executor_;
     timer_watch* const watch_;
-    // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by who looks or takes.
+    // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
+    // thread that looks or takes.
     atomic<clock_tick> next_{timing_wheel::never};
     atomic<clock_tick> seen_{0};        // what the last look was told
     atomic<bool> owner_sleeps_{false};  // true: the owner is parked, and wakes by itself for what is due

@@ -53,7 +53,7 @@ concept timer_callback = std::is_nothrow_invocable_v<F&, timer_node&>;
 
 /// The pending timers of one thread.
 ///
-/// Units: a tick is what the caller says. Whoever has a finer clock rounds deadlines up and the present down.
+/// Units: a tick is what the caller says. A caller with a finer clock rounds deadlines up and the present down.
 /// Errors: none; misuse that can be seen is checked.
 /// Threads: one at a time.
 /// Costs: no allocation; about 16 KB.
@@ -133,8 +133,8 @@ public:
         return calls;
     }
 
-    /// The two halves of advance, for those who hand out timers in portions: moves the present to `now` and what is due
-    /// to the list of the expired, behind what is left there.
+    /// The two halves of advance, for a caller that hands out timers in portions: moves the present to `now` and what
+    /// is due to the list of the expired, behind what is left there.
     void expire(std::uint64_t now) noexcept;
     /// Hands out the first of the expired, disarmed; nullptr if there is none. A timer in that list can be cancelled.
     COFLUX_INLINE timer_node* take() noexcept {
@@ -151,8 +151,8 @@ private:
     static constexpr unsigned levels = (64 + digit_bits - 1) / digit_bits;
     static constexpr unsigned top_slots = 1U << (64 - digit_bits * (levels - 1));
 
-    // A place is a number: row * 64 + digit. Level n is row n + 1. Row 0 has two lists, at its end, so that the slots of
-    // all rows are without a gap.
+    // A place is a number: row * 64 + digit. Level n is row n + 1. Row 0 has two lists, at its end, so that the slots
+    // of all rows are without a gap.
     static constexpr unsigned late = row_slots - 2;     // armed for a time that had passed
     static constexpr unsigned expired = row_slots - 1;  // due, waiting to be handed out
     static constexpr unsigned slot_count = 2 + (levels - 1) * row_slots + top_slots;
