@@ -96,7 +96,7 @@ public:
         next = at + 1;
         return message;
     }
-    /// A receiver is gone; without any, nobody can get what there is.
+    /// A receiver is gone; without any, what there is cannot be received.
     void receiver_leaves() noexcept {
         if (!this->receiver_gone()) return;
         for (node*& place : ring_) {
@@ -233,8 +233,8 @@ public:
     }
     ~broadcast_sender() { close(); }
 
-    /// Sends to every receiver that there is, and wakes those who wait; never waits: what a receiver has not taken when
-    /// the channel is full is overwritten, and the receiver will be told.
+    /// Sends to every receiver that there is, and wakes the waiting receivers; never waits: what a receiver has not
+    /// taken when the channel is full is overwritten, and the receiver will be told.
     ///
     /// Returns: false if there is no receiver; `value` is then as it was.
     /// Errors: std::bad_alloc; nothing is sent then.
@@ -273,7 +273,7 @@ private:
 };
 
 /// `auto [tx, rx] = coflux::make_broadcast<T>(capacity);` makes a channel that gives every value to every receiver, and
-/// keeps the last `capacity` values for those who are late. Nothing slows its senders down.
+/// keeps the last `capacity` values for late receivers. Nothing slows its senders down.
 ///
 /// Shapes: a `T` that can be copied; `resource` outlives all ends, and may be used by any thread that sends or drops
 /// one.

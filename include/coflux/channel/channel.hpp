@@ -19,45 +19,48 @@ namespace coflux {
 
 /// What all channels of T can do, whatever their capacity: functions that take any channel take a `basic_channel<T>&`.
 ///
-/// Shapes: T is an object that moves and dies without throwing; another does not compile (send a std::unique_ptr of it). It is moved
-/// under the channel's lock: its move does not use the channel.
-/// Resumes: who waits, on its own executor; nobody is run inside send(), receive() or close(). Senders and receivers are served
-/// first come, first served; the values of one sender arrive in its order.
-/// Stops: a send or receive that waits is a stop point. Stopped, it has had no effect: nothing was sent, nothing taken. What could
-/// be done at once is done, requested stop or not.
+/// Shapes: T is an object that moves and dies without throwing; another does not compile (send a std::unique_ptr of
+/// it). It is moved under the channel's lock: its move does not use the channel.
+/// Resumes: the waiter, on its own executor; no coroutine is run inside send(), receive() or close(). Senders and
+/// receivers are served first come, first served; the values of one sender arrive in its order.
+/// Stops: a send or receive that waits is a stop point. Stopped, it has had no effect: nothing was sent, nothing taken.
+/// What could be done at once is done, requested stop or not.
 /// Threads: any; try_send(), try_receive() and close() also from outside coroutines.
 /// Costs: nothing is allocated. Uncontended, without a wait: one locked instruction.
-/// Lifetime: the channel outlives all that wait at it, which its destructor checks; values that nobody received die with it.
-/// With g++ 12 take the result of a send into a variable before you test it (docs/promises.md, "What is not promised").
+/// Lifetime: the channel outlives all that wait at it, which its destructor checks; values that were not received die
+/// with it. With g++ 12 take the result of a send into a variable before you test it (docs/promises.md, "What is not
+/// promised").
 /// Example: examples/12_channel.cpp
 template <typename T>
 class basic_channel : protected detail::channel_base<T> {
 public:
     using value_type = T;
 
-    /// `co_await ch.send(std::move(v))`: true once the value is in the channel or with a receiver; false if the channel is closed,
-    /// and then `v` has not been moved from. Waits while there is no place.
-    /// Stops: has not sent; `v` has not been moved from. A temporary dies with the coroutine, an object that outlives the coroutine
-    /// is whole.
-    /// Lifetime: `v` is moved from only when its place is there: it lives until the await ends, so await it where it is made.
+    /// `co_await ch.send(std::move(v))`: true once the value is in the channel or with a receiver; false if the channel
+    /// is closed, and then `v` has not been moved from. Waits while there is no place.
+    /// Stops: has not sent; `v` has not been moved from. A temporary dies with the coroutine, an object that outlives
+    /// the coroutine is whole.
+    /// Lifetime: `v` is moved from only when its place is there: it lives until the await ends, so await it where it is
+    /// made.
     detail::channel_request<detail::send_operation, T> send(T&& v) noexcept {
         return detail::channel_request<detail::send_operation, T>(*this, &v);
     }
-    /// The same with a copy of `v`, made in the call.
+    /// Sends a copy of `v`, made in the call.
     /// Errors: what the copy throws; then nothing has happened.
     detail::send_copy_request<T> send(const T& v) noexcept(std::is_nothrow_copy_constructible_v<T>)
         requires std::is_copy_constructible_v<T>
     {
         return detail::send_copy_request<T>(*this, v);
     }
-    /// `co_await ch.receive()`: the oldest value, or nothing once the channel is closed and all that was sent has been received.
-    /// Waits while there is no value. So a loop over all that comes is `while (auto v = co_await ch.receive())`.
+    /// `co_await ch.receive()`: the oldest value, or nothing once the channel is closed and all that was sent has been
+    /// received. Waits while there is no value. So a loop over all that comes is `while (auto v = co_await
+    /// ch.receive())`.
     /// Stops: has taken nothing.
     detail::channel_request<detail::receive_operation, T> receive() noexcept {
         return detail::channel_request<detail::receive_operation, T>(*this);
     }
 
-    /// `co_await (ch << v)`: the same as send(v).
+    /// `co_await (ch << v)` is send(v).
     auto operator<<(T&& v) noexcept { return send(std::move(v)); }
     auto operator<<(const T& v) noexcept(std::is_nothrow_copy_constructible_v<T>)
         requires std::is_copy_constructible_v<T>
@@ -98,8 +101,9 @@ public:
         return room;
     }
 
-    /// No more sends: wakes those who wait to send or to reserve, with false or nothing, and once nothing is left to receive those
-    /// who wait to receive. What was sent, and what permits will send, is still received. A second close() does nothing.
+    /// No more sends: wakes the waiting senders and reservers, with false or nothing, and once nothing is left to
+    /// receive the waiting receivers. What was sent, and what permits will send, is still received. A second close()
+    /// does nothing.
     void close() noexcept { detail::channel_base<T>::close(); }
     /// True once close() was called.
     [[nodiscard]] bool closed() const noexcept { return this->is_closed(); }
@@ -121,11 +125,11 @@ namespace detail {
 template <typename T>
 class bounded_channel : public basic_channel<T> {
 public:
-    /// `co_await ch.reserve()`: a permit for one place, or nothing if the channel is closed. Waits while there is no place, in one
-    /// queue with those who send.
+    /// `co_await ch.reserve()`: a permit for one place, or nothing if the channel is closed. Waits while there is no
+    /// place, in one queue with the senders.
     /// Stops: holds no place.
     channel_request<reserve_operation, T> reserve() noexcept { return channel_request<reserve_operation, T>(*this); }
-    /// The same if that needs no wait; else nothing.
+    /// A permit for one place if that needs no wait; else nothing.
     [[nodiscard]] std::optional<permit<T>> try_reserve() noexcept {
         this->lock();
         const channel_outcome outcome = this->reserve_locked();
@@ -189,21 +193,23 @@ class channel<T[N]> final : private detail::channel_places<T, N>, public detail:
 public:
     channel() noexcept : detail::bounded_channel<T>(this->places, N) {}
 
-    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
+    /// not be called.
     channel_sender<channel> sender() noexcept { return channel_sender<channel>(*this); }
     channel_receiver<channel> receiver() noexcept { return channel_receiver<channel>(*this); }
 };
 
 /// A channel that holds nothing: a send lasts until a receiver takes the value from it. `coflux::channel<int[]> ch;`
 ///
-/// true from a send says that a receiver has the value. There is no reserve(): a permit would have to hold a receiver, and keep it
-/// from stopping. The rest: basic_channel.
+/// true from a send says that a receiver has the value. There is no reserve(): a permit would have to hold a receiver,
+/// and keep it from stopping. The rest: basic_channel.
 template <typename T>
 class channel<T[]> final : public basic_channel<T> {
 public:
     channel() noexcept : basic_channel<T>(nullptr, 0) {}
 
-    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
+    /// not be called.
     channel_sender<channel> sender() noexcept { return channel_sender<channel>(*this); }
     channel_receiver<channel> receiver() noexcept { return channel_receiver<channel>(*this); }
 };
@@ -220,7 +226,8 @@ public:
         : detail::channel_memory<T>(capacity, *memory),
           detail::bounded_channel<T>(this->places, capacity) {}
 
-    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need not be called.
+    /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
+    /// not be called.
     channel_sender<dynamic_channel> sender() noexcept { return channel_sender<dynamic_channel>(*this); }
     channel_receiver<dynamic_channel> receiver() noexcept { return channel_receiver<dynamic_channel>(*this); }
 };

@@ -33,7 +33,7 @@ struct channel_end_access {
 /// A counted sender at a channel: `stages.spawn(reads, raw.sender());`
 ///
 /// The death of the last one closes the channel for further sends: also when an error or a stop ends the coroutine that
-/// held it. So those who receive come to an end.
+/// held it. So the receivers come to an end.
 ///
 /// Shapes: Channel is a channel<T[N]>, channel<T[]>, dynamic_channel<T> or basic_channel<T>. Made by the channel's
 /// sender(), or from the channel itself. Copyable: each copy is a sender of its own. A copy of one that was closed or
@@ -111,9 +111,11 @@ private:
 
 /// A counted receiver at a channel: `stages.spawn(packs, raw.receiver(), packed.sender());`
 ///
-/// The death of the last one closes the channel, and the values that are in it die: also when an error or a stop ends the coroutine that
-/// held it. So those who send, and those who wait for an answer to what they have sent, come to an end.
-/// Shapes, Errors, Stops, Costs, Threads, Lifetime: as channel_sender. A receive() of the channel itself counts as no receiver.
+/// The death of the last one closes the channel, and the values that are in it die: also when an error or a stop ends
+/// the coroutine that held it. So the senders, and coroutines that wait for an answer to what they have sent, come to
+/// an end.
+/// Shapes, Errors, Stops, Costs, Threads, Lifetime: as channel_sender. A receive() of the channel itself counts as no
+/// receiver.
 /// Example: examples/12_channel.cpp
 template <typename Channel>
 class [[nodiscard("the death of the last receiver closes the channel")]] channel_receiver {

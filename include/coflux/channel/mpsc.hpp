@@ -142,13 +142,13 @@ public:
     send(T&& value) noexcept {
         return {state(), std::move(value)};
     }
-    /// The same with a copy, which is made first.
+    /// Sends a copy of `value`, which is made first.
     [[nodiscard("co_await it: nothing is sent until then")]] detail::mpsc_send_request<T, T> send(const T& value)
         requires std::copy_constructible<T>
     {
         return {state(), T(value)};
     }
-    /// Sends if there is a place and nobody waits for one; false otherwise, and `value` is then as it was.
+    /// Sends if there is a place and no coroutine waits for one; false otherwise, and `value` is then as it was.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
         return state().places().try_acquire() == detail::permits::answer::granted && state().push(std::move(value));
     }

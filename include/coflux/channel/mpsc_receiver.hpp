@@ -54,7 +54,7 @@ public:
     /// the span holds.
     ///
     /// Returns: how many; 0 once the channel is closed and empty.
-    /// Errors: what the assignment of a value throws; that value is lost, the others are received.
+    /// Errors: what the assignment of a value throws; that value is lost, the remaining ones are received.
     /// Stops, Resumes, Costs: as receive(); one count a batch.
     /// Pre: `into` is not empty.
     [[nodiscard("co_await it: nothing is received until then")]] auto receive_some(std::span<T> into) noexcept
@@ -62,8 +62,8 @@ public:
     {
         return receive_some(into.size(), into.begin());
     }
-    /// The same to an output iterator, for values that are not default-constructible: `co_await rx.receive_some(100,
-    /// std::back_inserter(values))`.
+    /// receive_some() to an output iterator, for values that are not default-constructible: `co_await
+    /// rx.receive_some(100, std::back_inserter(values))`.
     /// Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
     [[nodiscard("co_await it: nothing is received until then")]] auto
@@ -82,10 +82,10 @@ public:
         return state().receive(into.size(), detail::batch_into<T, typename std::span<T>::iterator>(into.begin()));
     }
 
-    /// Nobody can send or reserve any more, and senders that wait are refused. What was sent or reserved before can still be
-    /// received.
+    /// From now on no sender can send or reserve, and waiting senders are refused. What was sent or reserved before can
+    /// still be received.
     void close() noexcept { state().close(); }
-    /// True if nobody can send any more; there may be values left.
+    /// True if no sender can send any more; there may be values left.
     [[nodiscard]] bool closed() const noexcept { return !state_ || state_->closed(); }
 
 private:

@@ -35,7 +35,8 @@ public:
         if (is_closed()) return false;
         T* const placed = ::new (static_cast<void*>(value_)) T(std::move(v));
         std::uintptr_t seen = 0;
-        // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in word_wait.
+        // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in
+        // word_wait.
         while (!word_.compare_exchange_weak(seen, sent, memory_order_acq_rel, memory_order_acquire)) {
             if (seen != closed) continue;
             give_back(v, *placed);  // closed in this very moment
@@ -79,13 +80,13 @@ private:
     }
     [[nodiscard]] T& value() noexcept { return *std::launder(reinterpret_cast<T*>(value_)); }
 
-    // | value             | meaning                                       | leaves it                                     |
-    // | ----------------- | --------------------------------------------- | --------------------------------------------- |
-    // | 0, word_wait's 2  | nothing has happened                          | sender → sent; either end → closed; receiver  |
-    // | a pointer > 6     | the receiver's wait_operation: it waits       | sender → sent; sender's death → closed; stop  |
-    // | sent              | the value is there                            | receiver → taken                              |
-    // | taken             | it was received                               | nobody                                        |
-    // | closed            | there is no value and never will be           | nobody                                        |
+    // | value            | meaning                                 | leaves it                                    |
+    // | ---------------- | --------------------------------------- | -------------------------------------------- |
+    // | 0, word_wait's 2 | nothing has happened                    | sender → sent; either end → closed; receiver |
+    // | a pointer > 6    | the receiver's wait_operation: it waits | sender → sent; sender's death → closed; stop |
+    // | sent             | the value is there                      | receiver → taken                             |
+    // | taken            | it was received                         | nothing                                      |
+    // | closed           | there is no value and never will be     | nothing                                      |
     static constexpr std::uintptr_t sent = 4;
     static constexpr std::uintptr_t taken = 5;
     static constexpr std::uintptr_t closed = 6;
@@ -159,7 +160,7 @@ public:
         state_->close();
         state_.reset();
     }
-    /// True if nobody can receive any more, or the value was sent.
+    /// True if the value was sent, or cannot be received any more.
     [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
 
 private:
@@ -191,7 +192,7 @@ public:
     }
     ~oneshot_receiver() { gone(); }
 
-    /// The same as awaiting the receiver itself.
+    /// `co_await rx.receive()` is `co_await` of the receiver itself.
     [[nodiscard("co_await it: nothing is received until then")]] detail::oneshot_request<T> receive() noexcept {
         return {state()};
     }

@@ -26,7 +26,7 @@ class bounded_channel;
 /// Threads: any, one at a time.
 /// Costs: those of a send that need not wait; no allocation.
 /// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its place back, to the
-/// first who waits for one.
+/// first waiter for one.
 template <typename T>
 class [[nodiscard("a permit that is dropped gives its place back")]] permit {
 public:
@@ -44,7 +44,8 @@ public:
     [[nodiscard]] bool valid() const noexcept { return at_ != nullptr; }
 
     /// Sends `value` in the reserved place; never waits, wakes a receiver that does.
-    /// Errors: a second send with one permit is a checked error. A copy that throws is the caller's: the permit is still valid.
+    /// Errors: a second send with one permit is a checked error. A copy that throws is the caller's: the permit is
+    /// still valid.
     void send(T value) noexcept {
         COFLUX_VERIFY(at_ != nullptr, "send() with a permit that was used or moved from");
         std::exchange(at_, nullptr)->send_reserved(value);

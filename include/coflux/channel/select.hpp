@@ -1,4 +1,4 @@
-// select: waits for exactly one of several operations; the others have no effect.
+// select: waits for exactly one of several operations; the other operations have no effect.
 #pragma once
 
 #include <array>
@@ -17,11 +17,12 @@
 
 namespace coflux {
 
-/// A case of select() that wins when no other can be done at once: the select then does not wait.
+/// A case of select() that wins when no other case can be done at once: the select then does not wait.
 struct otherwise_t {};
 inline constexpr otherwise_t otherwise{};
 
-/// What a select gives: which case won, and its result; like a std::variant that knows its alternatives by position only.
+/// What a select gives: which case won, and its result; like a std::variant that knows its alternatives by position
+/// only.
 ///
 /// Shapes: Results are what the cases' own awaits give; std::monostate for void and for `otherwise`.
 /// Errors: get() of a case that did not win is a checked error.
@@ -43,7 +44,8 @@ public:
     [[nodiscard]] auto&& get() && noexcept {
         return std::move(*checked<I>());
     }
-    /// `get<I>(result)`: the same, without `template` where the type depends on a parameter, as in a coroutine of `auto&& env`.
+    /// `get<I>(result)` is `result.get<I>()` without `template` where the type depends on a parameter, as in a
+    /// coroutine of `auto&& env`.
     template <std::size_t I>
     [[nodiscard]] friend auto& get(select_result& r) noexcept {
         return r.template get<I>();
@@ -204,14 +206,14 @@ private:
 /// Shapes: operations of channels (send, receive, <<, >>, reserve), forks and tasks (moved), calls, views and any other
 /// awaitable; at most 64. `otherwise` among them makes a select that does not wait; the other cases are then operations
 /// of channels.
-/// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The others
-/// have had no effect: nothing was received or sent, their values have not been moved from. A closed channel is no
-/// reason to wait: receive() wins with nothing, send() with false.
+/// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The other
+/// cases have had no effect: nothing was received or sent, their values have not been moved from. A closed channel is
+/// no reason to wait: receive() wins with nothing, send() with false.
 /// Resumes: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can
 /// starve. Without a channel the cases are begun in order. On its own executor.
-/// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The others of these
-/// are stopped and joined before the select ends; an error that they end with is their scope's (law 12), a value is
-/// dropped. What had not begun when a case could be done at once never begins. std::bad_alloc: then nothing has
+/// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The losing ones of
+/// these are stopped and joined before the select ends; an error that they end with is their scope's (law 12), a value
+/// is dropped. What had not begun when a case could be done at once never begins. std::bad_alloc: then nothing has
 /// happened.
 /// Stops: a stop point. Stopped, no case has had an effect, but that forks and calls among them have begun, and are
 /// stopped. A fork that was stopped itself wins, too, and stops the awaiting coroutine.

@@ -93,7 +93,7 @@ public:
     send(T&& value) noexcept {
         return {state(), std::move(value)};
     }
-    /// The same with a copy, which is made first.
+    /// Sends a copy of `value`, which is made first.
     [[nodiscard("co_await it: nothing is sent until then")]] detail::spsc_send_request<T, T> send(const T& value)
         requires std::copy_constructible<T>
     {
@@ -180,7 +180,7 @@ public:
     /// the span holds.
     ///
     /// Returns: how many; 0 once the channel is closed and empty.
-    /// Errors: what the assignment of a value throws; that value is lost, the others are received.
+    /// Errors: what the assignment of a value throws; that value is lost, the remaining ones are received.
     /// Stops, Resumes: as receive().
     /// Costs: one locked instruction a batch.
     /// Pre: `into` is not empty.
@@ -189,7 +189,7 @@ public:
     {
         return receive_some(into.size(), into.begin());
     }
-    /// The same to an output iterator, for values that are not default-constructible.
+    /// receive_some() to an output iterator, for values that are not default-constructible.
     /// Pre: `max` is not 0.
     template <std::output_iterator<T&&> Out>
     [[nodiscard("co_await it: nothing is received until then")]] auto
@@ -208,10 +208,10 @@ public:
         return state().receive(into.size(), detail::batch_into<T, typename std::span<T>::iterator>(into.begin()));
     }
 
-    /// Nobody can send or reserve any more, and a sender that waits is refused. What was sent or reserved before can still be
-    /// received.
+    /// From now on the sender cannot send or reserve, and is refused if it waits. What was sent or reserved before can
+    /// still be received.
     void close() noexcept { state().close(); }
-    /// True if nobody can send any more, but by permits that are out; there may be values left.
+    /// True if the sender cannot send any more, but by permits that are out; there may be values left.
     [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
 
 private:

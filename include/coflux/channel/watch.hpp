@@ -205,9 +205,9 @@ public:
     }
     ~watch_sender() { close(); }
 
-    /// Replaces the value, and wakes those who wait for a change; never waits, not for readers either.
+    /// Replaces the value, and wakes the waiters for a change; never waits, not for readers either.
     ///
-    /// Returns: true if there is a receiver; without one the value is replaced all the same, for those who subscribe().
+    /// Returns: true if there is a receiver; without one the value is replaced nevertheless, for later subscribers.
     /// Errors: std::bad_alloc; nothing has happened then.
     /// Costs: a block while more values are looked at than ever before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) {
@@ -243,7 +243,7 @@ private:
     detail::state_handle<detail::watch_state<T>> state_;
 };
 
-/// `auto [tx, rx] = coflux::make_watch<T>(initial);` makes a value that one side changes and the other looks at: a
+/// `auto [tx, rx] = coflux::make_watch<T>(initial);` makes a value that one side changes and the other side looks at: a
 /// configuration, a state, a measure of progress. Readers get the latest value, not each of them.
 ///
 /// Shapes: `resource` outlives all ends and looks, and may be used by any thread that sends or drops one.

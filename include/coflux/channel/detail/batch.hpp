@@ -7,7 +7,7 @@
 
 namespace coflux::detail {
 
-/// Moves values one after the other to where `Out` points.
+/// Moves values one by one to where `Out` points.
 template <typename T, typename Out>
 class batch_into {
 public:

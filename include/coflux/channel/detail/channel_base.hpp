@@ -1,5 +1,5 @@
-// A channel's values: how they move between senders, places and receivers. Every function but the public ones of channel.hpp is
-// called with the lock held.
+// A channel's values: how they move between senders, places and receivers. Every function but the public ones of
+// channel.hpp is called with the lock held.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace coflux::detail {
 
-/// What a channel can carry. A value is moved under the channel's lock, by the thread of either side: nobody could be told of
-/// an exception there.
+/// What a channel can carry. A value is moved under the channel's lock, by the thread of either side: there no
+/// coroutine could be told of an exception.
 template <typename T>
 inline constexpr bool is_channel_value =
     std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::remove_cv_t<T>> &&
@@ -103,7 +103,7 @@ private:
         wakes.add(receiver, channel_outcome::done);
     }
 
-    /// There may be a free place: the first of those who wait for one get it.
+    /// There may be a free place: the first waiters for one get it.
     COFLUX_NOINLINE void fill_from_senders(channel_wakes& wakes) noexcept {
         while (!senders().empty() && has_place()) {
             channel_node* const s = senders().take();
@@ -113,7 +113,8 @@ private:
                 reserve_place();
                 continue;
             }
-            // A receiver that waits beside a send is of the same select, which the send has just decided: it is dropped.
+            // A receiver that waits beside a send is of the same select, which the send has just decided: it is
+            // dropped.
             T& value = *static_cast<T*>(s->value);
             if (channel_node* const r = receivers().take()) {
                 deliver(*r, value, wakes);

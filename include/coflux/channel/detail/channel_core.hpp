@@ -13,8 +13,8 @@
 
 namespace coflux::detail {
 
-/// Lock of a few instructions. State: false free, true held. A thread that finds it held looks again ever more rarely, so that
-/// the holder does several operations in a row: a line that changes hands costs more than an operation.
+/// Lock of a few instructions. State: false free, true held. A thread that finds it held looks again ever more rarely,
+/// so that the holder does several operations in a row: a line that changes hands costs more than an operation.
 class channel_lock {
 public:
     COFLUX_INLINE void lock() noexcept {
@@ -47,7 +47,7 @@ public:
     void add_receiver() noexcept { receiver_ends_.fetch_add(1, memory_order_relaxed); }
     /// The last one closes.
     void remove_sender() noexcept;
-    /// The same; true if it was the last one.
+    /// The last one closes; true if this was the last.
     bool remove_receiver() noexcept;
 
     void close() noexcept;
@@ -56,7 +56,8 @@ public:
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
-    // Hints without the lock: true if the operation would wait. The answer may be old; who then waits looks again under the lock.
+    // Hints without the lock: true if the operation would wait. The answer may be old; a coroutine that then waits
+    // looks again under the lock.
     [[nodiscard]] COFLUX_INLINE bool send_would_wait() const noexcept {
         return count_ + reserved_ == capacity_ && receivers_.empty() && !closed_.load(memory_order_relaxed);
     }
@@ -67,7 +68,7 @@ public:
     /// Where a select that begins with this channel starts to look: a number below `cases`.
     [[nodiscard]] std::uint32_t next_start(std::uint32_t cases) noexcept {
         const std::uint32_t turn = turn_ * 1664525U + 1013904223U;
-        turn_ = turn;  // two at once may take the same turn: no harm
+        turn_ = turn;  // two threads at once may take one turn: no harm
         return static_cast<std::uint32_t>((std::uint64_t{turn} * cases) >> 32);
     }
 
@@ -88,7 +89,7 @@ public:
         reserved_ = reserved_ + 1;
         return channel_outcome::done;
     }
-    /// Tells those who wait for a value that none will come, if that is so.
+    /// Tells the waiters for a value that none will come, if that is so.
     void finish_if_drained(channel_wakes& wakes) noexcept {
         if (drained_locked()) [[unlikely]]
             finish(wakes);
@@ -124,7 +125,8 @@ private:
     relaxed<std::size_t> count_{0};     // values in places
     relaxed<std::size_t> reserved_{0};  // places that permits hold
     const std::size_t capacity_;        // 0: rendezvous
-    // Counted ends alive: channel_sender, channel_receiver. 1 -> 0: that end closes. 0 at first, and where ends are not used.
+    // Counted ends alive: channel_sender, channel_receiver. 1 -> 0: that end closes. 0 at first, and where ends are not
+    // used.
     atomic<std::uint32_t> sender_ends_{0};
     atomic<std::uint32_t> receiver_ends_{0};
     channel_queue senders_;    // sends and reserves; while one waits there is no place

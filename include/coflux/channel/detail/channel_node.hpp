@@ -1,6 +1,6 @@
 // What waits at a channel: the nodes of its two queues, and how their owners are woken.
 //
-// The page docs/design/channel.md has the protocol: who may touch a node when.
+// The page docs/design/channel.md has the protocol: which thread may touch a node when.
 #pragma once
 
 #include <cstddef>
@@ -18,20 +18,21 @@ class select_core;
 /// How an operation at a channel ended; `pending` while it waits.
 enum class channel_outcome : std::uint8_t { pending, done, closed };
 
-/// Links of a queue. `after` is read without the lock by those who only want a hint.
+/// Links of a queue. `after` is read without the lock by threads that only want a hint.
 struct channel_link {
     relaxed<channel_link*> after;  // nullptr: in no queue
     channel_link* before;          // in no queue: the next of those to be woken
 };
 
-/// A send, receive or reserve that waits, or one case of a select. While it is queued everything here is guarded by the lock
-/// of its channel; whoever took it out of the queue, and won its select if it has one, owns it until it is woken.
+/// A send, receive or reserve that waits, or one case of a select. While it is queued everything here is guarded by the
+/// lock of its channel; the thread that took it out of the queue, and won its select if it has one, owns it until it is
+/// woken.
 struct channel_node : channel_link {
     explicit channel_node(channel_core& at) noexcept : core(&at) {}
     channel_node(const channel_node&) = delete;
     channel_node& operator=(const channel_node&) = delete;
 
-    /// Before anybody else can find it. `of`: the select whose case `which` it is, or nullptr for a channel_wait.
+    /// Before another thread can find it. `of`: the select whose case `which` it is, or nullptr for a channel_wait.
     COFLUX_INLINE void prepare(select_core* of, std::uint32_t which) noexcept {
         after = nullptr;
         select = of;
@@ -45,7 +46,8 @@ struct channel_node : channel_link {
     channel_outcome outcome = channel_outcome::pending;
 };
 
-/// True if the case is its select's first: from now on no other can win. Called with the lock of the node's channel held.
+/// True if the case is its select's first: from now on no other case can win. Called with the lock of the node's
+/// channel held.
 [[nodiscard]] bool wins(channel_node& n) noexcept;
 /// What was served, and won, goes on.
 void wake(channel_node& n) noexcept;
@@ -77,8 +79,8 @@ public:
         n.after = nullptr;
         return true;
     }
-    /// Takes out the first that can be served; nullptr if there is none. Cases of selects that were decided elsewhere are
-    /// dropped on the way.
+    /// Takes out the first that can be served; nullptr if there is none. Cases of selects that were decided elsewhere
+    /// are dropped on the way.
     COFLUX_INLINE channel_node* take() noexcept {
         while (!empty()) {
             channel_node& n = first();
@@ -107,7 +109,7 @@ private:
     channel_link head_;
 };
 
-/// Those whom an operation has served, to be woken once no lock is held, oldest first.
+/// The waiters that an operation has served, to be woken once no lock is held, oldest first.
 class channel_wakes {
 public:
     channel_wakes() noexcept = default;

@@ -15,8 +15,8 @@ namespace coflux {
 
 namespace detail {
 
-/// An operation is a node with: `attempt`, under the lock, true if it is done; `queue`, where it waits; `would_wait`, a hint;
-/// `result`, what co_await gives. `Node` is a channel_wait or, in a select, a bare channel_node.
+/// An operation is a node with: `attempt`, under the lock, true if it is done; `queue`, where it waits; `would_wait`, a
+/// hint; `result`, what co_await gives. `Node` is a channel_wait or, in a select, a bare channel_node.
 template <typename T, typename Node>
 class send_operation : public Node {
 public:
@@ -59,7 +59,7 @@ protected:
     std::optional<T> room_;
 };
 
-/// The same into a variable.
+/// Receives into a variable.
 template <typename T, typename Node>
 class receive_into_operation : public receive_operation<T, Node> {
 public:
@@ -139,7 +139,8 @@ public:
         this->begin();
         waited_ = true;
         this->core->lock();
-        // Nobody writes under the lock what the hint reads: now it is exact, but for reserves and decided selects.
+        // Under the lock no other thread writes what the hint reads: now it is exact, but for reserves and decided
+        // selects.
         if (Operation::would_wait() || !attempt_again()) return this->park(Operation::queue());
         return transfer(p.handle());
     }

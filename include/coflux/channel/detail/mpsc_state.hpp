@@ -46,7 +46,7 @@ public:
     }
     void sender_copied() noexcept { senders_.fetch_add(1, memory_order_relaxed); }  // relaxed: the copied one lives
     void sender_gone() noexcept {
-        // acq_rel: the last one closes behind all that the others have sent.
+        // acq_rel: the last sender closes behind all that the other senders have sent.
         if (senders_.fetch_sub(1, memory_order_acq_rel) == 1) close();
     }
 

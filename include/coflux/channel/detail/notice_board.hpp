@@ -1,4 +1,4 @@
-// Values that several receivers look at: each in a node of its own, which lives as long as somebody looks at it.
+// Values that several receivers look at: each in a node of its own, which lives as long as a receiver looks at it.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class notice_board : public shared_state, public notices {
 public:
     struct node {
         node* next;             ///< in the list of unused nodes
-        std::uint32_t holders;  ///< under the lock: the board, and those who look at it. 0: the value is dead or dying
+        std::uint32_t holders;  ///< under the lock: the board, and the receivers at it. 0: the value is dead or dying
         alignas(T) std::byte bytes[sizeof(T)];
 
         [[nodiscard]] T& value() noexcept { return *std::launder(reinterpret_cast<T*>(bytes)); }
@@ -60,7 +60,7 @@ public:
     void receiver_made() noexcept { receivers_.fetch_add(1, memory_order_relaxed); }
     /// True for the last.
     [[nodiscard]] bool receiver_gone() noexcept { return receivers_.fetch_sub(1, memory_order_relaxed) == 1; }
-    /// The last one ends the board and wakes those who wait.
+    /// The last sender ends the board and wakes the waiters.
     void sender_gone() noexcept {
         // acq_rel: the end comes behind all that other senders have published.
         if (senders_.fetch_sub(1, memory_order_acq_rel) != 1) return;

@@ -1,5 +1,5 @@
-// What receivers that see the same values wait for: a count of what was published. The part of broadcast and watch that does
-// not know the values.
+// What the receivers of the same values wait for: a count of what was published. The part of broadcast and watch that
+// does not know the values.
 #pragma once
 
 #include <coroutine>
@@ -27,7 +27,7 @@ public:
     void lock() noexcept { waiters_.lock.lock(); }
     void unlock() noexcept { waiters_.lock.unlock(); }
 
-    /// Pre: locked. One more was published, or the end; gives those who wait, for wake_all() after the unlock.
+    /// Pre: locked. One more was published, or the end; gives the waiters, for wake_all() after the unlock.
     [[nodiscard]] wait_operation* publish() noexcept {
         word_.store(word_.load(memory_order_relaxed) + after(1), memory_order_release);  // pairs with word()
         return waiters_.queue.take_all();
@@ -43,11 +43,11 @@ private:
     using want = word_type;  // what the waiter has seen
     static constexpr const char* waits_for = "a new value of a channel";
     [[nodiscard]] bool ready_or_mark(word_type seen) const noexcept { return word() != seen; }
-    void unmark() noexcept {}  // who publishes looks into the queue
+    void unmark() noexcept {}  // the publisher looks into the queue
 
     // Grows, and is odd from the end on. Written under the lock.
     atomic<word_type> word_{0};
-    wait_list waiters_;  ///< those who have seen word_
+    wait_list waiters_;  ///< the waiters that have seen word_
 };
 
 extern template class list_wait<notices>;

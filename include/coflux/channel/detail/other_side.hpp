@@ -1,4 +1,4 @@
-// Which thread the other end of a queue runs on: whether it helps to look again before one waits.
+// Which thread the other end of a queue runs on: whether it helps to look again before a wait.
 #pragma once
 
 #include <coflux/base/atomic.hpp>
@@ -7,9 +7,10 @@
 
 namespace coflux::detail {
 
-/// One end of a queue, as the other end sees it. An end that keeps up with the other finds the queue empty (or full) after each
-/// value, and to wait and be woken across threads costs as much as tens of values, for both. So where the other end was last
-/// seen on another thread, it leaves the queue alone for a moment, in which that one moves a run of values.
+/// One end of a queue, as the other end sees it. An end that keeps up with the other end finds the queue empty (or
+/// full) after each value, and to wait and be woken across threads costs as much as tens of values, for both. So where
+/// the other end was last seen on another thread, this end leaves the queue alone for a moment, in which the other end
+/// moves a run of values.
 class other_side {
 public:
     /// This end is on this thread. Called where it does something slow anyway.
@@ -17,8 +18,8 @@ public:
         if (thread_.load(memory_order_relaxed) != &this_thread) thread_.store(&this_thread, memory_order_relaxed);
     }
 
-    /// Before a wait for that end: true if `ready()` becomes true within some 2 us. At once false where that end was last seen on
-    /// this very thread, which must be given up for it to go on.
+    /// Before a wait for that end: true if `ready()` becomes true within some 2 us. At once false where that end was
+    /// last seen on this very thread, which must be given up for it to go on.
     template <typename F>
     [[nodiscard]] bool comes_soon(F ready) const noexcept {
         const thread_state* const there = thread_.load(memory_order_relaxed);
@@ -31,7 +32,8 @@ public:
     }
 
 private:
-    // Where is_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait, or 2 us.
+    // Where is_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait,
+    // or 2 us.
     atomic<const thread_state*> thread_{nullptr};
 };
 

@@ -18,20 +18,20 @@ public:
 
     explicit permits(std::size_t capacity) noexcept : permit_count(capacity), capacity_(capacity) {}
 
-    /// One permit, unless there is none or others wait.
+    /// One permit, unless there is none or there are waiters.
     [[nodiscard]] COFLUX_INLINE answer try_acquire() noexcept {
         if (permit_count::try_acquire(1)) [[likely]]
             return answer::granted;
         return is_closed() ? answer::closed : answer::none;
     }
-    /// Gives `n` permits back, first of all to those who wait. True if nothing is or will be on its way any more: closed,
+    /// Gives `n` permits back, first of all to the waiters. True if nothing is or will be on its way any more: closed,
     /// and every permit back. Exactly one call of release() and close() says so.
     [[nodiscard]] COFLUX_INLINE bool release(std::uint64_t n) noexcept {
         if (is_awaited()) [[unlikely]]
             giving_.is_here();
         return permit_count::release(n) == closed_with(capacity_);
     }
-    /// No more permits; those who wait are woken with none. True as for release(); false if closed already.
+    /// No more permits; the waiters are woken with none. True as for release(); false if closed already.
     [[nodiscard]] bool close() noexcept { return permit_count::close() == closed_with(capacity_); }
     using permit_count::is_closed;
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
@@ -43,7 +43,7 @@ private:
     static constexpr const char* waits_for = "a place in a channel";
 
     const std::size_t capacity_;
-    other_side giving_;  ///< who gave permits to those that waited
+    other_side giving_;  ///< the end that gave permits to waiters
 };
 
 extern template class list_wait<permits>;

@@ -21,7 +21,7 @@ public:
     }
 };
 
-/// Receives up to `max` values, each by `use(T&&)`. Shapes: `Wait` as above.
+/// Receives up to `max` values, each by `use(T&&)`. Shapes: `Wait` as for receive_awaiter.
 template <typename Wait, typename Use>
 class [[nodiscard]] batch_awaiter : public Wait {
 public:

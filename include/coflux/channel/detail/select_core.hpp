@@ -1,4 +1,5 @@
-// Everything of a select that does not depend on the types of its cases: looking, waiting, who wins, joining the losers.
+// Everything of a select that does not depend on the types of its cases: looking, waiting, which case wins, joining the
+// losers.
 //
 // The page docs/design/channel.md has the protocol.
 #pragma once
@@ -46,7 +47,7 @@ inline constexpr std::uint32_t most_select_cases = 64;
 ///     idle --all locks held, nothing can be done--> open --a case wins (CAS)--> first_case + position
 ///      | |                                           '--a stop request (CAS)--> stopped
 ///      | '--a case is done at once-----------------------------------------> first_case + position
-///      '--a stop request comes before the wait-----------------------------> told (or first_case + position all the same)
+///      '--a stop request comes before the wait-----------------------------> told (or, even so, first_case + position)
 class select_core : public wait_operation {
 public:
     /// True if the case `position` is the first: then it is the one, and its effect is its winner's to bring about.
@@ -68,7 +69,7 @@ protected:
 
     /// Once all cases are in place: sets up what they share.
     void set_up() noexcept;
-    /// The coroutine runs again: nobody touches the cases any more. Returns the case that won.
+    /// The coroutine runs again: no other thread touches the cases any more. Returns the case that won.
     std::uint32_t resumed() noexcept;
     /// Takes the cases out of their channels. Before they die.
     void leave() noexcept;
@@ -107,8 +108,9 @@ private:
 
     std::span<select_entry> cases_;
     atomic<std::uint32_t> word_{idle};
-    // With children only: one unit each for those that are waited for, for who adds them, and for the decision; whoever gives
-    // back the last one goes on with the coroutine. So nobody's frame dies while it is being stopped.
+    // With children only: one unit for each child that is waited for, one for the thread that adds them, and one for
+    // the decision; the thread that gives back the last one goes on with the coroutine. So no frame dies while it is
+    // being stopped.
     atomic<std::uint32_t> units_{0};
     std::uint32_t children_ = 0;
     std::uint32_t otherwise_ = nobody;

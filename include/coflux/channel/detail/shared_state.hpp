@@ -1,4 +1,4 @@
-// What the ends of a channel share, and who frees it.
+// What the ends of a channel share, and what frees it.
 #pragma once
 
 #include <concepts>
@@ -14,9 +14,10 @@
 
 namespace coflux {
 
-/// What can travel through a queue between coroutines: an object whose move constructor and destructor throw nothing, so
-/// that a value is either here or there, whatever happens. Asked where a queue is made; its ends are complete types before T is, so
-/// that a message may hold one: `struct question { std::string word; coflux::mpsc_sender<question> answers; };`
+/// What can travel through a queue between coroutines: an object whose move constructor and destructor throw nothing,
+/// so that a value is either here or there, whatever happens. Asked where a queue is made; its ends are complete types
+/// before T is, so that a message may hold one: `struct question { std::string word; coflux::mpsc_sender<question>
+/// answers; };`
 template <typename T>
 concept queue_value = std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
@@ -62,7 +63,7 @@ private:
     friend class state_handle;
 
     std::pmr::memory_resource* resource_;
-    // Number of handles. 0: nobody can reach the state, whoever brought it there frees it.
+    // Number of handles. 0: nothing can reach the state, and the thread that brought it there frees it.
     atomic<std::uint32_t> handles_{1};
 };
 

@@ -2,9 +2,9 @@
 // type of the values.
 //
 // Source: the block lists of Tokio's mpsc and of crossbeam's unbounded channel. Deviations: block and index of the next
-// free slot are one word, so that a claim names its block and no sender can hold a block that is being reused; a block is
-// added before any of its slots is claimed, so that a failed allocation loses nothing; the receiver waits in the slot that
-// it needs. docs/design/channel_queues.md.
+// free slot are one word, so that a claim names its block and no sender can hold a block that is being reused; a block
+// is added before any of its slots is claimed, so that a failed allocation loses nothing; the receiver waits in the
+// slot that it needs. docs/design/channel_queues.md.
 #pragma once
 
 #include <cstddef>
@@ -38,13 +38,13 @@ public:
 
     // The states of a slot, and of a block's end. Sender and closer leave the first three by an exchange.
     //
-    // | value     | meaning                                                                          |
-    // | --------- | -------------------------------------------------------------------------------- |
-    // | 0         | empty (or claimed, and not filled yet)                                           |
-    // | marked    | as 0: a trace of a stop request (word_wait)                                      |
-    // | a pointer | the receiver's wait_operation: it waits for this slot                            |
-    // | ready     | filled; until the receiver has taken the value and stores 0                      |
-    // | closed    | nothing was sent here, and nothing ever will be, here or behind                  |
+    // | value     | meaning                                                         |
+    // | --------- | --------------------------------------------------------------- |
+    // | 0         | empty (or claimed, and not filled yet)                          |
+    // | marked    | as 0: a trace of a stop request (word_wait)                     |
+    // | a pointer | the receiver's wait_operation: it waits for this slot           |
+    // | ready     | filled; until the receiver has taken the value and stores 0     |
+    // | closed    | nothing was sent here, and nothing ever will be, here or behind |
     static constexpr std::uintptr_t ready = 4;
     static constexpr std::uintptr_t closed = 6;
     [[nodiscard]] static constexpr bool is_operation(std::uintptr_t state) noexcept { return state > 7; }
@@ -120,11 +120,11 @@ private:
 
     // block address / 64 in bits 16 to 62, index of the next free slot in bits 0 to 15.
     //
-    // | value                 | meaning                                                         | leaves it                |
-    // | --------------------- | --------------------------------------------------------------- | ------------------------ |
-    // | index < 64            | that slot is free                                               | sender: fetch_add        |
-    // | index >= 64           | the block is full; the excess counts senders on their slow way  | sender, locked: new block |
-    // | sealed_bit + a count  | closed; counts sends in vain                                    | nobody                   |
+    // | value                | meaning                                           | leaves it                 |
+    // | -------------------- | ------------------------------------------------- | ------------------------- |
+    // | index < 64           | that slot is free                                 | sender: fetch_add         |
+    // | index >= 64          | full; the excess counts senders on their slow way | sender, locked: new block |
+    // | sealed_bit + a count | closed; counts sends in vain                      | nothing                   |
     alignas(cache_line) atomic<std::uint64_t> tail_;
     alignas(cache_line) spin_lock growth_;
     slot_block* spare_ = nullptr;  ///< under growth_: blocks to use next

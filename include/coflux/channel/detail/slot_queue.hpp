@@ -41,7 +41,7 @@ public:
         if (c.after != nullptr) [[unlikely]] {
             // relaxed: the receiver comes here through the end of the block before.
             s.state.store(ready, memory_order_relaxed);
-            left(c.after->end.exchange(ready, memory_order_acq_rel));  // as below
+            left(c.after->end.exchange(ready, memory_order_acq_rel));  // for the reasons below
         } else {
             // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in
             // word_wait: the operation is complete.

@@ -1,8 +1,8 @@
 // The ring below make_spsc.
 //
-// Source: the single-producer ring with cached indices of folly and rigtorp. Deviations: the indices share their words with
-// the flags of those who wait and close, so that publishing a value and finding out who waits is one operation.
-// docs/design/channel_queues.md.
+// Source: the single-producer ring with cached indices of folly and rigtorp. Deviations: the indices share their words
+// with the flags of the waiting and the closing end, so that publishing a value and finding the waiter is one
+// operation. docs/design/channel_queues.md.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,8 @@ namespace coflux::detail {
 /// The words of a ring and their protocol, without the values.
 class spsc_words {
 public:
-    // A word holds a position and flags. A position is an index times 16: the flags are 0, and it wraps around as the word
-    // does.
+    // A word holds a position and flags. A position is an index times 16: the flags are 0, and it wraps around as the
+    // word does.
     static constexpr std::uintptr_t waits = 1;  ///< the other side's coroutine waits for a change of this word
     static constexpr std::uintptr_t marked = word_wait::marked;
     static constexpr std::uintptr_t ended = 4;   ///< tail: nothing more will be sent
@@ -121,24 +121,25 @@ private:
 
     // Written by the sender: the position behind the last value. The receiver adds `waits`, by CAS, and `sealed`.
     //
-    // | flags            | meaning                                                     | leaves it                           |
-    // | ---------------- | ----------------------------------------------------------- | ----------------------------------- |
-    // | none             | open                                                        | either side                         |
-    // | marked           | as none: a trace of a stop request (word_wait)              | sender, by publish()                |
-    // | waits            | the receiver waits in receiver_                             | sender, who wakes it; a stop        |
-    // | sealed           | the receiver has closed; combines with the others           | nobody                              |
-    // | ended            | no value will follow; combines with sealed                  | nobody                              |
+    // | flags  | meaning                                                | leaves it                      |
+    // | ------ | ------------------------------------------------------ | ------------------------------ |
+    // | none   | open                                                   | either side                    |
+    // | marked | as none: a trace of a stop request (word_wait)         | sender, by publish()           |
+    // | waits  | the receiver waits in receiver_                        | sender, which wakes it; a stop |
+    // | sealed | the receiver has closed; combines with the other flags | nothing                        |
+    // | ended  | no value will follow; combines with sealed             | nothing                        |
     alignas(cache_line) atomic<std::uintptr_t> tail_{0};
-    wait_operation* receiver_ = nullptr;  ///< written before the CAS to waits, read by who takes that flag away
+    wait_operation* receiver_ = nullptr;  ///< written before the CAS to waits, read by the taker of that flag
     std::uintptr_t next_ = 0;             ///< sender: position of the next value
     std::uintptr_t head_seen_ = 0;        ///< sender: position in head_ when it looked last
     std::size_t reserved_here_ = 0;       ///< sender: permits that are out
     bool sender_ended_ = false;           ///< sender: only permits may still send
-    // Permits that are out, for the receiver's question whether it is finished. seq_cst, as the sealing of the tail: either
-    // reserve() sees the seal, or finished() sees the permit.
+    // Permits that are out, for the receiver's question whether it is finished. seq_cst, as the sealing of the tail:
+    // either reserve() sees the seal, or finished() sees the permit.
     atomic<std::size_t> reserved_{0};
 
-    // Written by the receiver: the position of the first value. The sender adds `waits`, by CAS. Flags as above, sides exchanged.
+    // Written by the receiver: the position of the first value. The sender adds `waits`, by CAS. Its flags are those of
+    // tail_, with the sides exchanged.
     alignas(cache_line) atomic<std::uintptr_t> head_{0};
     wait_operation* sender_ = nullptr;
     std::uintptr_t first_ = 0;      ///< receiver: position of the next value

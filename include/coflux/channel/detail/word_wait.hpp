@@ -9,20 +9,20 @@
 
 namespace coflux::detail {
 
-/// Base of awaiters that wait in the very word whose change they wait for, so that neither side can miss the other. At
-/// most one coroutine waits in a word.
+/// Base of awaiters that wait in the very word whose change they wait for, so that neither side can miss what the other
+/// one does. At most one coroutine waits in a word.
 ///
 /// What the word may hold while the wait lasts:
 ///
-/// | value          | meaning                                        | who leaves it, to what                          |
-/// | -------------- | ---------------------------------------------- | ----------------------------------------------- |
-/// | idle           | nothing has changed                            | waiter → waiting; stopper → idle + marked       |
-/// | idle + marked  | a stop request came before the waiter waited   | waiter → idle, and looks for the request        |
-/// | waiting        | the coroutine is suspended                     | stopper → idle, and the wait is the stopper's   |
-/// | anything else  | changed                                        | never back                                      |
+/// | value         | meaning                                      | left by, to what                              |
+/// | ------------- | -------------------------------------------- | --------------------------------------------- |
+/// | idle          | nothing has changed                          | waiter → waiting; stopper → idle + marked     |
+/// | idle + marked | a stop request came before the waiter waited | waiter → idle, and looks for the request      |
+/// | waiting       | the coroutine is suspended                   | stopper → idle, and the wait is the stopper's |
+/// | anything else | changed                                      | never back                                    |
 ///
-/// Any of the first three may be left to "anything else" by the other side, which wakes the waiter if it left waiting. It
-/// may leave "idle + marked" behind when no wait goes on, where it means idle.
+/// Any of the first three may be left to "anything else" by the other side, which wakes the waiter if it left waiting.
+/// It may leave "idle + marked" behind when no wait goes on, where it means idle.
 class word_wait : protected wait_operation {
 public:
     static constexpr std::uintptr_t marked = 2;
