@@ -23,12 +23,13 @@ struct thread_pool_options {
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
     /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and
-    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once. While other workers make forks that they
-    /// take back themselves, one sleeper looks again every 30 us, so that one that they leave does not wait for long.
+    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once. While other workers make
+    /// forks that they take back themselves, one sleeper looks again every 30 us, so that one that they leave does not
+    /// wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to sleep. A thread that
-    /// sleeps runs some 12 us late, up to 35 us after a long sleep; one that looks, well under 1 us. It costs a core for as
-    /// long before each deadline: with 100 us and a tick of 1 ms, 10 %. 0: never.
+    /// sleeps runs some 12 us late, up to 35 us after a long sleep; one that looks, well under 1 us. It costs a core
+    /// for as long before each deadline: with 100 us and a tick of 1 ms, 10 %. 0: never.
     std::chrono::nanoseconds timer_spin = std::chrono::nanoseconds(0);
 };
 
@@ -77,7 +78,7 @@ public:
     [[nodiscard]] std::vector<worker_counters> counters() const;
     /// Moves stand for the same pool.
     [[nodiscard]] void* identity() const noexcept;
-    /// The same as execute(), by identity: what environments use, so that the object may be moved while they name it.
+    /// execute() by identity: what environments use, so that the object may be moved while they name it.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:
