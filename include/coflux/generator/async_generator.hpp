@@ -15,24 +15,24 @@ namespace coflux {
 
 /// An asynchronous generator: `while (auto* x = co_await numbers.next()) use(*x);`
 ///
-/// Shapes: a coroutine with an environment and parameters that it owns (law 10). Elements as in generator: the pointer that
-/// next() gives is to `T` for an object type, which may be moved from; `async_generator<T&>` lends objects for
+/// Shapes: a coroutine with an environment and parameters that it owns (law 10). Elements as in generator: the pointer
+/// that next() gives is to `T` for an object type, which may be moved from; `async_generator<T&>` lends objects for
 /// change, `async_generator<const T&>` for reading. `co_yield v` copies nothing, but for an lvalue where T is an object
-/// type. `co_yield elements_of(std::move(sub))` yields what another one still has to give, in constant time an element at any
-/// depth. Move-only.
-/// Returns: nothing runs before the first next(). Between elements it is suspended at a co_yield; it runs as part of whoever
-/// awaits next(), on that coroutine's executor. resume_on() inside lasts until the next co_yield.
-/// Errors: what the body throws comes out of next(), and out of each one after. std::bad_alloc from the call that makes it,
-/// without effect. The errors of children that nobody observed come out of the next() that finds its end, or go to the
-/// scope of its environment if it is destroyed before.
-/// Stops: below the environment that it was given. It stops where it waits, or at the co_yield where next() finds it, and
-/// stops its consumer in turn, which as_outcome() prevents; so does each next() after.
+/// type. `co_yield elements_of(std::move(sub))` yields what another one still has to give, in constant time an element
+/// at any depth. Move-only.
+/// Returns: nothing runs before the first next(). Between elements it is suspended at a co_yield; it runs as part of
+/// the coroutine that awaits next(), on that coroutine's executor. resume_on() inside lasts until the next co_yield.
+/// Errors: what the body throws comes out of next(), and out of each one after. std::bad_alloc from the call that makes
+/// it, without effect. The unobserved errors of children come out of the next() that finds its end, or go to the scope
+/// of its environment if it is destroyed before.
+/// Stops: below the environment that it was given. It stops where it waits, or at the co_yield where next() finds it,
+/// and stops its consumer in turn, which as_outcome() prevents; so does each next() after.
 /// Threads: used by one coroutine at a time; a next() while another is awaited is a checked error.
-/// Costs: one frame; an element that needs no wait: two transfers, no allocation, no atomic read-modify-write; some 6 ns. Its
-/// forks are counted in each scope up to the first that is no generator's: two locked instructions a scope.
-/// Lifetime: must end or die before what its environment belongs to: it is stored in that coroutine or below. Destroyed at a
-/// co_yield its locals die at once; if a child lives, or is just ending on another thread, it is stopped, and the scope of its
-/// environment waits for it.
+/// Costs: one frame; an element that needs no wait: two transfers, no allocation, no atomic read-modify-write; some 6
+/// ns. Its forks are counted in each scope up to the first that is no generator's: two locked instructions a scope.
+/// Lifetime: must end or die before what its environment belongs to: it is stored in that coroutine or below. Destroyed
+/// at a co_yield its locals die at once; if a child lives, or is just ending on another thread, it is stopped, and the
+/// scope of its environment waits for it.
 /// Destroyed while next() is awaited: a checked error.
 /// Source: cppcoro's async_generator; the stack of generators as in generator.
 template <typename T>
@@ -66,10 +66,11 @@ public:
 
     /// `co_await next()`: a pointer to the next element, valid until the next next(); nullptr at the end.
     /// Resumes: the consumer, by transfer from the generator, or through its executor if the generator went to another.
-    /// Errors: what the generator threw. A generator that was moved from, or whose next() is being awaited, is a checked error.
-    /// Stops: a stop point, which loses nothing: the generator stays where it is. A generator that stops, stops its consumer;
-    /// `as_outcome(next())` gives that as a value. A request that reaches the consumer alone does not cut short the wait for
-    /// an element: make the generator in an environment that the request reaches.
+    /// Errors: what the generator threw. A generator that was moved from, or whose next() is being awaited, is a
+    /// checked error.
+    /// Stops: a stop point, which loses nothing: the generator stays where it is. A generator that stops, stops its
+    /// consumer; `as_outcome(next())` gives that as a value. A request that reaches the consumer alone does not cut
+    /// short the wait for an element: make the generator in an environment that the request reaches.
     [[nodiscard("nothing is generated until it is awaited: co_await it")]] next_request next() noexcept {
         return next_request(checked());
     }
@@ -138,7 +139,7 @@ private:
     detail::frame_control& of_;
 };
 
-/// The same as an outcome: error and stop are values.
+/// The await of next() as an outcome: error and stop are values.
 template <typename T>
 class [[nodiscard]] async_generator<T>::next_outcome_awaiter {
 public:

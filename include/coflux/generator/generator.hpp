@@ -28,7 +28,7 @@ namespace coflux {
 /// sub-generator comes out of the co_yield in the generator that yields it, first. What the resource throws comes out
 /// of the call that makes it, without effect. `++` at the end, and begin() of one that was moved from, are checked
 /// errors.
-/// Stops: no stop point; a body is part of whoever iterates.
+/// Stops: no stop point; a body is part of the code that iterates.
 /// Threads: one at a time, any. A generator must not iterate itself.
 /// Costs: one frame: from the environment if that is the first parameter, or the second after an object; from a
 /// `std::pmr::memory_resource*` there, or an allocator after `std::allocator_arg`; else from the frame pool. An

@@ -1,6 +1,7 @@
-// The promise of an async_generator: who it runs for, the stack of generators that yield one another, what co_yield takes.
+// The promise of an async_generator: for which coroutine it runs, the stack of generators that yield one another, what
+// co_yield takes.
 //
-// The page docs/design/async_generator.md has the states and who may touch what.
+// The page docs/design/async_generator.md has the states, and which thread may touch what.
 #pragma once
 
 #include <concepts>
@@ -22,8 +23,8 @@
 
 namespace coflux::detail {
 
-/// What the children of a generator are made in. They hold tickets of all environments from here up to the first coroutine
-/// that is no generator, which therefore joins them before its locals, the generator among them, die.
+/// What the children of a generator are made in. They hold tickets of all environments from here up to the first
+/// coroutine that is no generator, which therefore joins them before its locals, the generator among them, die.
 class generator_scope final : public environment_object {
 public:
     explicit generator_scope(environment& of) noexcept : environment_object(&of) {}
@@ -61,7 +62,7 @@ public:
     // --- the consumer's side, of a root
     // -----------------------------------------------------------------------------------------------------
 
-    /// A generator whose state says `direct` runs: somebody awaits its next(), or it is being yielded.
+    /// A generator whose state says `direct` runs: its next() is being awaited, or it is being yielded.
     [[nodiscard]] COFLUX_INLINE static bool runs(const frame_control& c) noexcept {
         return (c.state.load(memory_order_relaxed) & frame_state::direct) != 0;
     }
@@ -71,7 +72,7 @@ public:
     }
     /// Goes on towards the next element, for `consumer`, which is suspended.
     COFLUX_INLINE std::coroutine_handle<> goes_on_for(promise_base& consumer) noexcept {
-        // Nobody else looks at it while the consumer runs: a plain store.
+        // No other thread looks at it while the consumer runs: a plain store.
         control().state.store(reinterpret_cast<std::uintptr_t>(&consumer) | frame_state::direct, memory_order_relaxed);
         async_generator_base& leaf = *leaf_;
         leaf.runs_for(consumer);
@@ -81,7 +82,8 @@ public:
             leaf.turn_to_stop();
         return transfer(leaf.handle());
     }
-    /// g++, as wait_operation::was_left(): `consumer` has got an element, and does not look at it. The next next() goes on.
+    /// g++, as wait_operation::was_left(): `consumer` has got an element, and does not look at it. The next next() goes
+    /// on.
     COFLUX_COLD static void is_left_by(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.
     [[nodiscard]] COFLUX_INLINE void* element() const noexcept { return element_; }
@@ -118,7 +120,7 @@ public:
 
 protected:
     explicit async_generator_base(environment& parent) noexcept : promise_base(parent) {
-        marks_.store(is_call | is_generator, memory_order_relaxed);  // nobody else knows it yet
+        marks_.store(is_call | is_generator, memory_order_relaxed);  // no other thread knows it yet
         control().begin_as(0);
     }
     ~async_generator_base();
@@ -148,9 +150,9 @@ private:
     static void unwind_stack(async_generator_base& root) noexcept;
 
     void* element_ = nullptr;                // of a root: what the leaf has yielded; nullptr at the end
-    async_generator_base* root_ = this;      // of a leaf: who is consumed
-    async_generator_base* leaf_ = this;      // of a root: who runs
-    async_generator_base* outer_ = nullptr;  // who yields this one
+    async_generator_base* root_ = this;      // of a leaf: the generator that is consumed
+    async_generator_base* leaf_ = this;      // of a root: the generator that runs
+    async_generator_base* outer_ = nullptr;  // the generator that yields this one
     frame_control* inner_ = nullptr;         // what this one yields
     union {
         generator_scope scope_;  // once it asked for its context

@@ -31,8 +31,8 @@ inline constexpr bool is_async_generator<async_generator<T>> = true;
 ///
 /// An rvalue generator with the same elements is taken over, and an element costs the same whatever the depth. Any
 /// other range, also an lvalue generator, is iterated by a generator of its own: one frame, from where the yielding
-/// generator's frame came (the frame pool if that was an allocator). In an async_generator it takes an rvalue async_generator
-/// with the same elements, and nothing else.
+/// generator's frame came (the frame pool if that was an allocator). In an async_generator it takes an rvalue
+/// async_generator with the same elements, and no other range.
 /// Lifetime: refers to the range; used in the expression that makes it.
 /// Source: std::ranges::elements_of, C++23.
 template <typename R>
@@ -70,7 +70,7 @@ enum class generator_state : unsigned char {
 };
 
 /// The part of the promise that does not know the type of the elements. At offset 0 of the promise, and aligned no
-/// stricter than it, so that one can be had from the other's frame.
+/// stricter than it, so that one generator can be had from another one's frame.
 class generator_base {
 public:
     generator_base() noexcept = default;
@@ -147,8 +147,8 @@ public:
         state_ = generator_state::ended;
     }
 
-    /// Holds the frame of a sub-generator while it is yielded. Has no destructor: who destroys a stack destroys all
-    /// of its frames itself.
+    /// Holds the frame of a sub-generator while it is yielded. Has no destructor: the code that destroys a stack
+    /// destroys all of its frames itself.
     class sub_awaiter {
     public:
         explicit sub_awaiter(generator_base& sub) noexcept : sub_(&sub) {}
