@@ -27,16 +27,16 @@ inline constexpr std::size_t largest_frame_alignment = 64;
 
 /// Where the compiler gives operator new no alignment.
 ///
-/// g++ rounds the size of a frame up to its alignment: the largest power of two that divides it, up to 64, is enough, and
-/// costs a frame that did not need it some padding. clang does not; without -fcoro-aligned-allocation, which the CMake
-/// target sets, every frame pays for the largest.
+/// g++ rounds the size of a frame up to its alignment: the largest power of two that divides it, up to 64, is enough,
+/// and costs a frame that did not need it some padding. clang does not; without -fcoro-aligned-allocation, which the
+/// CMake target sets, every frame pays for the largest.
 COFLUX_INLINE constexpr frame_shape guess_frame_shape(std::size_t size) noexcept {
     std::size_t alignment = COFLUX_CLANG ? largest_frame_alignment : default_frame_alignment;
     while (alignment < largest_frame_alignment && size % (2 * alignment) == 0) alignment *= 2;
     return {size, alignment};
 }
 
-/// The same where it does.
+/// Where the compiler gives operator new an alignment.
 COFLUX_INLINE constexpr frame_shape frame_shape_of(std::size_t size, std::align_val_t alignment) noexcept {
     const auto given = static_cast<std::size_t>(alignment);
     return {size, given < default_frame_alignment ? default_frame_alignment : given};

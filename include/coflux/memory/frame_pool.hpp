@@ -59,8 +59,8 @@ struct free_block {
     free_block* next;
 };
 
-/// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread registered
-/// its clean-up, and again after that.
+/// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread
+/// registered its clean-up, and again after that.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
     static constexpr std::size_t classes = 127;  ///< a block of one more has no place in a slab's first page
@@ -89,7 +89,8 @@ COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t a
     return (bytes - 1) / frame_cache::granule;
 }
 
-// Under AddressSanitizer the library says where frames come from: from the heap if it was built with it, too; else from the lists.
+// Under AddressSanitizer the library says where frames come from: from the heap if it was built with it, too; else from
+// the lists.
 COFLUX_NOINLINE void* allocate_checked_frame(std::size_t bytes, std::size_t alignment);
 COFLUX_NOINLINE void deallocate_checked_frame(void* block, std::size_t bytes, std::size_t alignment) noexcept;
 COFLUX_ASIDE void* allocate_large_frame(std::size_t bytes, std::size_t alignment) noexcept;
@@ -118,8 +119,8 @@ COFLUX_INLINE void* allocate_pooled(std::size_t bytes, std::size_t alignment) {
 
 /// Frees a block of one of the pool's classes.
 COFLUX_INLINE void deallocate_class(void* raw, std::size_t c) noexcept {
-    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the others. An empty list may be that of a
-    // cache that is not open.
+    // Of the blocks of a slab, one in 16 is counted, for all: no store for a counter on the other blocks. An empty list
+    // may be that of a cache that is not open.
     free_block* const head = this_frame_cache.heads[c];
     if ((reinterpret_cast<std::uintptr_t>(raw) & frame_cache::page_bits) == 0 || head == nullptr) [[unlikely]]
         return count_frame_cache(raw, c);
