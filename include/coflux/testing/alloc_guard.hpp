@@ -9,8 +9,8 @@
 namespace coflux::testing {
 namespace detail {
 
-// What a replaced operator new writes (replace_new.hpp). A count only: relaxed throughout, because what is counted on one thread
-// is read on the same one or after a join.
+// What a replaced operator new writes (replace_new.hpp). A count only: relaxed throughout, because what is counted on
+// one thread is read on that thread or after a join.
 inline constinit coflux::detail::atomic<std::size_t> new_calls{0};
 inline constinit coflux::detail::atomic<std::size_t> new_bytes{0};
 // true: it fails.
@@ -20,8 +20,8 @@ inline constinit coflux::detail::atomic<bool> new_is_counted{false};
 
 }  // namespace detail
 
-/// True if this program counts its calls of operator new: one of its files includes `<coflux/testing/replace_new.hpp>`, and it is
-/// built without AddressSanitizer and ThreadSanitizer.
+/// True if this program counts its calls of operator new: one of its files includes `<coflux/testing/replace_new.hpp>`,
+/// and it is built without AddressSanitizer and ThreadSanitizer.
 [[nodiscard]] inline bool counts_new() noexcept {
     return detail::new_is_counted.load(coflux::detail::memory_order_relaxed);
 }
@@ -30,8 +30,8 @@ inline constinit coflux::detail::atomic<bool> new_is_counted{false};
     return detail::new_calls.load(coflux::detail::memory_order_relaxed);
 }
 
-/// While it lives, operator new is called as often as was said: `const alloc_guard none;`. Or the same for one memory
-/// resource: `const alloc_guard one(memory, 1);`.
+/// While it lives, operator new is called as often as was said: `const alloc_guard none;`. Or the allocations of one
+/// memory resource: `const alloc_guard one(memory, 1);`.
 ///
 /// Shapes: a resource is anything with `allocations()`, as counting_resource and failing_resource.
 /// Errors: the destructor reports a test failure (report.hpp) that says how often it was, unless an exception unwinds

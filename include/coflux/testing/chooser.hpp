@@ -1,4 +1,4 @@
-// Who decides what happens next in a simulation.
+// chooser: decides what happens next in a simulation.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace coflux::testing {
 
 /// What is to be decided.
 enum class choice : std::uint8_t {
-    next,   ///< who runs now: timers that are due, then the ready coroutines, the one that has been ready longest first
+    next,   ///< what runs: timers that are due, then the ready coroutines, the one that has been ready longest first
     steal,  ///< an awaited fork that has not begun: 0 its parent runs it in place, 1 another worker has taken it
-    time,   ///< coroutines are ready and others sleep: 0 the ready go on, 1 time passes until the next sleeper is due
+    time,   ///< coroutines are ready, and some sleep: 0 the ready go on, 1 time passes until the next sleeper is due
 };
 
 /// One decision of a run.
@@ -23,15 +23,16 @@ struct decision {
     friend bool operator==(const decision&, const decision&) = default;
 };
 
-/// Decides. A run is determined by the answers: the same answers give the same run, on every machine. 0 is what a pool of one
-/// worker would do.
+/// Decides. A run is determined by the answers: the same answers give the same run, on every machine. 0 is what a pool
+/// of one worker would do.
 class chooser {
 public:
     virtual ~chooser() = default;
 
-    /// One of 0 … candidates.size() - 1, of which there are at least two. `candidates` are names of what may be chosen: for
-    /// choice::next a number for each coroutine, which counts those of the run in the order in which they were first seen, from
-    /// 1 on, stays with the coroutine as long as it lives and is given to no other. A call has the number of its caller.
+    /// One of 0 … candidates.size() - 1, of which there are at least two. `candidates` are names of what may be chosen:
+    /// for choice::next a number for each coroutine, which counts those of the run in the order in which they were
+    /// first seen, from 1 on, stays with the coroutine as long as it lives and is given to no other. A call has the
+    /// number of its caller.
     /// Threads: the simulation's. Not to be thrown from.
     virtual std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept = 0;
 

@@ -11,18 +11,20 @@
 
 namespace coflux::testing {
 
-/// Goes through all schedules depth first: the first run is FIFO, each further one differs from the run before in the last
-/// decision that has a candidate left. With a bound, only the schedules in which at most so many decisions differ from FIFO.
+/// Goes through all schedules depth first: the first run is FIFO, each further one differs from the run before in the
+/// last decision that has a candidate left. With a bound, only the schedules in which at most so many decisions differ
+/// from FIFO.
 ///
 ///     exhaustive_chooser all(100'000);
 ///     while (all.next_run()) { simulation sim(all); … }
 ///     all.exhausted();  // true: there is no other schedule within the bound
 ///
-/// Shapes: each run is a simulation of its own, of the same program, which does the same after the same decisions;
-/// checked as far as the number of candidates shows it.
+/// Shapes: each run is a simulation of its own, of one program, which behaves alike after equal decisions; checked as
+/// far as the number of candidates shows it.
 /// Costs: a few words for each decision of a run.
-/// Source: Godefroid, "Model checking for programming languages using VeriSoft", POPL 1997 (search without stored states); the
-/// bound: Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011, with decisions in place of delays.
+/// Source: Godefroid, "Model checking for programming languages using VeriSoft", POPL 1997 (search without stored
+/// states); the bound: Emmi, Qadeer, Rakamarić, "Delay-bounded scheduling", POPL 2011, with decisions in place of
+/// delays.
 class exhaustive_chooser final : public chooser {
 public:
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();

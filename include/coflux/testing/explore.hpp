@@ -17,7 +17,7 @@ namespace coflux::testing {
 
 /// How schedules are chosen.
 enum class search_kind : std::uint8_t {
-    mixed,       ///< seed 0: FIFO; of the others every fourth random, and PCT of depth 1, 2 and 3
+    mixed,       ///< seed 0: FIFO; of the rest every fourth random, and PCT of depth 1, 2 and 3
     exhaustive,  ///< all of them, depth first, with at most explore_options::deviations decisions that differ from FIFO
 };
 
@@ -46,17 +46,17 @@ struct run_failure {
     std::string what;                  ///< the text of the error or the verdict
     std::exception_ptr error;          ///< what the body threw, if it did
     std::uint64_t seed;                ///< of the run that was found; 0 in an exhaustive search
-    std::string chooser;               ///< who decided in it
+    std::string chooser;               ///< the chooser that decided in it
     std::size_t deviations_found;      ///< decisions that differed from FIFO in it
     std::vector<decision> schedule;    ///< of the smallest
     std::size_t steps;                 ///< of the smallest
     std::chrono::nanoseconds elapsed;  ///< virtual time of the smallest
-    std::string tree;         ///< who was alive when the first root that failed had ended; a hang has it in `what`
+    std::string tree;         ///< what was alive when the first root that failed had ended; a hang has it in `what`
     std::size_t shrink_runs;  ///< spent
     std::optional<std::size_t> diverged_at;  ///< with COFLUX_SCHEDULE: the first decision with other candidates
 
-    /// `COFLUX_SCHEDULE=…`: what replays it. A schedule that is too long for a line is put into a file, and this names it:
-    /// `COFLUX_SCHEDULE=@/tmp/coflux-schedule-….txt`.
+    /// `COFLUX_SCHEDULE=…`: what replays it. A schedule that is too long for a line is put into a file, and this names
+    /// it: `COFLUX_SCHEDULE=@/tmp/coflux-schedule-….txt`.
     [[nodiscard]] std::string replay() const;
 };
 
@@ -69,26 +69,32 @@ struct exploration {
     std::optional<run_failure> failure;
 
     [[nodiscard]] bool ok() const noexcept { return !failure; }
-    /// Lines for people: what failed, how to replay it, who was alive; or what was run.
+    /// Lines for people: what failed, how to replay it, what was alive; or what was run.
     [[nodiscard]] std::string report() const;
 };
 
-/// Runs `body(simulation&)` in a simulation after the other, each with another schedule, until one fails or all were run. A run
-/// fails if the body throws, if it hangs anywhere, if the error of a root is left unobserved and no handler of its environment takes
-/// it, or if the verdict says so. One that has not ended after simulation_options::max_steps counts as a livelock; its text names
-/// the loops on yield() that it ended in. A failing schedule is then made small: decisions that differ from FIFO are left out as
-/// long as the run fails in the same way.
+/// Runs `body(simulation&)` in a simulation after the other, each with another schedule, until one fails or all were
+/// run. A run fails if the body throws, if it hangs anywhere, if the error of a root is left unobserved and no handler
+/// of its environment takes it, or if the verdict says so. One that has not ended after simulation_options::max_steps
+/// counts as a livelock; its text names the loops on yield() that it ended in. A failing schedule is then made small:
+/// decisions that differ from FIFO are left out as long as the run fails in the same way.
 ///
-///     const auto r = explore([](simulation&) { sim_executor on; auto env = make_environment(on); transfer(env).get(); });
+///     const auto r = explore([](simulation&) {
+///         sim_executor on;
+///         auto env = make_environment(on);
+///         transfer(env).get();
+///     });
 ///     EXPECT_TRUE(r.ok()) << r.report();
 ///
-/// Shapes: each call of the body makes what it needs anew, and does the same after the same decisions.
-/// Returns: what was run, and the failure. It prints nothing; but a check that fails meanwhile prints the seed and the schedule.
-/// Errors: an environment variable that cannot be read as what it should be is a checked error.
-/// With COFLUX_SEED=n in the program's environment only the run with that seed takes place, with COFLUX_SCHEDULE=… only the one
-/// that it describes, or that the file after an `@` does, as it is.
+/// Shapes: each call of the body makes what it needs anew, and behaves alike after equal decisions.
+/// Returns: what was run, and the failure. It prints nothing; but a check that fails meanwhile prints the seed and the
+/// schedule.
+/// Errors: an environment variable that cannot be read as what it should be is a checked error. With COFLUX_SEED=n in
+/// the program's environment only the run with that seed takes place, with COFLUX_SCHEDULE=… only the one that it
+/// describes, or that the file after an `@` does, as it is.
 /// Costs: one simulation a run, and 8 bytes for each different schedule.
-/// Source: shrinking is ddmin of Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 2002.
+/// Source: shrinking is ddmin of Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE
+/// 2002.
 [[nodiscard("it says whether a run failed")]] exploration explore(const explore_options& options,
                                                                   const std::function<void(simulation&)>& body);
 [[nodiscard("it says whether a run failed")]] exploration explore(const std::function<void(simulation&)>& body);

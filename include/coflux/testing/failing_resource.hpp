@@ -1,4 +1,4 @@
-// failing_resource: memory that runs out where a test says so, and remembers who has not given it back.
+// failing_resource: memory that runs out where a test says so, and remembers what was not given back.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// GoogleTest for the kit: its failures are GoogleTest's, and the body of a test may be a coroutine, under many schedules.
+// GoogleTest for the kit: its failures are GoogleTest's, and the body of a test may be a coroutine, under many
+// schedules.
 #pragma once
 
 #include <source_location>
@@ -63,9 +64,9 @@ inline void expect_none(const violations& found, std::source_location where = st
     if (!found.empty()) report_failure("broken laws:\n" + to_string(found), where);
 }
 
-/// Runs a test's body in one simulation after the other, each with another schedule (explore.hpp). A schedule in which a check
-/// fails, or something is thrown, or nothing goes on, is made small; the test then fails with what failed in it, and how to
-/// replay it.
+/// Runs a test's body in one simulation after the other, each with another schedule (explore.hpp). A schedule in which
+/// a check fails, or something is thrown, or nothing goes on, is made small; the test then fails with what failed in
+/// it, and how to replay it.
 inline void run_test_body(task<void, sim_executor> (*body)(environment&), explore_options options = {},
                           std::source_location where = std::source_location::current()) {
     std::string failures;
@@ -92,7 +93,8 @@ void run_test_body(task<void, E> (*body)(environment&)) {
 
 }  // namespace coflux::testing
 
-/// A test whose body is a coroutine on `executor`, run once: `CO_TEST_ON(cache, fills, coflux::thread_pool_executor) { … }`.
+/// A test whose body is a coroutine on `executor`, run once: `CO_TEST_ON(cache, fills, coflux::thread_pool_executor) {
+/// … }`.
 #define CO_TEST_ON(suite, name, executor)                                                      \
     static coflux::task<void, executor> coflux_body_of_##suite##_##name(coflux::environment&); \
     TEST(suite, name) {                                                                        \
@@ -102,9 +104,10 @@ void run_test_body(task<void, E> (*body)(environment&)) {
 
 /// A test whose body is a coroutine in a simulation, run under many schedules: `CO_TEST(cache, fills) { … }`.
 ///
-/// Its environment is `co_await coflux::context()`, its executor coflux::testing::sim_executor, its time virtual. EXPECT_… checks as
-/// ever; ASSERT_… does not compile in a coroutine: CO_ASSERT_… is for that.
-/// The first run is FIFO, the others have seeds; COFLUX_RUNS=n says how many (200), COFLUX_SEED=n and COFLUX_SCHEDULE=… make one.
+/// Its environment is `co_await coflux::context()`, its executor coflux::testing::sim_executor, its time virtual.
+/// EXPECT_… checks as ever; ASSERT_… does not compile in a coroutine: CO_ASSERT_… is for that.
+/// The first run is FIFO, the later ones have seeds; COFLUX_RUNS=n says how many (200), COFLUX_SEED=n and
+/// COFLUX_SCHEDULE=… make one.
 #define CO_TEST(suite, name) CO_TEST_ON(suite, name, coflux::testing::sim_executor)
 
 #define COFLUX_CO_ASSERT(result)                                     \
@@ -113,8 +116,8 @@ void run_test_body(task<void, E> (*body)(environment&)) {
     } else                                                           \
         co_return GTEST_MESSAGE_(coflux_result.failure_message(), ::testing::TestPartResult::kFatalFailure)
 
-/// Ends a coroutine of type void with a failure of the test unless the check holds; a message may follow by `<<`. Await on a line
-/// of its own, and check what came: g++ 12 miscompiles awaits in conditions.
+/// Ends a coroutine of type void with a failure of the test unless the check holds; a message may follow by `<<`. Await
+/// on a line of its own, and check what came: g++ 12 miscompiles awaits in conditions.
 #define CO_ASSERT_TRUE(condition)                                                  \
     COFLUX_CO_ASSERT(static_cast<bool>(condition) ? ::testing::AssertionSuccess()  \
                                                   : ::testing::AssertionFailure()  \

@@ -22,8 +22,8 @@ public:
     injection(const injection&) = delete;
     injection& operator=(const injection&) = delete;
 
-    /// Where the body takes its frames and what else is to fail: `make_environment(run.memory(), …)`. What is left in it at the
-    /// end of the run is a leak.
+    /// Where the body takes its frames and what else is to fail: `make_environment(run.memory(), …)`. What is left in
+    /// it at the end of the run is a leak.
     [[nodiscard]] failing_resource* memory() noexcept { return &memory_; }
 
     /// Call it ahead of each resumption: `sim.on_step([&](std::size_t) { run.step(); })`, or that of a
@@ -92,15 +92,16 @@ using injected_body = std::function<void(injection& run)>;
 
 /// Runs `body` with something going wrong at its 1st, 2nd, … n-th point, until a run comes to its end without it.
 ///
-/// After each run: `run.memory()` is empty, so no frame is alive; the invariant holds; no check of the test framework has failed;
-/// and what came out of the body is what the points accept, out of the clean run nothing. A hang is for the executor to tell:
-/// a simulation throws deadlock_error, manual_executor::run() stalled_error. The first failure ends it.
-/// With COFLUX_INJECT=<name>:<n> in the process's environment only this run is made.
+/// After each run: `run.memory()` is empty, so no frame is alive; the invariant holds; no check of the test framework
+/// has failed; and what came out of the body is what the points accept, out of the clean run nothing. A hang is for the
+/// executor to tell: a simulation throws deadlock_error, manual_executor::run() stalled_error. The first failure ends
+/// it. With COFLUX_INJECT=<name>:<n> in the process's environment only this run is made.
 /// Returns: how many points there were, and what went wrong.
 injection_report check_injection(const injection_points& points, const injected_body& body,
                                  const injection_options& options = {});
 
-/// The same, and reports a failure to the test (report.hpp): which kind, at which point, and how to run just that.
+/// Does what check_injection() does, and reports a failure to the test (report.hpp): which kind, at which point, and
+/// how to run just that.
 /// Returns: the number of points.
 std::size_t inject(const injection_points& points, const injected_body& body, const injection_options& options = {},
                    std::source_location where = std::source_location::current());

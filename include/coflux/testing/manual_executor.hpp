@@ -15,7 +15,7 @@
 
 namespace coflux::testing {
 
-/// What manual_executor::run() throws for a root that waits for something that nobody does.
+/// What manual_executor::run() throws for a root that waits for something that no coroutine does.
 class stalled_error : public std::runtime_error {
 public:
     stalled_error() : std::runtime_error("coflux: nothing is queued any more, and the root has not ended") {}
@@ -24,7 +24,7 @@ public:
 /// Keeps what it is given in a queue, and resumes it on the thread that calls run_one() or run_all(), first in, first
 /// out.
 ///
-/// Threads: execute() from any; the others from the test's.
+/// Threads: execute() from any; the other members from the test's.
 /// Lifetime: as every executor; what is still queued when it dies is never resumed.
 class manual_executor {
 public:
@@ -57,8 +57,8 @@ public:
         return resumed;
     }
     /// Runs until nothing is queued, and gives what `root` gives.
-    /// Errors: the root's own; stalled_error if it has not ended then: it is stopped. A root that does not even end by a stop is a
-    /// checked error, because its handle would wait for ever.
+    /// Errors: the root's own; stalled_error if it has not ended then: it is stopped. A root that does not even end by
+    /// a stop is a checked error, because its handle would wait for ever.
     template <typename T>
     T run(task<T, manual_executor> root) {
         run_all();
@@ -85,7 +85,8 @@ public:
         const coflux::detail::lock_guard<coflux::detail::mutex> guard(lock_);
         return executed_;
     }
-    /// Calls `before` ahead of each resumption: a step, for inject(). It may request stops and wake waiters; they are queued.
+    /// Calls `before` ahead of each resumption: a step, for inject(). It may request stops and wake waiters; they are
+    /// queued.
     void on_step(std::function<void()> before) { before_step_ = std::move(before); }
 
 private:

@@ -10,10 +10,10 @@
 
 namespace coflux::testing {
 
-/// Runs whoever has the highest of random priorities, and at `depth` - 1 random decisions gives the one that would run
-/// a lower priority than all others. A fault that needs `depth` orderings among n coroutines in a run of k decisions is
-/// found with a probability of at least 1 / (n * k^(depth - 1)). Steals are drawn evenly; late time (choice::time) once
-/// in eight.
+/// Runs the coroutine with the highest of random priorities, and at `depth` - 1 random decisions gives the one that
+/// would run a lower priority than all other coroutines have. A fault that needs `depth` orderings among n coroutines
+/// in a run of k decisions is found with a probability of at least 1 / (n * k^(depth - 1)). Steals are drawn evenly;
+/// late time (choice::time) once in eight.
 ///
 /// Costs: a word for each coroutine of a run.
 /// Pre: `depth` and `expected_decisions` are not 0; the latter is a guess at k.

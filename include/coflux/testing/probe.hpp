@@ -56,7 +56,7 @@ using native_result = decltype(coflux::detail::bind_await(std::declval<coflux::d
 struct counting_frame {
     void (*resume)(void*);
     void (*destroy)(void*);
-    std::atomic<std::size_t> resumed{0};  // release with acquire: what the waker did is seen by who reads the count
+    std::atomic<std::size_t> resumed{0};  // release with acquire: what the waker did is seen by the reader of the count
 
     counting_frame() noexcept : resume(&count), destroy(&count) {}
     counting_frame(const counting_frame&) = delete;

@@ -1,7 +1,9 @@
-// Include this in one file of a test program: it replaces the program's operator new by one that counts (alloc_guard.hpp).
+// Include this in one file of a test program: it replaces the program's operator new by one that counts
+// (alloc_guard.hpp).
 //
-// A header, because a library must not replace operator new for everybody that links it. Two files of one program that include
-// it do not link. The sanitizers have an operator new of their own, which finds more: with them it replaces nothing.
+// A header, because a library must not replace operator new for every program that links it. Two files of one program
+// that include it do not link. The sanitizers have an operator new of their own, which finds more: with them it
+// replaces nothing.
 #pragma once
 
 #include <cstddef>

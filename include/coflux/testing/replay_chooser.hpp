@@ -14,12 +14,13 @@
 
 namespace coflux::testing {
 
-/// The decisions of a run that differ from FIFO, as text: `3n2/4,7s1/2` is candidate 2 of 4 in decision 3, a choice::next, and 1
-/// of 2 in decision 7, a choice::steal; decisions are counted from 0, `t` is choice::time. `fifo` if there is none.
+/// The decisions of a run that differ from FIFO, as text: `3n2/4,7s1/2` is candidate 2 of 4 in decision 3, a
+/// choice::next, and 1 of 2 in decision 7, a choice::steal; decisions are counted from 0, `t` is choice::time. `fifo`
+/// if there is none.
 [[nodiscard]] std::string to_text(std::span<const decision> schedule);
 
-/// Decides as it was decided. Where a run has other candidates than the recorded one, it diverges: from there on the decision
-/// still counts if there is such a candidate, else FIFO does.
+/// Decides as it was decided. Where a run has other candidates than the recorded one, it diverges: from there on the
+/// decision still counts if there is such a candidate, else FIFO does.
 ///
 /// Shapes: made from simulation::schedule(), or from the text of to_text().
 class replay_chooser final : public chooser {
@@ -32,7 +33,7 @@ public:
 
     std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept override;
 
-    /// The first decision at which the run was another than the recorded one; `nowhere` if it was the same so far.
+    /// The first decision at which the run was another than the recorded one; `nowhere` if they agree so far.
     [[nodiscard]] std::size_t diverged_at() const noexcept { return diverged_at_; }
 
 private:

@@ -14,8 +14,8 @@ struct test_framework {
     bool (*has_failed)() noexcept;
 };
 
-/// Registers a framework and returns the one before. Without one, and with members that are nullptr, a failure is printed to
-/// stderr and ends the process.
+/// Registers a framework and returns the one before. Without one, and with members that are nullptr, a failure is
+/// printed to stderr and ends the process.
 ///
 /// Threads: any, before tests run.
 test_framework use_test_framework(test_framework framework) noexcept;

@@ -13,11 +13,11 @@ namespace detail {
 class sim_worker;
 }  // namespace detail
 
-/// An executor of a simulation: it behaves to its coroutines as a thread pool of one worker whose forks others may
-/// steal. Several may belong to one simulation; law 3 holds between them.
+/// An executor of a simulation: it behaves to its coroutines as a thread pool of one worker whose forks thieves may
+/// take. Several may belong to one simulation; law 3 holds between them.
 ///
 /// Threads: that of its simulation.
-/// Lifetime: its simulation outlives the environments that name it; copies stand for the same.
+/// Lifetime: its simulation outlives the environments that name it; copies stand for the same executor.
 class sim_executor {
 public:
     /// Of the youngest simulation of this thread.
@@ -25,7 +25,7 @@ public:
     sim_executor();
     explicit sim_executor(simulation& in);
 
-    /// For handles of any coroutine. What others wrap around it resumes in the order in which it is called, too.
+    /// For handles of any coroutine. What foreign code wraps around it resumes in the order in which it is called, too.
     void execute(std::coroutine_handle<> h) noexcept;
     [[nodiscard]] void* identity() const noexcept { return queue_; }
     /// What environments call, with coroutines of Coflux.

@@ -22,16 +22,18 @@ class world;
 struct simulation_options {
     /// After so many resumptions the run counts as one that does not end.
     std::size_t max_steps = 1'000'000;
-    /// Time may pass although coroutines are ready, as on a machine that is too slow: the chooser is asked (choice::time).
+    /// Time may pass although coroutines are ready, as on a machine that is too slow: the chooser is asked
+    /// (choice::time).
     bool late_work = false;
 };
 
-/// Nothing can run, and yet somebody waits; or the run does not end. Its text says who waits for what, and where.
+/// Nothing can run, and yet a coroutine waits; or the run does not end. Its text says which coroutine waits for what,
+/// and where.
 class simulation_error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
-/// Nobody can run, and somebody waits.
+/// No coroutine can run, and one waits.
 class deadlock_error final : public simulation_error {
 public:
     using simulation_error::simulation_error;
@@ -69,7 +71,7 @@ public:
     /// The youngest of the calling thread; nullptr if there is none.
     [[nodiscard]] static simulation* current() noexcept;
 
-    /// Resumes one coroutine; if none is ready, lets time pass until one is. False if nobody is ready and nobody sleeps.
+    /// Resumes one coroutine; if none is ready, lets time pass until one is. False if none is ready and none sleeps.
     bool step();
     /// Until nothing happens any more by itself.
     /// Errors: livelock_error after max_steps.
@@ -77,12 +79,13 @@ public:
     /// Lets `d` pass: all that is due until then happens in its order.
     void advance(std::chrono::nanoseconds d);
 
-    /// Calls `f(n)` before the n-th resumption, and before it is decided whose that is; the first is 1. It may wake and stop
-    /// coroutines, and must not throw. One at a time; an empty one calls nothing.
+    /// Calls `f(n)` before the n-th resumption, and before it is decided which coroutine that is; the first is 1. It
+    /// may wake and stop coroutines, and must not throw. One at a time; an empty one calls nothing.
     void on_step(std::function<void(std::size_t)> f);
-    /// Calls `f(n)` at the n-th await of a coroutine, ready or not; the first is 1. What it throws comes out of that await, as an
-    /// error of what is awaited would. Only in files that are compiled with COFLUX_TEST_POINTS defined as 1: define it for all
-    /// files of the program that have coroutines, or for none. One at a time; an empty one calls nothing.
+    /// Calls `f(n)` at the n-th await of a coroutine, ready or not; the first is 1. What it throws comes out of that
+    /// await, as an error of what is awaited would. Only in files that are compiled with COFLUX_TEST_POINTS defined as
+    /// 1: define it for all files of the program that have coroutines, or for none. One at a time; an empty one calls
+    /// nothing.
     void on_await(std::function<void(std::size_t)> f);
 
     [[nodiscard]] std::chrono::steady_clock::time_point now() const noexcept;
@@ -92,8 +95,9 @@ public:
     [[nodiscard]] std::size_t steps() const noexcept;
     /// What was decided so far: given to a replay_chooser it makes the same run.
     [[nodiscard]] const std::vector<decision>& schedule() const noexcept;
-    /// Who waits for what, awaited by whom, at which file:line, and the tree of the coroutines that are alive. In it are those
-    /// that are ready, those that wait, those that await one of them, and all above; not one that nothing of these leads to.
+    /// Which coroutine waits for what, awaited by which one, at which file:line, and the tree of the coroutines that
+    /// are alive. In it are those that are ready, those that wait, those that await one of them, and all above; not one
+    /// that nothing of these leads to.
     [[nodiscard]] std::string describe() const;
     /// The text of the first deadlock or livelock, also of one that could not be thrown; empty if there was none.
     [[nodiscard]] const std::string& failure() const noexcept;

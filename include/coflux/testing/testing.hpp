@@ -1,5 +1,5 @@
-// The testing kit, but for what needs more: gtest.hpp and conformance/*_suite.hpp need GoogleTest, and replace_new.hpp belongs into
-// one file of a program.
+// The testing kit, but for what needs more: gtest.hpp and conformance/*_suite.hpp need GoogleTest, and replace_new.hpp
+// belongs into one file of a program.
 #pragma once
 
 #include <coflux/testing/alloc_guard.hpp>

@@ -1,4 +1,4 @@
-// The laws of a channel as checks, for channels of others.
+// The laws of a channel as checks, for foreign channels.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,8 @@
 #include <coflux/testing/manual_executor.hpp>
 
 #if !COFLUX_CLANG
-// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of it.
+// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of
+// it.
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
@@ -26,10 +27,11 @@ namespace coflux::testing {
 
 /// Each law of channels as a function of a maker, which gives what broke it.
 ///
-/// Shapes: `make()` gives an open, empty channel of int, by value: `co_await c.send(std::move(i))` gives true once it is sent and
-/// false if the channel is closed, `co_await c.receive()` gives an optional int, nothing once it is closed and empty, and
-/// `c.close()` closes, whoever waits. A channel with two ends is an object that holds both, if one of them can close it so. `static constexpr std::size_t senders = 1`, and the same
-/// with `receivers`, say how many may use it at the same time; without them there is no limit.
+/// Shapes: `make()` gives an open, empty channel of int, by value: `co_await c.send(std::move(i))` gives true once it
+/// is sent and false if the channel is closed, `co_await c.receive()` gives an optional int, nothing once it is closed
+/// and empty, and `c.close()` closes, whatever waits. A channel with two ends is an object that holds both, if one of
+/// them can close it so. `static constexpr std::size_t senders = 1`, and likewise `receivers`, say how many may use it
+/// at a time; without them there is no limit.
 namespace channel_laws {
 
 template <typename Make>
@@ -101,7 +103,7 @@ public:
 
     channel_type& channel() noexcept { return stage_->thing; }
     record& seen() noexcept { return *record_; }
-    /// Runs until nobody goes on by itself.
+    /// Runs until no coroutine goes on by itself.
     void settle() { stage_->subject.run_all(); }
     void sends(int first, int n) {
         roots_.push_back(coroutines::sends<manual_executor>(stage_->env, &channel(), first, n, record_.get()));
@@ -222,7 +224,7 @@ violations refuses_after_the_close(Make make, const conformance_options& options
     return on.end();
 }
 
-/// A receive that is stopped has taken nothing, and nobody waits for it.
+/// A receive that is stopped has taken nothing, and waits no longer.
 template <typename Make>
 violations takes_nothing_when_stopped(Make make, const conformance_options& options = {}) {
     if constexpr (can_be_stopped<channel_of<Make>>) {

@@ -1,4 +1,4 @@
-// The laws of an executor (core/executor.hpp) as checks, for executors of others.
+// The laws of an executor (core/executor.hpp) as checks, for foreign executors.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,8 @@
 #include <coflux/testing/conformance/violation.hpp>
 
 #if !COFLUX_CLANG
-// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of it.
+// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of
+// it.
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
@@ -28,9 +29,10 @@ namespace coflux::testing {
 
 /// Each law of executors as a function of a subject's maker, which gives what broke it.
 ///
-/// Shapes: `make()` gives a fresh executor, by value; one that has threads of its own, or a member `run_all()` that resumes what is
-/// queued until nothing is. Or it gives an object with `executor()` and, if it must be run, `drive()`. A subject with
-/// `static constexpr bool one_thread_only = true` is not called from other threads. The subject's destructor ends the executor.
+/// Shapes: `make()` gives a fresh executor, by value; one that has threads of its own, or a member `run_all()` that
+/// resumes what is queued until nothing is. Or it gives an object with `executor()` and, if it must be run, `drive()`.
+/// A subject with `static constexpr bool one_thread_only = true` is not called from other threads. The subject's
+/// destructor ends the executor.
 /// Threads: the caller's; a check starts and joins its own.
 namespace executor_laws {
 
@@ -63,8 +65,8 @@ violations resumes_each_handle_once(Make make, const conformance_options& option
                                              " more than once"}};
 }
 
-/// Never inside execute(), and never on the stack of a coroutine: what execute() is given from within a coroutine waits until that
-/// one has suspended.
+/// Never inside execute(), and never on the stack of a coroutine: what execute() is given from within a coroutine waits
+/// until that one has suspended.
 template <typename Make>
 violations resumes_later_and_from_a_plain_stack(Make make, const conformance_options& options = {}) {
     using executor = detail::executor_type<subject_of<Make>>;
@@ -102,8 +104,8 @@ violations resumes_later_and_from_a_plain_stack(Make make, const conformance_opt
     return found;
 }
 
-/// What happened before execute() happens before the resumption. What this sees by itself is little; under ThreadSanitizer it
-/// sees all.
+/// What happened before execute() happens before the resumption. What this sees by itself is little; under
+/// ThreadSanitizer it sees all.
 template <typename Make>
 violations shows_what_happened_before(Make make, const conformance_options& options = {}) {
     using executor = detail::executor_type<subject_of<Make>>;
@@ -186,8 +188,9 @@ violations resumes_what_is_queued_when_it_dies(Make make, const conformance_opti
     }
 }
 
-/// Its destructor waits for calls of execute() that have not returned: a coroutine may let the owner destroy the executor while
-/// the call that queued it still has something to do. What this sees by itself is a crash; a sanitizer sees more.
+/// Its destructor waits for calls of execute() that have not returned: a coroutine may let the owner destroy the
+/// executor while the call that queued it still has something to do. What this sees by itself is a crash; a sanitizer
+/// sees more.
 template <typename Make>
 violations waits_for_calls_when_it_dies(Make make, const conformance_options& options = {}) {
     if constexpr (!detail::is_driven<subject_of<Make>>) {
@@ -288,7 +291,7 @@ violations lets_a_stop_reach_its_coroutines(Make make, const conformance_options
 
 }  // namespace executor_laws
 
-/// All laws of executors, those about coroutines only where the others hold.
+/// All laws of executors, those about coroutines only where the rest hold.
 /// Returns: what is broken; empty: nothing.
 template <typename Make>
 violations check_executor(Make make, const conformance_options& options = {}) {

@@ -1,4 +1,4 @@
-// The laws of a mutex for coroutines as checks, for mutexes of others.
+// The laws of a mutex for coroutines as checks, for foreign mutexes.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 #include <coflux/testing/manual_executor.hpp>
 
 #if !COFLUX_CLANG
-// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of it.
+// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of
+// it.
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
@@ -27,8 +28,8 @@ namespace coflux::testing {
 
 /// Each law of mutexes as a function of a maker, which gives what broke it.
 ///
-/// Shapes: `make()` gives a mutex that is free, by value: `co_await m.lock()` gives a guard that unlocks when it dies, or nothing,
-/// and then `m.unlock()` does. `m.try_lock()`, if there is one, gives a guard or a bool. A mutex with
+/// Shapes: `make()` gives a mutex that is free, by value: `co_await m.lock()` gives a guard that unlocks when it dies,
+/// or nothing, and then `m.unlock()` does. `m.try_lock()`, if there is one, gives a guard or a bool. A mutex with
 /// `static constexpr bool unfair = true` lets waiters in in any order.
 namespace mutex_laws {
 
@@ -71,7 +72,7 @@ task<void, E> holds(environment&, M* m, record* r, int who, int yields) {
         r->leave();
         entered = r->entered.size();
     }
-    // On a manual_executor nobody else can have run since, but in the unlock.
+    // On a manual_executor no other coroutine can have run since, but in the unlock.
     if (std::is_same_v<E, manual_executor> && r->entered.size() != entered) r->ran_inside_unlock = true;
 }
 
@@ -116,7 +117,7 @@ struct queue_of_holders {
 
 }  // namespace coroutines
 
-/// Who has the lock is alone, across suspensions as well; and each who asks gets it.
+/// The owner of the lock is alone, across suspensions as well; and each coroutine that asks gets it.
 template <typename Make>
 violations lets_in_one_at_a_time(Make make, const conformance_options& options = {}) {
     coroutines::queue_of_holders<Make> five(make, 5);
@@ -137,7 +138,7 @@ violations serves_in_the_order_of_asking(Make make, const conformance_options& o
     return {};
 }
 
-/// An unlock runs nobody: who waits is resumed by its executor.
+/// An unlock runs no coroutine: the waiter is resumed by its executor.
 template <typename Make>
 violations runs_nobody_in_unlock(Make make, const conformance_options& options = {}) {
     coroutines::queue_of_holders<Make> two(make, 2);
@@ -164,7 +165,7 @@ violations tries_truly(Make make, const conformance_options& = {}) {
     return found;
 }
 
-/// Who is stopped while it waits has not had the lock; those behind it move up, and the mutex is whole.
+/// A waiter that is stopped has not had the lock; the waiters behind it move up, and the mutex is whole.
 template <typename Make>
 violations forgets_who_is_stopped(Make make, const conformance_options& options = {}) {
     if constexpr (coflux::detail::native_awaitable<lock_of<mutex_of<Make>>>) {
@@ -181,7 +182,7 @@ violations forgets_who_is_stopped(Make make, const conformance_options& options 
     return {};
 }
 
-/// On several threads: nothing is lost, nobody is forgotten, and who has the lock sees what happened under it.
+/// On several threads: nothing is lost, no waiter is forgotten, and the owner of the lock sees what happened under it.
 template <typename Make>
 violations keeps_threads_apart(Make make, const conformance_options& options = {}) {
     using stage_type = detail::room<mutex_of<Make>, thread_pool_executor>;

@@ -1,4 +1,4 @@
-// The laws of sleeps on an executor as checks, for executors of others.
+// The laws of sleeps on an executor as checks, for foreign executors.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,16 @@
 #include <coflux/time/timeout.hpp>
 
 #if !COFLUX_CLANG
-// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of it.
+// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of
+// it.
 #    pragma GCC diagnostic push
 #    pragma GCC diagnostic ignored "-Wsubobject-linkage"
 #endif
 
 namespace coflux::testing {
 
-/// Each law of sleeps as a function of a subject's maker, as executor_laws have it. On the executor of a simulation, time is virtual.
+/// Each law of sleeps as a function of a subject's maker, as executor_laws have it. On the executor of a simulation,
+/// time is virtual.
 namespace timer_laws {
 
 template <typename Make>

@@ -21,8 +21,8 @@ using violations = std::vector<violation>;
 
 /// How hard a check looks.
 struct conformance_options {
-    /// How long something that must happen may take before it counts as lost. Far above what a slow machine needs: it passes
-    /// only where a law is broken.
+    /// How long something that must happen may take before it counts as lost. Far above what a slow machine needs: it
+    /// passes only where a law is broken.
     std::chrono::milliseconds patience{20'000};
     std::size_t many = 2'000;  ///< handles at once, values through a channel, locks taken
     std::size_t threads = 3;   ///< threads that call at the same time

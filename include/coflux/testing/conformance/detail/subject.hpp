@@ -1,4 +1,4 @@
-// What a check is given: an executor and, where nobody else does, how to run it.
+// What a check is given: an executor and, where it does not run by itself, how to run it.
 #pragma once
 
 #include <atomic>
@@ -66,14 +66,14 @@ struct on_this_stack {
     static on_this_stack& here() noexcept;
 };
 
-/// What stands for a coroutine where an executor is checked: it may be resumed twice, and it knows from where. Begins as a
-/// coroutine frame of either compiler does.
+/// What stands for a coroutine where an executor is checked: it may be resumed twice, and it knows from where. Begins
+/// as a coroutine frame of either compiler does.
 struct marked_frame {
     void (*resume)(void*) = &run;
     void (*destroy)(void*) = &run;
     void (*body)(marked_frame& self) noexcept = nullptr;  ///< what the coroutine does
     void* given = nullptr;                                ///< for the body
-    // Written by who resumes; release pairs with the acquire of who counts.
+    // Written by the resuming thread; release pairs with the acquire of the counting one.
     std::atomic<std::size_t> resumed{0};
     std::atomic<bool> inside_execute{false};  // true: it was once resumed inside a call of execute
     std::atomic<bool> on_a_coroutine{false};  // true: it was once resumed on the stack of another
@@ -89,7 +89,7 @@ private:
     static void run(void* frame) noexcept;
 };
 
-/// A call of execute() that those who are resumed inside it know of.
+/// A call of execute() that the coroutines resumed inside it know of.
 template <typename E>
 void execute_marked(E& executor, std::coroutine_handle<> h) noexcept {
     on_this_stack& here = on_this_stack::here();
@@ -98,7 +98,7 @@ void execute_marked(E& executor, std::coroutine_handle<> h) noexcept {
     --on_this_stack::here().in_execute;
 }
 
-/// What could not be brought to an end, and so cannot be destroyed: it stays, and somebody points to it.
+/// What could not be brought to an end, and so cannot be destroyed: it stays, and a pointer to it is kept.
 void keep_for_ever(std::shared_ptr<void> what);
 
 /// A subject with an environment, for coroutines.
@@ -129,8 +129,8 @@ using awaited_result = decltype(coflux::detail::bind_await(std::declval<coflux::
                                                            std::declval<A>(), std::source_location{})
                                     .await_resume());
 
-/// Lets the roots end; those that do not are stopped, and if one does not even stop, all stay for ever with what they need.
-/// True if all ended by themselves.
+/// Lets the roots end; those that do not are stopped, and if one does not even stop, all stay for ever with what they
+/// need. True if all ended by themselves.
 template <typename Stage, typename Task>
 bool all_end(std::shared_ptr<Stage> stage, std::vector<Task>& roots, std::chrono::milliseconds patience) {
     const auto done = [&] {
