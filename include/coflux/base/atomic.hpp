@@ -11,8 +11,8 @@ using atomic = std::atomic<T>;
 template <typename T>
 using atomic_ref = std::atomic_ref<T>;
 
-/// A word that its owner writes and others may read: every access is relaxed, and orders nothing. Without a value until it is
-/// written.
+/// A word that its owner writes and other threads may read: every access is relaxed, and orders nothing. Without a
+/// value until it is written.
 template <typename T>
 class relaxed {
 public:
@@ -24,7 +24,7 @@ public:
         atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
         return *this;
     }
-    /// The same for who alone writes it, and which the compiler may know already.
+    /// The value for its owner, the only writer; the compiler may know it already.
     [[nodiscard]] T own() const noexcept { return value_; }
     operator T() const noexcept { return atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 

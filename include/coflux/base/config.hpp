@@ -24,8 +24,8 @@
 #    define COFLUX_ASAN 0
 #endif
 
-// clang's checks of objects' sizes see through a promise to the variable that it is until the coroutine is split, and take the words
-// in front of its frame for out of bounds.
+// clang's checks of objects' sizes see through a promise to the variable that it is until the coroutine is split, and
+// take the words in front of its frame for out of bounds.
 #if COFLUX_CLANG && defined(__has_feature)
 #    if __has_feature(undefined_behavior_sanitizer)
 #        define COFLUX_HIDE_ORIGIN(pointer) asm("" : "+r"(pointer))
@@ -35,8 +35,8 @@
 #    define COFLUX_HIDE_ORIGIN(pointer) static_cast<void>(0)
 #endif
 
-// Not by force where clang 19 runs AddressSanitizer at -O0: it then reports the locals of functions that it inlined into a
-// coroutine's clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
+// Not by force where clang 19 runs AddressSanitizer at -O0: it then reports the locals of functions that it inlined
+// into a coroutine's clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
 #if COFLUX_ASAN && COFLUX_CLANG && !defined(__OPTIMIZE__)
 #    define COFLUX_INLINE inline
 #else
@@ -60,17 +60,17 @@
 #    define COFLUX_COROUTINE_ARGUMENTS(Args, Given)
 #    define COFLUX_ARGUMENT(Args, Given) std::remove_reference_t<Args>
 #endif
-// A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only; and only for
-// functions that cannot throw: the unwinder does not restore the registers that the caller then counts on. The tag makes it
-// an error of the linker, and not a crash, to use a library that g++ built in a program of clang.
+// A slow path that keeps the caller's registers, so that a fast path around the call needs no prologue. clang only; and
+// only for functions that cannot throw: the unwinder does not restore the registers that the caller then counts on. The
+// tag makes it an error of the linker, and not a crash, to use a library that g++ built in a program of clang.
 #if COFLUX_CLANG
 #    define COFLUX_ASIDE __attribute__((noinline, preserve_most, abi_tag("aside")))
 #else
 #    define COFLUX_ASIDE __attribute__((noinline))
 #endif
 
-// A class of one pointer that is returned in a register although it has a destructor. clang only; the tag becomes part of the names
-// of functions that return one, so that files of g++ and of clang that disagree about it do not link.
+// A class of one pointer that is returned in a register although it has a destructor. clang only; the tag becomes part
+// of the names of functions that return one, so that files of g++ and of clang that disagree about it do not link.
 #if COFLUX_CLANG
 #    define COFLUX_IN_REGISTER __attribute__((trivial_abi))
 #    define COFLUX_NAMED_SO __attribute__((abi_tag("in_register")))  // where it is first declared

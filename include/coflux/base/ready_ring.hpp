@@ -19,7 +19,7 @@ public:
     /// Owner: adds `item` as the last; false when full.
     COFLUX_INLINE bool push(void* item) noexcept {
         const std::uint64_t t = tail_.load(memory_order_relaxed);
-        // acquire pairs with the CAS in take(): whoever emptied the cell has read it before we write it again.
+        // acquire pairs with the CAS in take(): the thread that emptied the cell has read it before we write it again.
         if (t - head_.load(memory_order_acquire) >= capacity) [[unlikely]]
             return false;
         cells_[t % capacity].store(item, memory_order_relaxed);

@@ -8,7 +8,7 @@
 
 namespace coflux::detail {
 
-/// How deep, in bytes, coroutines may stand on one another's stack where one awaits the other.
+/// How deep, in bytes, coroutines may stand on one another's stack where one awaits the next.
 inline constexpr std::uintptr_t stack_for_awaits = 64 * 1024;
 
 /// An address at the end of the stack in use: stacks grow down, so one that is lower than a limit is beyond it.
@@ -26,7 +26,8 @@ COFLUX_INLINE std::uintptr_t stack_address() noexcept {
 COFLUX_INLINE bool stack_is_below(const std::uintptr_t& limit) noexcept {
 #if defined(__x86_64__)
     bool below;
-    // By the flag, because a comparison of stack_address() would be an instruction more. volatile: each look is one of its own.
+    // By the flag, because a comparison of stack_address() would be an instruction more. volatile: each look is one of
+    // its own.
     asm volatile("cmpq %1, %%rsp" : "=@ccb"(below) : "m"(limit));
     return below;
 #else
@@ -40,13 +41,14 @@ struct stack_bounds {
     std::uintptr_t high = 0;
 
     [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return low <= address && address < high; }
-    /// Down to where coroutines may begin in the calls that make them. What is left is for the bodies' own calls, and for the 64
-    /// resumptions that may stand on one another without tail calls.
+    /// Down to where coroutines may begin in the calls that make them. What is left is for the bodies' own calls, and
+    /// for the 64 resumptions that may stand on one another without tail calls.
     [[nodiscard]] std::uintptr_t room() const noexcept { return low + std::min((high - low) / 2, left_over); }
     static constexpr std::uintptr_t left_over = 256 * 1024;
 };
 
-/// Those of the calling thread; both 0 where the system does not tell. The first question of a thread may take microseconds.
+/// Those of the calling thread; both 0 where the system does not tell. The first question of a thread may take
+/// microseconds.
 stack_bounds bounds_of_this_stack() noexcept;
 
 }  // namespace coflux::detail

@@ -63,7 +63,8 @@ public:
     COFLUX_INLINE bool pop_if(const void* item) noexcept {
         return pop_if(item, [] { return true; });
     }
-    /// The same if `allowed()`, which is asked only if it is, unless it was stolen; and which neither pushes nor takes.
+    /// Takes the youngest if it is `item` and `allowed()`, unless it was stolen. `allowed()` is asked only if it is
+    /// `item`, and neither pushes nor takes.
     template <typename Allowed>
     COFLUX_INLINE bool pop_if(const void* item, Allowed allowed) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed) - 1;
@@ -91,7 +92,7 @@ public:
         return item;
     }
 
-    /// Number of elements; exact for the owner when nobody steals, a hint for everybody else.
+    /// Number of elements; exact for the owner when there is no thief, a hint for all other threads.
     std::size_t size() const noexcept {
         const std::int64_t n = bottom_.load(memory_order_relaxed) - top_.load(memory_order_relaxed);
         return n > 0 ? static_cast<std::size_t>(n) : 0;
@@ -111,7 +112,8 @@ private:
         alignas(cache_line) atomic<void*> cells[1];
     };
 
-    /// Where the cells of a buffer are, and how many, in one word: the binary logarithm stands in the low bits of the address.
+    /// Where the cells of a buffer are, and how many, in one word: the binary logarithm stands in the low bits of the
+    /// address.
     class ring {
     public:
         explicit ring(buffer* of) noexcept
