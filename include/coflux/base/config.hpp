@@ -69,8 +69,8 @@
 #    define COFLUX_ASIDE __attribute__((noinline))
 #endif
 
-// A class of one pointer that is returned in a register although it has a destructor. clang only; the tag becomes part
-// of the names of functions that return one, so that files of g++ and of clang that disagree about it do not link.
+// A class of one pointer that is returned in a register although it has a destructor. clang only. The tag becomes part
+// of the names of functions that return one: files of g++ and of clang that disagree about it do not link.
 #if COFLUX_CLANG
 #    define COFLUX_IN_REGISTER __attribute__((trivial_abi))
 #    define COFLUX_NAMED_SO __attribute__((abi_tag("in_register")))  // where it is first declared

@@ -1,4 +1,4 @@
-// make_broadcast: every value to every receiver; one that is too slow is told how many it has missed.
+// make_broadcast: every value to every receiver; a receiver that is too slow is told how many it has missed.
 #pragma once
 
 #include <algorithm>

@@ -36,15 +36,15 @@ struct channel_end_access {
 /// held it. So the receivers come to an end.
 ///
 /// Shapes: Channel is a channel<T[N]>, channel<T[]>, dynamic_channel<T> or basic_channel<T>. Made by the channel's
-/// sender(), or from the channel itself. Copyable: each copy is a sender of its own. A copy of one that was closed or
-/// moved from is empty, too.
+/// sender(), or from the channel itself. Copyable: each copy is a sender of its own. A copy of a sender that was closed
+/// or moved from is empty, too.
 /// Errors: to use an empty one is a checked error.
 /// Stops, Resumes, Costs: as at the channel; a copy, or a death: one locked instruction.
 /// Threads: all functions but close() of one sender from any thread at the same time.
 /// Lifetime: the channel outlives it, which its destructor checks. Make all senders before the first can die: a channel
-/// that was closed stays closed. A parameter of a coroutine dies with the frame, that of a fork or task whose handle is
-/// kept when the result is taken: give the end to a child that is spawned or attached, or move it into a local at the
-/// beginning of the body.
+/// that was closed stays closed. A parameter of a coroutine dies with the frame; of a fork or task whose handle is
+/// kept, that is when the result is taken. So give the end to a child that is spawned or attached, or move it into a
+/// local at the beginning of the body.
 /// Example: examples/12_channel.cpp
 template <typename Channel>
 class [[nodiscard("the death of the last sender closes the channel")]] channel_sender {

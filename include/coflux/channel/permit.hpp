@@ -20,7 +20,7 @@ class bounded_channel;
 /// A place in a bounded channel: `auto p = co_await ch.reserve(); if (p) p->send(make_value());`
 ///
 /// What is sent with it cannot fail and is not lost: the place is there, and a close() after the reserve() does not
-/// take it away; receivers see the end of the channel only after all permits are used or gone.
+/// take it away. Receivers see the end of the channel only after all permits are used or gone.
 ///
 /// Shapes: move-only.
 /// Threads: any, one at a time.

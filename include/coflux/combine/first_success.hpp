@@ -22,8 +22,8 @@ struct first_success_rule {
 /// Shapes: those of when_any; all give the same type, which may be void.
 /// Returns: the first value.
 /// Resumes: as when_any does.
-/// Errors: one that fails decides nothing. If there is a value, the errors count as observed and are dropped; if none
-/// gave one, the first in the order of the arguments is thrown, with the rest in other_errors().
+/// Errors: a child that fails decides nothing. If there is a value, the errors count as observed and are dropped; if
+/// none gave one, the first in the order of the arguments is thrown, with the rest in other_errors().
 /// Stops: as when_any; if some failed and the rest were stopped, the errors are thrown.
 /// Threads, Costs: those of when_any.
 template <typename... As>

@@ -212,12 +212,12 @@ private:
 /// Errors: the first error, of a child, of `f` or of the range, ends the loop and stops the children that run; they are
 /// joined, and the error is thrown, with those of the other children in other_errors(). A window of 0:
 /// std::invalid_argument.
-/// Stops: a stop point at each element and while the window is full: no more children are begun, those that run are
+/// Stops: a stop point at each element and while the window is full: no more children are begun, the running ones are
 /// stopped and joined. A child that was stopped ends the loop in this way, too. An element that was taken from the
 /// range and not begun is lost.
 /// Threads: the range is read by the awaiting coroutine alone.
-/// Costs: a frame for the loop, one (a call: two) for each element, and a place of 80 bytes for each of those that ran
-/// at the same time at most: memory is bounded by the window, not by the range.
+/// Costs: a frame for the loop, one (a call: two) for each element, and a place of 80 bytes for each child of the
+/// largest number that ever ran at once. Memory is bounded by the window, not by the range.
 template <std::ranges::input_range Range, typename F>
     requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||
              std::is_invocable_v<F&, detail::element_of<Range>>)

@@ -43,9 +43,8 @@ struct values_of_all {
 /// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The other
 /// children are not stopped.
 /// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children,
-/// wherever they were made, and does not cut the wait short: once all have ended, a child that was stopped stops the
-/// awaiting coroutine, and if all have given values nevertheless, these count. A stopped child stops the awaiting
-/// coroutine once all have ended.
+/// wherever they were made, and does not cut the wait short. If all have given values nevertheless, these count. A
+/// stopped child stops the awaiting coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
 /// counter.
 template <typename... As>

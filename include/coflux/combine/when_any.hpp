@@ -62,17 +62,17 @@ struct first_of_any {
 /// Shapes: forks and tasks (moved), calls, views and any other awaitable; what is not running yet is started at once,
 /// in order. At least one.
 /// Returns: a std::variant whose index says which one it was: the value, std::monostate for void,
-/// std::reference_wrapper for a reference. Of those that have ended before, the first in order.
+/// std::reference_wrapper for a reference. If several have ended before, the first in order.
 /// Resumes: the awaiting coroutine, once, after the last child ended: nothing runs on behind its back.
-/// Errors: if the first that ends fails, its error, with those of the other children in other_errors(). An error of one
-/// that lost is an error of the awaiting coroutine's scope, like that of any child that was not awaited; first_success
-/// drops it.
+/// Errors: if the first that ends fails, its error, with those of the other children in other_errors(). The error of a
+/// losing child is an error of the awaiting coroutine's scope, like that of any child that was not awaited;
+/// first_success drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the
 /// awaiting coroutine. A stop that comes later tells all children, wherever they were made, and when_any ends with
-/// them; a value that one gives nevertheless is given.
+/// them; a value that a child gives nevertheless is given.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and
-/// a stop request for each that lost. The values of those that lost are destroyed.
+/// a stop request for each losing child. The values of losing children are destroyed.
 /// Lifetime: a foreign awaitable that knows no stop request is waited for.
 template <typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))

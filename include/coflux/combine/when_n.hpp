@@ -39,9 +39,9 @@ struct first_of_n {
 /// Returns: a std::pmr::vector of indexed<T>, in the order in which they ended (those that have ended before come
 /// first, in the order of the range), in the environment's resource.
 /// Resumes: as when_any does.
-/// Errors: one that fails before there are `n` values decides: its error is thrown, with those of the other children in
-/// other_errors(); one that fails later is an error of the awaiting coroutine's scope. `n` of 0, or more than there
-/// are: std::invalid_argument, and nothing was taken from the range.
+/// Errors: a child that fails before there are `n` values decides: its error is thrown, with those of the other
+/// children in other_errors(). The error of a child that fails later is an error of the awaiting coroutine's scope. `n`
+/// of 0, or more than there are: std::invalid_argument, and nothing was taken from the range.
 /// Stops: as when_any; when so many were stopped that there cannot be `n` values, the other children are stopped, and
 /// the awaiting coroutine in turn.
 /// Costs: those of when_any for a range, and the vector.

@@ -12,8 +12,8 @@
 namespace coflux::detail {
 
 /// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit, `co_await (c ?
-/// f(here) : g(here))`, and destroys the original, too: a copy that is awaited is elsewhere, and that is noticed.
-/// Elsewhere it costs nothing, because it is nothing.
+/// f(here) : g(here))`, and destroys the original, too. A copy that is awaited stands in another place, and that is
+/// noticed. With clang it costs nothing, because it is nothing.
 class kept_place {
 public:
     COFLUX_INLINE kept_place() noexcept : place_(this) {}

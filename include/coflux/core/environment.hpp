@@ -192,8 +192,8 @@ public:
         if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
         return data_->deadline;
     }
-    /// Requests a stop of everything made in this environment: the waiting coroutines are woken, the running ones stop
-    /// at their next stop point.
+    /// Requests a stop of everything made in this environment: the waiting coroutines are woken, the rest stop at their
+    /// next stop point.
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
     /// a coroutine below, itself included. No signal handler: it takes locks.
     /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
@@ -285,8 +285,8 @@ protected:
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
     // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_:
     // -1 by each child that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees
-    // what they did); the end of the body adds own_.children + scope_fold - scope_open, and the thread that brings it
-    // to 0 continues.
+    // what they did). The end of the body adds own_.children + scope_fold - scope_open. The thread that brings it to 0
+    // continues.
     detail::own_counts own_;
     detail::atomic<std::uint32_t> marks_{0};
     detail::atomic<std::int32_t> remaining_{detail::scope_open};

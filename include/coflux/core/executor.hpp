@@ -18,11 +18,11 @@ namespace coflux {
 /// Something that resumes coroutines.
 ///
 /// Laws: `execute(h)` resumes `h` exactly once, later, never inside the call, with `h.resume()` on a stack that is not
-/// that of a coroutine; everything that happened before the call happens before the resumption. An executor outlives
+/// that of a coroutine. Everything that happened before the call happens before the resumption. An executor outlives
 /// the environments that name it, and waits in its destructor for calls of `execute` that have not returned. Optional
-/// members refine it: `static constexpr bool starts_inline = true` says that it does not schedule (then `execute` is
-/// never called, see noop_executor), and `const void* identity() const noexcept` says which objects stand for the same
-/// executor (default: the object's address); with `static void execute_on(void* identity, handle) noexcept`
+/// members refine it. `static constexpr bool starts_inline = true` says that it does not schedule: then `execute` is
+/// never called, see noop_executor. `const void* identity() const noexcept` says which objects stand for the same
+/// executor; the default is the object's address. With `static void execute_on(void* identity, handle) noexcept`
 /// environments need the object itself no longer.
 template <typename E>
 concept executor = std::is_object_v<E> && (requires { requires E::starts_inline; } || requires(E& e, std::coroutine_handle<> h) {

@@ -23,9 +23,9 @@ namespace detail {
 template <typename Self, typename T>
 class owned_handle;
 
-/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue, and
-/// which begins several awaits of one expression before it resumes from the first: a result that went by the thread
-/// waits here. Elsewhere the handle is its own awaiter, and an await costs no store for one.
+/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue. It also
+/// begins several awaits of one expression before it resumes from the first: a result that went by the thread waits
+/// here. Elsewhere the handle is its own awaiter, and an await costs no store for one.
 template <typename Handle, typename T>
 class [[nodiscard]] owned_awaiter {
 public:

@@ -50,7 +50,7 @@ inline constexpr std::uint32_t has_error = 64 << 8;     ///< `error` is set and 
 inline constexpr std::uint32_t holds_value = 128 << 8;  ///< the promise holds a result that has a destructor
 }  // namespace frame_flags
 
-/// Where a coroutine is counted, how it ended and its frame_flags, in one word that is always read and written whole: a
+/// Where a coroutine is counted, how it ended and its frame_flags, in one word that is always read and written whole. A
 /// load then finds one store of its own size and place, which this kind of processor forwards at once. Written when the
 /// frame is made and, on the fast path, never again: a value is the default end. Plain: written by the thread that runs
 /// the coroutine.

@@ -26,7 +26,7 @@ namespace detail {
 //        |                     +--await_resume--> over
 //        +--stopper--> early --starter has called back--> over
 //
-// The awaiter is gone only after one of the overs. The request is called back once the operation has been started.
+// The awaiter is gone only after one of the overs. The callback runs only once the operation has been started.
 enum class told_state : std::uint8_t { starting, started, early, told, over, told_over };
 
 template <typename A, typename F>
@@ -145,9 +145,9 @@ private:
 
 }  // namespace detail
 
-/// `co_await on_stop_request(operation, f)` awaits a foreign operation that can be cut short: when a stop is requested
-/// of the coroutine meanwhile, `f()` is called once, on the thread that requests it (or on the coroutine's own, if the
-/// request comes while the operation is being started), and should make the operation complete.
+/// `co_await on_stop_request(operation, f)` awaits a foreign operation that can be cut short. When a stop is requested
+/// of the coroutine meanwhile, `f()` is called once, and should make the operation complete. It runs on the thread that
+/// requests the stop, or on the coroutine's own if the request comes while the operation is being started.
 ///
 /// Shapes: `operation` is a foreign awaitable; `f` is nothrow callable.
 /// Returns: what the operation gives. It completed, so that counts; the coroutine stops at its next stop point.

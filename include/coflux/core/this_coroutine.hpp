@@ -158,7 +158,7 @@ namespace this_coroutine {
     return detail::stop_request{};
 }
 /// `co_await yield()`: lets the other ready coroutines of the executor run.
-/// Resumes: on the same executor, behind those that were ready.
+/// Resumes: on the same executor, behind the coroutines that were ready.
 /// Stops: a stop point; loses nothing.
 /// Costs: about 6 ns in a pool when no other coroutine is ready; no allocation.
 [[nodiscard("co_await it")]] constexpr auto yield() noexcept {

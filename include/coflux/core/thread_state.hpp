@@ -48,7 +48,7 @@ struct thread_state {
     /// The worker that this thread is, or nullptr.
     worker* queues;
     const void* executor;   ///< that of `queues`, or nullptr
-    timer_queue* timers;    ///< those that this thread looks at, or nullptr
+    timer_queue* timers;    ///< the timers that this thread looks at, or nullptr
     thread_driver* driver;  ///< what this thread's blocking waits and clock go through, or nullptr: the system
     void* next;             ///< frame that the loop below on this stack resumes next
     unsigned transfers;     ///< transfers since that loop had control; only where tail calls are not guaranteed

@@ -24,8 +24,8 @@ struct thread_pool_options {
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
     /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and
     /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once. While other workers make
-    /// forks that they take back themselves, one sleeper looks again every 30 us, so that one that they leave does not
-    /// wait for long.
+    /// forks that they take back themselves, one sleeper looks again every 30 us, so that a fork that they leave does
+    /// not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to sleep. A thread that
     /// sleeps runs some 12 us late, up to 35 us after a long sleep; one that looks, well under 1 us. It costs a core

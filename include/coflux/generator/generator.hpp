@@ -21,13 +21,13 @@ namespace coflux {
 /// copies nothing, but for an lvalue in a generator of rvalues, whose copy is yielded. `co_yield std::move(sub)` of a
 /// generator with the same elements yields all of them, in constant time an element at any depth; `co_yield
 /// elements_of(range)` any range. No co_await.
-/// Returns: the body begins in begin() and runs on in `++`, until its next co_yield. begin() of one that has begun
-/// gives an iterator at the present element. The element is valid until `++`, iterators until the generator is yielded
-/// by another.
+/// Returns: the body begins in begin() and runs on in `++`, until its next co_yield. begin() of a generator that has
+/// begun gives an iterator at the present element. The element is valid until `++`, iterators until the generator is
+/// yielded by another.
 /// Errors: what the body throws comes out of begin() or `++`, after which the generator is at its end; that of a
 /// sub-generator comes out of the co_yield in the generator that yields it, first. What the resource throws comes out
-/// of the call that makes it, without effect. `++` at the end, and begin() of one that was moved from, are checked
-/// errors.
+/// of the call that makes it, without effect. `++` at the end, and begin() of a generator that was moved from, are
+/// checked errors.
 /// Stops: no stop point; a body is part of the code that iterates.
 /// Threads: one at a time, any. A generator must not iterate itself.
 /// Costs: one frame: from the environment if that is the first parameter, or the second after an object; from a

@@ -19,9 +19,9 @@ struct frame_pool_stats {
 /// The process-wide resource that environments use unless they are given another.
 ///
 /// Blocks up to 4064 bytes come from the calling thread's free list of their 32-byte class; a block may be freed on any
-/// thread, and goes to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads;
-/// what the reserve does not hold goes back to the slabs, an empty slab to the global heap, and a thread's lists to the
-/// slabs when it ends. Larger or stricter aligned blocks go to the global heap.
+/// thread, and goes to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads.
+/// What the reserve does not hold goes back to the slabs, an empty slab to the global heap. When a thread ends, its
+/// lists go to the slabs. Larger or stricter aligned blocks go to the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.

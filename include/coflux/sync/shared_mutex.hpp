@@ -15,8 +15,8 @@
 namespace coflux {
 
 /// Mutual exclusion of a writer against all users, and of readers against writers: `auto guard = co_await
-/// m.lock_shared();` First come, first served: a waiting writer keeps later readers out, and a leaving writer lets in
-/// the readers that came before the next writer, all at once.
+/// m.lock_shared();` First come, first served: a waiting writer keeps later readers out. A leaving writer lets in the
+/// readers that came before the next writer, all at once.
 ///
 /// Threads: all members from any.
 /// Costs: as a mutex; never an allocation.

@@ -30,9 +30,9 @@ public:
     virtual ~chooser() = default;
 
     /// One of 0 … candidates.size() - 1, of which there are at least two. `candidates` are names of what may be chosen:
-    /// for choice::next a number for each coroutine, which counts those of the run in the order in which they were
-    /// first seen, from 1 on, stays with the coroutine as long as it lives and is given to no other. A call has the
-    /// number of its caller.
+    /// for choice::next a number for each coroutine. It counts the coroutines of the run from 1 on, in the order in
+    /// which they were first seen, stays with the coroutine as long as it lives and is given to no other. A call has
+    /// the number of its caller.
     /// Threads: the simulation's. Not to be thrown from.
     virtual std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept = 0;
 

@@ -47,9 +47,9 @@ public:
 /// A world in which coroutines run on one thread, one after the other, in an order that a chooser decides, and in which
 /// time passes only when all wait for it.
 ///
-/// While it lives, blocking waits of its thread (get(), join(), the end of a task) run its coroutines, and the clock of
-/// its thread (coflux::clock, sleeps, deadlines) shows its time, which begins one second after the clock's epoch in
-/// each simulation. sim_executor is how coroutines get into it. The page docs/design/simulation.md says which orders it
+/// While it lives, blocking waits of its thread (get(), join(), the end of a task) run its coroutines. The clock of its
+/// thread (coflux::clock, sleeps, deadlines) shows its time, which begins one second after the clock's epoch in each
+/// simulation. sim_executor is how coroutines get into it. The page docs/design/simulation.md says which orders it
 /// reaches.
 ///
 /// Errors: get() and join() throw deadlock_error when nothing can run any more, and livelock_error after max_steps,
@@ -96,8 +96,8 @@ public:
     /// What was decided so far: given to a replay_chooser it makes the same run.
     [[nodiscard]] const std::vector<decision>& schedule() const noexcept;
     /// Which coroutine waits for what, awaited by which one, at which file:line, and the tree of the coroutines that
-    /// are alive. In it are those that are ready, those that wait, those that await one of them, and all above; not one
-    /// that nothing of these leads to.
+    /// are alive. The tree holds the coroutines that are ready, that wait, or that await one of these, and all above.
+    /// It lacks a coroutine that none of these leads to.
     [[nodiscard]] std::string describe() const;
     /// The text of the first deadlock or livelock, also of one that could not be thrown; empty if there was none.
     [[nodiscard]] const std::string& failure() const noexcept;

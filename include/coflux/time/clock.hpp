@@ -65,8 +65,8 @@ template <typename Rep, typename Period>
     }
 }
 
-/// `to` - `from`, rounded up to nanoseconds: at most the end that it would be beyond, although both ends of a clock may
-/// be farther apart than any duration counts, and the unit that two durations have in common may not hold either.
+/// `to` - `from`, rounded up to nanoseconds: at most the end that it would be beyond. Both ends of a clock may be
+/// farther apart than any duration counts, and the unit that two durations have in common may not hold either.
 template <typename RepTo, typename To, typename RepFrom, typename From>
 [[nodiscard]] constexpr std::chrono::nanoseconds nanoseconds_between(std::chrono::duration<RepFrom, From> from,
                                                                      std::chrono::duration<RepTo, To> to) noexcept {
@@ -91,7 +91,8 @@ template <typename Rep, typename Period>
 }
 
 /// The moment `t` of any clock on the steady clock, by what the two show now; later adjustments of the other clock are
-/// not followed. One that the steady clock does not reach is the end of time; one that has passed is the present.
+/// not followed. A moment that the steady clock does not reach is the end of time; a moment that has passed is the
+/// present.
 template <typename Clock, typename Duration>
 [[nodiscard]] steady_time on_steady_clock(std::chrono::time_point<Clock, Duration> t) noexcept {
     if constexpr (std::is_same_v<Clock, std::chrono::steady_clock>) {

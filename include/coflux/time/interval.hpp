@@ -42,7 +42,8 @@ public:
         if (period_.count() <= 0) throw_bad_period();
     }
 
-    /// `co_await tick.next()`: the next tick; one that has passed is a yield(). Gives the moment for which it was due.
+    /// `co_await tick.next()`: the next tick; a tick that has passed is a yield(). Gives the moment for which it was
+    /// due.
     /// Stops: a stop point; the tick is not lost: the next await gives it again.
     /// Lifetime: the interval outlives the await.
     [[nodiscard("there is no tick until it is awaited: co_await it")]] tick_request next() noexcept { return {*this}; }

@@ -63,7 +63,7 @@ struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_req
 
 /// `co_await sleep_for(d)`: the coroutine goes on after `d`, counted from this call.
 ///
-/// Shapes: any duration; one that is not positive is a yield(). One too long to be counted never ends.
+/// Shapes: any duration. A duration that is not positive is a yield(). A sleep too long to be counted never ends.
 /// Units: nanoseconds; a finer duration is rounded up.
 /// Resumes: on its own executor, never early. Late by what its executor needs to get to it; a thread that slept adds
 /// what the system needs to wake it, 10 to 35 us (thread_pool_options::timer_spin avoids that).
@@ -78,7 +78,7 @@ detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
     return {detail::tick_of(detail::later(clock::now(), d))};
 }
 
-/// `co_await sleep_until(t)`: sleeps until a moment. One that has passed is a yield().
+/// `co_await sleep_until(t)`: sleeps until a moment. A moment that has passed is a yield().
 ///
 /// Shapes: `t` may be of any clock. What is not of std::chrono::steady_clock is converted by what both clocks show now:
 /// if the other clock is adjusted meanwhile, the sleep does not follow. A moment that is too far to be counted never

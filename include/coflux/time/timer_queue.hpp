@@ -125,7 +125,8 @@ public:
     /// look() for a thread other than the owner's: 0 if another one is looking at this moment.
     std::size_t look_for_owner(clock_tick now) noexcept;
 
-    /// look() in parts, for an owner that decides about each timer: the present; one that is due, or false.
+    /// look() in parts, for an owner that decides about each timer: pass_to() sets the present; hand_out_one() hands
+    /// out one that is due, or gives false.
     void pass_to(clock_tick now) noexcept;
     bool hand_out_one() noexcept;
     /// The executor ends: `f(const timer&)` for each that is still armed, and disarmed by that, for the check that

@@ -2,8 +2,8 @@
 // type of the values.
 //
 // Source: the block lists of Tokio's mpsc and of crossbeam's unbounded channel. Deviations: block and index of the next
-// free slot are one word, so that a claim names its block and no sender can hold a block that is being reused; a block
-// is added before any of its slots is claimed, so that a failed allocation loses nothing; the receiver waits in the
+// free slot are one word, so that a claim names its block and no sender can hold a block that is being reused. A block
+// is added before any of its slots is claimed, so that a failed allocation loses nothing. The receiver waits in the
 // slot that it needs. docs/design/channel_queues.md.
 #pragma once
 

@@ -49,10 +49,10 @@ public:
     void reserve();
     /// Takes over a child. Pre: reserve(), and it is not full.
     void add(frame_control& c) noexcept;
-    /// Requests a stop of those that run; once.
+    /// Requests a stop of the running children; once.
     void stop_all() noexcept;
-    /// `co_await next_ends()` waits until one has ended at least, or the loop is told to stop, and frees those that
-    /// have.
+    /// `co_await next_ends()` waits until at least one child has ended, or the loop is told to stop, and frees the
+    /// ended ones.
     [[nodiscard]] ends_request next_ends() noexcept;
 
 private:

@@ -27,11 +27,11 @@ namespace coflux::testing {
 
 /// Each law of channels as a function of a maker, which gives what broke it.
 ///
-/// Shapes: `make()` gives an open, empty channel of int, by value: `co_await c.send(std::move(i))` gives true once it
-/// is sent and false if the channel is closed, `co_await c.receive()` gives an optional int, nothing once it is closed
-/// and empty, and `c.close()` closes, whatever waits. A channel with two ends is an object that holds both, if one of
-/// them can close it so. `static constexpr std::size_t senders = 1`, and likewise `receivers`, say how many may use it
-/// at a time; without them there is no limit.
+/// Shapes: `make()` gives an open, empty channel of int, by value. `co_await c.send(std::move(i))` gives true once it
+/// is sent, and false if the channel is closed. `co_await c.receive()` gives an optional int, nothing once the channel
+/// is closed and empty. `c.close()` closes, whatever waits. A channel with two ends is an object that holds both, if
+/// one of them can close it so. `static constexpr std::size_t senders = 1`, and likewise `receivers`, say how many may
+/// use it at a time; without them there is no limit.
 namespace channel_laws {
 
 template <typename Make>
@@ -257,7 +257,7 @@ violations sends_nothing_when_stopped(Make make, const conformance_options& opti
     return {};
 }
 
-/// On several threads: each value arrives once, and those of one sender in its order at each receiver.
+/// On several threads: each value arrives once, and the values of one sender in its order at each receiver.
 template <typename Make>
 violations loses_nothing_between_threads(Make make, const conformance_options& options = {}) {
     using channel_type = channel_of<Make>;

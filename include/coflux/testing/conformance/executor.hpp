@@ -280,7 +280,7 @@ violations runs_a_tree_of_coroutines(Make make, const conformance_options& optio
         256);
 }
 
-/// A stop reaches a coroutine that yields for ever, and those that wait for it go on.
+/// A stop reaches a coroutine that yields for ever, and its waiters go on.
 template <typename Make>
 violations lets_a_stop_reach_its_coroutines(Make make, const conformance_options& options = {}) {
     using executor = detail::executor_type<subject_of<Make>>;

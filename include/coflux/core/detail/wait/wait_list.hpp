@@ -102,8 +102,8 @@ protected:
 ///
 /// Shapes: `Primitive` has, for this class: `wait_list waiters_`; a type `want`; `ready_or_mark(want&)`, as `ready` of
 /// try_to_wait(); `unmark()`, called under the lock when a stop has taken the last waiter; `waits_for`, the words of
-/// wait_kind::what; and, where a waiter that is stopped may have kept other waiters from being served, `serve_next()`,
-/// called without the lock.
+/// wait_kind::what. Where a waiter that is stopped may have kept other waiters from being served, it also has
+/// `serve_next()`, called without the lock.
 template <typename Primitive>
 class list_wait final : public wanting<typename Primitive::want> {
 public:
