@@ -49,7 +49,11 @@ public:
         awaiter(coflux::detail::promise_base& p, faulty_mutex& of) noexcept : wait_operation(p, kind), of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-            return coflux::detail::wait_in(of_.waiters_, *this, waited_, [this] { return of_.enter(); });
+            return coflux::detail::wait_in(of_.waiters_, *this, [this] {
+                const bool entered = of_.enter();
+                waited_ = !entered;
+                return entered;
+            });
         }
         guard await_resume() noexcept {
             if (waited_) end();
