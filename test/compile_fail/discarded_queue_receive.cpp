@@ -3,7 +3,7 @@
 
 coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
     auto [tx, rx] = coflux::make_unbounded_mpsc<int>();
-    tx.send(1);
+    (void)tx.send(1);
 #ifdef COFLUX_GOOD
     (void)co_await rx.receive();
 #else
