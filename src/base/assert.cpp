@@ -9,7 +9,7 @@
 namespace coflux {
 namespace {
 
-// Both words: nullptr until somebody registers; written whole, read whole, so relaxed order suffices.
+// Both words: nullptr until a handler is registered; written whole, read whole, so relaxed order suffices.
 detail::atomic<assertion_handler> handler_in_use{nullptr};
 detail::atomic<detail::failure_context> context_in_use{nullptr};
 
