@@ -1,4 +1,5 @@
-// The parts of a channel that no fast path runs: contention, parking, close. The page docs/design/channel.md has the protocol.
+// The parts of a channel that no fast path runs: contention, parking, close. The page docs/design/channel.md has the
+// protocol.
 #include <coflux/channel/detail/channel_core.hpp>
 
 #include <coflux/base/assert.hpp>
@@ -21,7 +22,8 @@ void channel_lock::contend() noexcept {
         for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         if (pauses < most_pauses) pauses *= 2;
         if (looks >= patience) std::this_thread::yield();
-        // relaxed: a hint for the exchange. acquire pairs with the release in unlock(): the section sees all earlier ones.
+        // relaxed: a hint for the exchange. acquire pairs with the release in unlock(): the section sees all earlier
+        // ones.
         if (!held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire)) return;
     }
 }
@@ -45,12 +47,13 @@ channel_core::~channel_core() {
 }
 
 void channel_core::remove_sender() noexcept {
-    // acq_rel: the last one closes behind all that the others have sent.
+    // acq_rel: the last sender to leave closes the channel behind all that the other senders have sent.
     if (sender_ends_.fetch_sub(1, memory_order_acq_rel) == 1) close();
 }
 
 bool channel_core::remove_receiver() noexcept {
-    if (receiver_ends_.fetch_sub(1, memory_order_acq_rel) != 1) return false;  // acq_rel: as above
+    // acq_rel: the last receiver to leave closes the channel after all that the other receivers have done.
+    if (receiver_ends_.fetch_sub(1, memory_order_acq_rel) != 1) return false;
     close();
     return true;
 }

@@ -25,8 +25,8 @@ select_child::~select_child() {
     begun ? promise_base::drop(*control) : destroy_unbegun(*control);
 }
 
-/// Holds the locks of all channels of a select, taken in the order of their addresses: so that of two selects that share
-/// channels neither waits for the other.
+/// Holds the locks of all channels of a select, taken in the order of their addresses: so that of two selects that
+/// share channels neither waits for the other.
 class select_core::all_locks {
 public:
     explicit all_locks(std::span<select_entry> cases) noexcept {
@@ -89,8 +89,8 @@ bool select_core::attempt_channels(channel_wakes& wakes) noexcept {
     return false;
 }
 
-/// Looks at the cases one after the other, without holding more than one lock: what can be done at once is done. Coroutines that
-/// have not begun begin.
+/// Looks at the cases one after the other, without holding more than one lock: what can be done at once is done.
+/// Coroutines that have not begun begin.
 bool select_core::await_ready() noexcept {
     promise_base& p = coroutine();
     if (children_ == 0) {
@@ -148,8 +148,8 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
         wakes.wake();
         return join_losers();
     }
-    // Queued before the word is open: from then on a stop request, which takes no lock, may resume the coroutine elsewhere. It
-    // then leaves the queues, for which it needs these locks.
+    // Queued before the word is open: from then on a stop request, which takes no lock, may resume the coroutine
+    // elsewhere. It then leaves the queues, for which it needs these locks.
     for (select_entry& e : cases_) {
         if (e.node != nullptr) e.queue->push_back(*e.node);
     }
@@ -211,7 +211,8 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
     return transfer(p.handle());
 }
 
-/// A stop came before the wait: tells the coroutines among the cases, wherever they were made, and waits for their ends.
+/// A stop came before the wait: tells the coroutines among the cases, wherever they were made, and waits for their
+/// ends.
 std::coroutine_handle<> select_core::stop_and_join() noexcept {
     if (children_ == 0) return coroutine().stop_here();
     word_.store(stopped, memory_order_relaxed);  // no request finds this any more
@@ -242,11 +243,12 @@ void select_core::stop_losers(std::uint32_t winner) noexcept {
 }
 
 bool select_core::give_back_unit() noexcept {
-    // acq_rel: whoever goes on sees what all others did.
+    // acq_rel: the thread that goes on sees what all other threads did.
     return units_.fetch_sub(1, memory_order_acq_rel) == 1;
 }
 
-/// All coroutines among the cases that began have ended: no error is lost (law 12), and a stop of the winner is passed on.
+/// All coroutines among the cases that began have ended: no error is lost (law 12), and a stop of the winner is passed
+/// on.
 void select_core::joined() noexcept {
     promise_base& p = coroutine();
     joined_ = true;
@@ -265,7 +267,8 @@ void select_core::joined() noexcept {
             end();
             this_thread.current = current;
         }
-        // Its environment objects are joined before the cases die, and would wait for what was made there and never begins.
+        // Its environment objects are joined before the cases die, and would wait for what was made there and never
+        // begins.
         for (const select_entry& e : cases_) {
             if (e.child != nullptr && !e.child->begun) destroy_unbegun(*std::exchange(e.child->control, nullptr));
         }
@@ -286,7 +289,7 @@ std::coroutine_handle<> select_core::child_ended(waiter& self, frame_control&, c
 }
 
 // --- the other ways to an end
-// ----------------------------------------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------------------------------------
 
 void select_core::won(std::uint32_t position) noexcept {
     if (children_ == 0) return wake();

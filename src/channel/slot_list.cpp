@@ -14,7 +14,7 @@ slot_list::slot_list(std::pmr::memory_resource* resource, std::size_t first_offs
       stride_(stride),
       tail_(0) {
     block_ = allocate_block();
-    tail_.store(first_of(block_), memory_order_relaxed);  // relaxed: whoever hands out the ends publishes it
+    tail_.store(first_of(block_), memory_order_relaxed);  // relaxed: the code that hands out the ends publishes it
 }
 
 slot_list::~slot_list() {
@@ -58,7 +58,7 @@ slot_claim slot_list::claim_in_new_block() {
         }
         if ((t & no_slot) == 0) {  // another sender has added a block meanwhile
             growth_.unlock();
-            const std::uint64_t again = tail_.fetch_add(1, memory_order_acquire);  // as in claim()
+            const std::uint64_t again = tail_.fetch_add(1, memory_order_acquire);  // pairs with the store below
             if ((again & no_slot) == 0) return {block_of(again), static_cast<std::size_t>(again & index_mask), nullptr};
             growth_.lock();
             continue;
@@ -68,14 +68,14 @@ slot_claim slot_list::claim_in_new_block() {
             slot_block* const b = std::exchange(spare_, spare_->next);
             b->next = nullptr;
             last->next = b;
-            // Its first slot is ours. release pairs with the acquire in claim(). What other senders add to the old value
-            // meanwhile is lost, and was no claim.
+            // Its first slot is ours. release pairs with the acquire in claim(). What other senders add to the old
+            // value meanwhile is lost, and was no claim.
             tail_.store(first_of(b) + 1, memory_order_release);
             growth_.unlock();
             return {b, 0, last};
         }
-        // Takes back what failed and late senders added, so that no number of failed allocations fills the sixteen bits.
-        // relaxed: a full block gives no slot, and the block's words were published with it.
+        // Takes back what failed and late senders added, so that no number of failed allocations fills the sixteen
+        // bits. relaxed: a full block gives no slot, and the block's words were published with it.
         tail_.store(first_of(last) + slots_in_block, memory_order_relaxed);
         growth_.unlock();
         slot_block* const b = allocate_block();
@@ -90,7 +90,7 @@ bool slot_list::seal() noexcept {
         growth_.unlock();
         return false;
     }
-    const std::uint64_t t = tail_.exchange(sealed_bit, memory_order_acquire);  // acquire: as in claim()
+    const std::uint64_t t = tail_.exchange(sealed_bit, memory_order_acquire);  // pairs with the store of a new block
     growth_.unlock();
     slot_block* const b = block_of(t);
     const std::size_t i = static_cast<std::size_t>(t & index_mask);
@@ -101,7 +101,7 @@ bool slot_list::seal() noexcept {
 }
 
 bool slot_list::enter_next_block() noexcept {
-    if (block_->end.load(memory_order_acquire) != ready) return false;  // pairs with the exchange by who links
+    if (block_->end.load(memory_order_acquire) != ready) return false;  // pairs with the linking sender's exchange
     slot_block* const drained = std::exchange(block_, block_->next);
     index_ = 0;
     // relaxed: the lock hands the block over to the sender that uses it next.

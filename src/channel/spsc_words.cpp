@@ -18,7 +18,7 @@ void spsc_words::unreserve() noexcept {
 
 void spsc_words::end_now() noexcept {
     std::uintptr_t seen = tail_.load(memory_order_relaxed);
-    // acq_rel: as in publish()
+    // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in word_wait.
     while (!tail_.compare_exchange_weak(seen, (seen & ~(waits | marked)) | ended, memory_order_acq_rel,
                                         memory_order_relaxed)) {}
     if ((seen & waits) != 0) wake_receiver();
@@ -60,14 +60,16 @@ bool spsc_receive_wait::comes_soon() noexcept {
 
 std::coroutine_handle<> spsc_send_wait::wait() {
     words_.sending_.is_here();
-    // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the wait.
+    // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the
+    // wait.
     words_.sender_ = this;
     return wait_in(words_.head_, words_.head_seen_, words_.head_seen_ | spsc_words::waits);
 }
 
 std::coroutine_handle<> spsc_receive_wait::wait() {
     words_.receiving_.is_here();
-    // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes it.
+    // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes
+    // it.
     const std::uintptr_t empty = words_.first_ | words_.closed_;
     words_.receiver_ = this;
     return wait_in(words_.tail_, empty, empty | spsc_words::waits);

@@ -35,15 +35,16 @@ std::coroutine_handle<> word_wait::wait_published() noexcept {
             return p.stop_here();
         }
         std::uintptr_t seen = idle;
-        // release pairs with the acquire of whoever changes the word: it finds a complete operation. acquire, on failure,
-        // pairs with the release of who changed it: what was sent, or the stop request, is visible.
+        // release pairs with the acquire of the thread that changes the word: it finds a complete operation. acquire,
+        // on failure, pairs with the release of the thread that changed it: what was sent, or the stop request, is
+        // visible.
         if (word.compare_exchange_strong(seen, waiting, memory_order_acq_rel, memory_order_acquire)) return suspended();
         if (seen != (idle | marked)) {
             waited_ = false;
             end();
             return transfer(p.handle());
         }
-        // relaxed: nobody reads anything from the mark's removal; if it fails, the next round sees the change.
+        // relaxed: no thread reads anything from the mark's removal; if it fails, the next round sees the change.
         (void)word.compare_exchange_strong(seen, idle, memory_order_relaxed);
     }
 }
@@ -52,8 +53,8 @@ bool word_wait::claim(wait_operation& op) noexcept {
     word_wait& self = static_cast<word_wait&>(op);
     atomic<std::uintptr_t>& word = *self.word_;
     std::uintptr_t seen = self.waiting_;
-    // A claim resumes the coroutine, which was suspended by a release CAS: acquire. release, for the mark, pairs with the
-    // acquire of the CAS in wait_published(): the waiter that sees the mark sees the request.
+    // A claim resumes the coroutine, which was suspended by a release CAS: acquire. release, for the mark, pairs with
+    // the acquire of the CAS in wait_published(): the waiter that sees the mark sees the request.
     while (!word.compare_exchange_strong(seen, self.idle_, memory_order_acq_rel, memory_order_acquire)) {
         if (seen != self.idle_) return false;  // changed, or marked before
         if (word.compare_exchange_strong(seen, self.idle_ | marked, memory_order_release, memory_order_relaxed))
