@@ -85,7 +85,7 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
         of.ended_ = &slot;
         parked = std::exchange(of.parked_, nullptr);
     }
-    // Through the queue, so that others may end before the loop goes on. Unless it is parked, `of` may be gone.
+    // Through the queue, so that more children may end before the loop goes on. Unless it is parked, `of` may be gone.
     if (parked != nullptr) parked->wake();
     return std::noop_coroutine();
 }
@@ -154,7 +154,7 @@ bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
 
 void concurrency_window::ends_awaiter::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<ends_awaiter&>(claimed);
-    self.published_ = false;  // who claims it takes it back
+    self.published_ = false;  // the claiming stopper takes it back
     self.of_.told_ = true;
     self.wake();
 }

@@ -38,7 +38,7 @@ void some_awaiter::give_up() noexcept {
 void some_awaiter::watch(some_place* places, std::size_t count) noexcept {
     places_ = places;
     count_ = count;
-    pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: nobody else knows this object yet
+    pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: no other thread knows this object yet
 }
 
 void some_awaiter::hear_early(std::size_t i) noexcept {
@@ -48,7 +48,7 @@ void some_awaiter::hear_early(std::size_t i) noexcept {
     place.hears_early = true;
     if (waits(place)) return;
     place.of = nullptr;
-    if (place.child->word.end() != ending::value) return;  // stopped: that is noted with the others
+    if (place.child->word.end() != ending::value) return;  // stopped: that is noted with the other children
     place.noted = true;
     if (note_value(i)) stop_others_early(i);
 }
@@ -68,19 +68,20 @@ bool some_awaiter::await_ready() noexcept {
         if (!places_[i].child->done()) return false;
         ++unheard;
     }
-    // acquire pairs with the ends of those that are waited for already: none of them touches this object any more.
+    // acquire pairs with the ends of the children that are waited for already: none of them touches this object any
+    // more.
     if (pending_.load(memory_order_acquire) != unheard + 1) return false;
     for (std::size_t i = 0; i < count_; ++i) {
         if (places_[i].of == nullptr && !places_[i].noted) note(i);
     }
-    pending_.store(0, memory_order_relaxed);  // as above
+    pending_.store(0, memory_order_relaxed);  // pairs with nothing: no other thread touches this object
     return !stops_awaiting();
 }
 
 std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine_;
     const bool told = p.suspends();
-    // relaxed: nobody else knows this object yet
+    // relaxed: no other thread knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
     if (took_over_others(told)) [[unlikely]] {
         passes_stop_.begin(p, told, this, &tell_all, &go_on);
@@ -94,8 +95,8 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     for (std::size_t i = 0; i <= last; ++i) {
         some_place& place = places_[i];
         if (place.of != nullptr) continue;  // it is waited for
-        // No coroutine: the awaiting one may be woken by another child's end, so its plain count of children is not for this
-        // one to change.
+        // No coroutine: the awaiting one may be woken by another child's end, so its plain count of children is not for
+        // this one to change.
         place.of = this;
         place.ended = &child_ended;
         frame_control& c = *place.child;
@@ -237,7 +238,8 @@ void some_awaiter::settle() {
         if (errors_ == some_errors::wait) {
             c.error->observe();
         } else if (places_[i].of != nullptr && (c.state.load(memory_order_relaxed) & frame_state::list) == 0) {
-            // Nobody observed it (law 12). One that ended before, or with views, is with its scope already.
+            // The error was not observed (law 12). That of a child that ended before, or that has views, is with its
+            // scope already.
             environment_access::record(coroutine_.opened(), *c.error);
         }
     }
