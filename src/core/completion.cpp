@@ -1,8 +1,8 @@
 // The end of a coroutine: waiting for children, telling waiters, unwinding a stopped body.
 //
-// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist, publish,
-// callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the ticket is given
-// back the parent may be gone, and all that its environment names.
+// The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
+// publish, callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the
+// ticket is given back the parent may be gone, and all that its environment names.
 #include <coflux/core/promise_base.hpp>
 
 #include <exception>
@@ -23,8 +23,8 @@ resume_function& resume_slot(std::coroutine_handle<> h) noexcept {
     return *static_cast<resume_function*>(h.address());
 }
 
-/// Collects who goes on: the first on this thread, the others through their own executors; all of them where a coroutine stands
-/// below that awaits another.
+/// Collects the coroutines that go on: the first on this thread, the rest through their own executors. Where a
+/// coroutine that awaits another one stands below, all of them go through their executors.
 class successors {
 public:
     COFLUX_NOINLINE void add(std::coroutine_handle<> h) noexcept {
@@ -91,7 +91,7 @@ waiter* oldest_first(waiter* youngest) noexcept {
 
 /// One ticket less; true if that completes a scope that is closed.
 bool one_less(environment& e) noexcept {
-    // acq_rel: pairs with the closing fetch_add: whoever completes the scope sees what every child did.
+    // acq_rel: pairs with the closing fetch_add: the thread that completes the scope sees what every child did.
     return environment_access::remaining(e).fetch_sub(1, memory_order_acq_rel) == 1;
 }
 
@@ -99,8 +99,9 @@ bool one_less(environment& e) noexcept {
 environment* give_back_ticket(ticket counted, environment* parent, successors& next, const void* here) noexcept {
     if (counted == ticket::none) return nullptr;
     if (!environment_access::is_object(*parent)) return one_less(*parent) ? parent : nullptr;
-    // A child of an environment object holds tickets of others, too. From the lowest up: each keeps those above alive. At
-    // most one coroutine is completed: while a generator has not ended, its consumer, or a ticket of its own, holds the rest.
+    // A child of an environment object holds tickets of other scopes, too. They are given back from the lowest up: each
+    // keeps the scopes above it alive. At most one coroutine is completed: while a generator has not ended, its
+    // consumer, or a ticket of its own, holds the rest.
     environment* completed = nullptr;
     for (environment* e = parent; e != nullptr;) {
         environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
@@ -119,8 +120,10 @@ environment* give_back_ticket(ticket counted, environment* parent, successors& n
     return completed;
 }
 
-/// Tells everybody that coroutine `c`, child of `parent`, ended, then the same for each scope that this completes.
-/// `here` is the identity of the executor that this thread stands on. Returns who goes on here. After leaves().
+/// Tells the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for each
+/// scope that this completes.
+/// `here` is the identity of the executor that this thread stands on. Returns the coroutine that goes on here. After
+/// leaves().
 std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
     for (;;) {
@@ -152,7 +155,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
                         *link = w->next;
                         call_back(*w, *c, parent, here);
                     }
-                    promise_base::drop_reference(*c);  // the coroutine's own; those who wait hold theirs
+                    promise_base::drop_reference(*c);  // the coroutine's own; each waiter holds another
                     s = 0;
                 } else if (s == frame_state::detached) {
                     destroy_at_end(*c, parent);
@@ -172,8 +175,8 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         if (pointer_of(s) != 0 && (direct == nullptr || end == ending::stopped))
             c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
 
-        // A parent that is suspended in its child's await has its plain count back before it is woken; every other ticket is
-        // given back after the waiters: until then the parent, and all that its environment names, is alive.
+        // A parent that is suspended in its child's await has its plain count back before it is woken; every other
+        // ticket is given back after the waiters: until then the parent, and all that its environment names, is alive.
         const environment* suspended = direct;
         if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
         ticket to_give_back = counted;
@@ -219,8 +222,8 @@ void resume_turned(void* frame);
 void resume_unwound(void* frame);
 void resume_destroyed(void* frame);
 
-/// The end of a stop: the locals are dead, and what they made while they died has ended. Of the frame there is left the memory, and in
-/// it the environment as it was.
+/// The end of a stop: the locals are dead, and what they made while they died has ended. Of the frame there is left the
+/// memory, and in it the environment as it was.
 std::coroutine_handle<> unwound(promise_base& p) noexcept {
     resume_slot(p.handle()) = nullptr;  // done()
     p.scope_joined();
@@ -228,8 +231,8 @@ std::coroutine_handle<> unwound(promise_base& p) noexcept {
     return tell(&p.control(), p.parent(), identity_of(p.runs_on()));
 }
 
-/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters. The last of the
-/// children that the locals made continues with resume_destroyed().
+/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters.
+/// The last of the children that the locals made continues with resume_destroyed().
 std::coroutine_handle<> unwind(promise_base& p) noexcept {
     p.scope_joined();
     const std::coroutine_handle<> h = p.handle();
@@ -285,7 +288,7 @@ void resume_destroyed(void* frame) {
 }  // namespace
 
 void foretell_end(frame_control& c) noexcept {
-    const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of who waits
+    const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of the waiter
     if (pointer_of(s) == 0 || (s & frame_state::tags) != 0) return;
     waiter& w = *reinterpret_cast<waiter*>(s);
     if (w.hears_early) (void)w.ended(w, c, &foretold);
@@ -342,7 +345,7 @@ std::coroutine_handle<> promise_base::tell_waiters() noexcept {
     return tell(&control(), parent_.get(), identity_of(runs_on()));
 }
 
-/// The end of a coroutine whose awaiter may be at home on another executor: this thread may have nobody to go on with.
+/// The end of a coroutine whose awaiter may be at home on another executor: this thread may have no coroutine to run.
 std::coroutine_handle<> promise_base::hand_over(promise_base& w) noexcept {
     const void* const here = identity_of(runs_on());
     leaves();

@@ -26,7 +26,8 @@ bool environment::look_up(std::uint32_t requests) noexcept {
             if (steps > detail::longest_look) pass_on_request(*e);
             return true;
         }
-        // A request above one that has a record marked it before it was counted. One above what is shielded does not concern it.
+        // A request above an environment with a record marked that environment before the request was counted. A
+        // request above a shielded environment does not concern it.
         if ((marks & (has_waits | is_shielded)) != 0) break;
     }
     if (steps > detail::longest_look) detail::environment_access::record_above(*this);

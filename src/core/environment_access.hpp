@@ -10,7 +10,7 @@
 
 namespace coflux::detail {
 
-/// From now on a failed check prints where the running coroutine and those above it stand.
+/// From now on a failed check prints where the running coroutine and its ancestors stand.
 void enable_back_trace() noexcept;
 
 /// The waiter or the promise in a frame's state.
@@ -20,7 +20,7 @@ constexpr std::uintptr_t pointer_of(std::uintptr_t state) {
 
 struct environment_access {
     static bool is_object(const environment& e) noexcept {
-        return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before anybody else knows e
+        return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before e is published
     }
     static environment* parent(const environment& e) noexcept { return e.parent_.get(); }
     static const environment_data& data(const environment& e) noexcept { return *e.data_; }
@@ -34,15 +34,16 @@ struct environment_access {
         return o;
     }
     static bool is_generator(const environment& e) noexcept {
-        return (e.marks_.load(memory_order_relaxed) & environment::is_generator) != 0;  // as above
+        return (e.marks_.load(memory_order_relaxed) & environment::is_generator) != 0;  // set before e is published
     }
-    /// Who is counted with a child of the object `e`, or of one further down: if it is stopped, the object or the generator
-    /// dies with its locals, and must not before its children. nullptr: nobody.
+    /// The environment in which a child of the object `e`, or of an object further down, is counted, too; nullptr:
+    /// there is none. If that environment is stopped, the object or the generator dies with its locals, and must not
+    /// die before its children.
     static environment* counted_with(const environment& e) noexcept {
         return is_object(e) ? owner(e) : is_generator(e) ? e.parent_.get() : nullptr;
     }
     /// Counts one child more that is made in `e`, and not by `e` itself.
-    /// Returns the count before: 0 if nobody is waited for any more, and the child would be lost.
+    /// Returns the count before: 0 if no child is waited for any more, and the new child would be lost.
     static std::int32_t take_tickets(environment& e) noexcept {
         // relaxed, pairs with nothing: the scopes are open while the creator runs.
         const std::int32_t before = e.remaining_.fetch_add(1, memory_order_relaxed);
@@ -56,7 +57,7 @@ struct environment_access {
         e.marks_.fetch_or(environment::unwinds, memory_order_relaxed);  // pairs with nothing: for this thread
         e.remaining_.store(scope_open, memory_order_relaxed);
     }
-    /// The opposite; true if nobody is left.
+    /// The opposite of reopen(); true if no child is left.
     static bool close_again(environment& e) noexcept {
         // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
         return e.remaining_.fetch_sub(scope_open, memory_order_acq_rel) == scope_open;
@@ -68,20 +69,21 @@ struct environment_access {
                e.remaining_.load(memory_order_relaxed) == 0;
     }
     static bool is_root(const environment& e) noexcept {
-        return (e.marks_.load(memory_order_relaxed) & environment::is_root) != 0;  // set before anybody else knows e
+        return (e.marks_.load(memory_order_relaxed) & environment::is_root) != 0;  // set before e is published
     }
     /// The scope that an error of a child of `e` fails: that of a generator for what it makes its children in.
     static environment& failing(environment& e) noexcept {
         return is_object(e) && e.is_of_generator() ? *e.parent_ : e;
     }
     static bool is_call(const environment& e) noexcept {
-        return (e.marks_.load(memory_order_relaxed) & environment::is_call) != 0;  // set before anybody else knows e
+        return (e.marks_.load(memory_order_relaxed) & environment::is_call) != 0;  // set before e is published
     }
     static bool is_shielded(const environment& e) noexcept {
-        return (e.marks_.load(memory_order_relaxed) & environment::is_shielded) != 0;  // as above
+        return (e.marks_.load(memory_order_relaxed) & environment::is_shielded) != 0;  // set before e is published
     }
-    /// Who has the record of what waits in `e`: itself, or for a call who is above; nullptr if that is above a root. Of calls that
-    /// call each other each longest_look-th has one, so that the way there is short.
+    /// The environment that has the record of what waits in `e`: `e` itself, or for a call an environment above;
+    /// nullptr if that is above a root. Of calls that call each other each longest_look-th has a record, so that the
+    /// way there is short.
     static environment* recorder(environment* e) noexcept {
         environment* at = e;
         std::uint32_t calls = 0;
@@ -92,8 +94,8 @@ struct environment_access {
         }
         return calls < longest_look ? at : pass_calls(e, calls % longest_look);
     }
-    /// The first at or above `e` that has so many calls fewer on its way up, and may have a record: a generator may not, which
-    /// looks at its children to see whether it can be destroyed.
+    /// The first at or above `e` that has so many calls fewer on its way up, and may have a record. A generator may
+    /// not: it looks at its children to see whether it can be destroyed.
     static environment* pass_calls(environment* e, std::uint32_t calls) noexcept {
         for (; is_call(*e) && (calls != 0 || is_generator(*e)); e = e->parent_.get()) calls -= is_generator(*e) ? 0 : 1;
         return e;
@@ -101,15 +103,16 @@ struct environment_access {
     static promise_base* joiner(environment& e) noexcept {
         return object(e).joiner_ != nullptr ? object(e).joiner_->p_ : nullptr;
     }
-    /// Nothing made in the object `e` is left: true if the caller goes on with who joins it.
+    /// Nothing made in the object `e` is left: true if the caller goes on with the coroutine that joins it.
     static bool joined(environment& e) noexcept { return object(e).joiner_->passes_stop_.over(); }
     static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
     static std::int32_t& children(environment& e) noexcept { return e.own_.children; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
-    /// While nobody runs it.
+    /// For use while no thread runs it.
     static void set_executor(environment& e, const executor_entry& to) noexcept { e.executor_ = &to; }
 
-    /// Remembers a failed child's error for the end of the scope, and forgets those at hand that were observed since.
+    /// Remembers a failed child's error for the end of the scope, and forgets the errors at hand that were observed
+    /// since.
     static void record(environment& of, failure& f) noexcept;
     /// An error of a child, or of its block, stops `e`, which has children and has not been stopped.
     static bool stops_for(environment& e) noexcept;
@@ -121,7 +124,7 @@ struct environment_access {
 
     class failures_guard;
 
-    /// The failures of a scope, youngest first. Under the guard, or when nobody else is left.
+    /// The failures of a scope, youngest first. Under the guard, or when no other thread is left in the scope.
     static failure* failures(const environment& e) noexcept {
         const wait_record* const r = waits(e);
         return static_cast<failure*>(r != nullptr ? r->failures : own_failures(e));
@@ -133,7 +136,7 @@ struct environment_access {
             set_own_failures(e, f);
         }
     }
-    /// The same without a record.
+    /// The failures of a scope that has no record.
     static void* own_failures(const environment& e) noexcept {
         // relaxed: set under the guard.
         return (e.marks_.load(memory_order_relaxed) & environment::has_failures) != 0 ? e.failures_ : nullptr;
@@ -151,9 +154,11 @@ struct environment_access {
     }
     /// Gives `e` the record `r` below the record `up`, unless it has one by now; returns what it has.
     static wait_record* publish_waits(environment& e, wait_record& r, wait_record* up) noexcept;
-    /// The record of `e`, a recorder(). Makes it, with those above, if there is none. Throws std::bad_alloc before any effect.
+    /// The record of `e`, a recorder(). Makes it, with the records above, if there is none. Throws std::bad_alloc
+    /// before any effect.
     static wait_record& record_of(environment& e);
-    /// Gives those above `e` their records, if there is memory: then requests find them, and they need not look up.
+    /// Gives the environments above `e` their records, if there is memory: then requests find these environments, and
+    /// they need not look up.
     static void record_above(environment& e) noexcept;
     /// The scope is joined: takes the record away, if there is one, and puts the failures back.
     static void end_waits(environment& e) noexcept;
@@ -166,7 +171,8 @@ struct environment_access {
     /// Claims and stops what waits in and below `e`. Pre: the request can be seen.
     static void stop_waits(environment& e) noexcept;
 
-    /// While `p` is in thread_state::begins: the one behind it. It has no scope yet, so the word of its scope's failures is free.
+    /// While `p` is in thread_state::begins: the coroutine behind it. It has no scope yet, so the word of its scope's
+    /// failures is free.
     static promise_base* begins_after(const promise_base& p) noexcept {
         return static_cast<promise_base*>(p.failures_);
     }

@@ -49,8 +49,8 @@ COFLUX_GLANCE bool has_failed(const frame_control& c) noexcept {
     return c.word.has(frame_flags::has_error);
 }
 
-/// The error of an object that dies with the locals of a coroutine that is stopped becomes that coroutine's, whose end has been
-/// decided. False if it dies otherwise.
+/// An object dies with the locals of a stopped coroutine, whose end has been decided: its error becomes that
+/// coroutine's. False if the object dies otherwise.
 bool leave_to_stopped(environment* owner, failure& f) noexcept {
     if (owner == nullptr || !environment_access::is_joined(*owner)) return false;
     environment_access::record(*owner, f);  // it looks again when its locals are dead
@@ -107,7 +107,7 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
         passes_stop_.begin(p, told, this, &tell, &go_on);
     p.leaves();
     of.joiner_ = this;
-    // acq_rel: pairs with the children's decrements; whoever brings it to 0 sees joiner_.
+    // acq_rel: pairs with the children's decrements; the thread that brings it to 0 sees joiner_.
     if (of.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) {
         return std::noop_coroutine();
     }
@@ -115,7 +115,7 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     return detail::transfer(p.handle());
 }
 
-/// Who waits was told to stop: whatever it joins is told, too.
+/// The waiting coroutine was told to stop: what it joins is told, too.
 void environment_object::join_awaiter::tell(void* self) noexcept {
     static_cast<join_awaiter*>(self)->of_.request_stop();
 }

@@ -16,7 +16,7 @@ namespace {
 struct thrown {
     std::exception_ptr error;
     detail::error_chain others;
-    std::vector<std::exception_ptr> list;  // of the others, once somebody asked
+    std::vector<std::exception_ptr> list;  // of `others`, once a caller asked
 };
 thread_local thrown last;
 
@@ -81,7 +81,7 @@ std::vector<std::exception_ptr> error_chain::list() const {
 void error_chain::release(link* l) noexcept {
     failure* dead = nullptr;  // in a list, because a chain of chains may be deep
     for (;;) {
-        // acq_rel pairs with the other releases: whoever deletes sees all uses.
+        // acq_rel pairs with the other releases: the thread that deletes sees all uses.
         while (l != nullptr && l->references.fetch_sub(1, memory_order_acq_rel) == 1) {
             if (l->item->is_last()) {
                 l->item->next = dead;  // it is in no scope's list any more

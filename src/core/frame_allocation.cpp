@@ -1,4 +1,4 @@
-// Frames from resources, and those that are listed or outlived by their control.
+// Frames from resources, and frames that are listed or outlived by their control.
 #include <coflux/core/frame_allocation.hpp>
 
 #include <bit>
@@ -75,8 +75,9 @@ void free_memory(frame_control& c, frame_shape shape) noexcept {
     }
 }
 
-/// The shape of a frame that is gone stands where its pointer to destroy() was: all of its environment stays, for the holder of a handle
-/// that saw it running (request_stop(), the end of a task's handle) and for children that its locals made while they died.
+/// The shape of a frame that is gone stands where its pointer to destroy() was: all of its environment stays, for the
+/// holder of a handle that saw it running (request_stop(), the end of a task's handle) and for children that its locals
+/// made while they died.
 static_assert(sizeof(std::size_t) <= sizeof(void*));
 constexpr unsigned size_shift = 8;
 

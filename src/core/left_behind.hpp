@@ -1,4 +1,4 @@
-// Who is left when something ends that they need: for checks that fail, and private to the library.
+// What is left when something that it needs ends: for checks that fail, and private to the library.
 #pragma once
 
 #include <array>
@@ -27,10 +27,10 @@ private:
 /// A list of them on stderr, for the message of a check that fails.
 class left_behind {
 public:
-    /// Prints where `e` stands, what it `does` there, and those above it.
+    /// Prints where `e` stands, what it `does` there, and the environments above it.
     void add(const environment& e, const char* does) noexcept;
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
-    /// Of whom was added first.
+    /// The text of the environment that was added first.
     [[nodiscard]] const char* first() const noexcept { return first_.data(); }
 
 private:

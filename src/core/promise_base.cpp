@@ -21,24 +21,24 @@ void promise_base::start_elsewhere(std::coroutine_handle<> h) noexcept {
 bool promise_base::suspends_slowly() noexcept {
     if (control().word.has(frame_flags::inline_start)) {
         leaves_inline();
-        // Nobody may run in the call that made it.
+        // No coroutine may run in the call that made it.
         if (this_thread.room_on_top != no_stack) this_thread.room_on_top = stack_closed;
     }
     if (control().is_on_top()) leaves_top();
     return is_told();
 }
 
-/// There is news of stops somewhere: true if this coroutine may be told to, or if it is still inside the call that made it, which
-/// what it awaits must not run in.
+/// There is news of stops somewhere: true if this coroutine may be told to stop, or if it is still inside the call that
+/// made it. What it awaits must not run in that call.
 bool promise_base::told_to_suspend() noexcept {
     return control().word.has(frame_flags::inline_start) || is_told();
 }
 
-/// A coroutine that began on top of its awaiter's stack suspends: from now on it is like any other, and the awaiter, to whom control
-/// goes back, waits for it in the same way.
+/// A coroutine that began on top of its awaiter's stack suspends. From now on it is like any other: control goes back
+/// to the awaiter, which waits for it as it would for any other.
 void promise_base::leaves_top() noexcept {
     frame_control& c = control();
-    // relaxed: whoever comes to know the coroutine does so by what this thread publishes later.
+    // relaxed: a thread that comes to know the coroutine does so by what this thread publishes later.
     c.state.store(0, memory_order_relaxed);
     // The caller of a call may be told while it still goes to sleep.
     if (c.word.counted() == ticket::none) c.word.set(frame_flags::moved);
@@ -55,7 +55,7 @@ void promise_base::control_is_back() noexcept {
 /// like any other.
 void promise_base::leaves_inline() noexcept {
     no_longer_inline();
-    // In whose call we run: current again when control goes back to it.
+    // The coroutine in whose call we run: it is current again when control goes back to it.
     if (control().word.is_plain()) this_thread.below = parent_.get();
 }
 
@@ -128,7 +128,7 @@ std::coroutine_handle<> promise_base::await_elsewhere(frame_control& child) noex
 }
 
 std::coroutine_handle<> promise_base::await_begun(frame_control& callee) noexcept {
-    (void)suspends();  // a stop comes too late: the call has begun, gets it itself, and has nobody else to wait for it
+    (void)suspends();  // a stop comes too late: the call has begun, gets the stop itself, and has no other waiter
     leaves();
     return await_elsewhere(callee);
 }
@@ -183,7 +183,7 @@ void promise_base::drop_ended(frame_control& c) noexcept {
 }
 
 void promise_base::drop_reference(frame_control& c) noexcept {
-    // acq_rel pairs with the other drops: whoever frees sees all uses.
+    // acq_rel pairs with the other drops: the thread that frees sees all uses.
     if (c.references().fetch_sub(1, memory_order_acq_rel) == 1) let_go(c);
 }
 
@@ -197,7 +197,7 @@ void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
         c.references().store(1 + extra,
                              memory_order_relaxed);  // pairs with nothing: only the handle can reach the frame
         c.state.fetch_or(frame_state::list,
-                         memory_order_release);  // pairs with the loads of those the handle is shared with
+                         memory_order_release);  // pairs with the loads of the threads that share the handle
         return;
     }
     of(c).parent_.share();

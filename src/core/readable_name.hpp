@@ -8,8 +8,8 @@
 namespace coflux::detail {
 
 /// `bank::transfer` of `coflux::fork<void> bank::transfer(auto &&, int) [env:auto = …]`, as clang writes it, and of
-/// `void bank::transfer(bank::transfer<…>(…)::_ZN4bank8transferI….Frame*)`, as g++ does in the body of a coroutine. A lambda is
-/// `main()::lambda`. Allocates nothing: it is for checks that fail.
+/// `void bank::transfer(bank::transfer<…>(…)::_ZN4bank8transferI….Frame*)`, as g++ does in the body of a coroutine. A
+/// lambda is `main()::lambda`. Allocates nothing: it is for checks that fail.
 class readable_name {
 public:
     explicit readable_name(std::string_view function) noexcept;

@@ -8,7 +8,7 @@
 namespace coflux::detail {
 
 bool environment_access::stops_for(environment& e) noexcept {
-    // relaxed: a second request would do no harm, and who fails alone is a block, whose children are its own.
+    // relaxed: a second request would do no harm, and only a block fails alone: its children are its own.
     return is_object(e) && object(e).stops_on_error_ &&
            (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0 &&
            e.remaining_.load(memory_order_relaxed) != scope_open;

@@ -11,9 +11,10 @@
 
 namespace coflux::detail {
 
-/// What stands in the list of a shared frame for a shared_wait. Its lock decides whose the coroutine is:
+/// What stands in the list of a shared frame for a shared_wait. Its lock decides whether the coroutine is the stopper's
+/// or the ender's:
 ///
-///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; who ends the frame frees the place
+///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; the ender frees the place
 ///                            +-----end------> ended     the ender's; the awaiter frees the place
 ///
 /// wait_for() holds the lock until it has touched everything for the last time.
@@ -25,7 +26,7 @@ struct shared_place : waiter {
         ended = &shared_place::frame_ended;
     }
 
-    /// queued becomes `to`; false if somebody else was first.
+    /// queued becomes `to`; false if another thread was first.
     bool take(state to) noexcept {
         const spin_guard guard(lock);
         if (now != state::queued) return false;

@@ -1,5 +1,5 @@
-// What would be a recursion on the thread's stack, and becomes a loop where that has no room: coroutines that begin in the calls
-// that make them, and frames that hold the last handle of other frames.
+// What would be a recursion on the thread's stack, and becomes a loop where that has no room: coroutines that begin in
+// the calls that make them, and frames that hold the last handle of other frames.
 //
 // The page docs/design/fork_join.md has the argument.
 #include <coflux/core/promise_base.hpp>
@@ -11,8 +11,8 @@
 namespace coflux::detail {
 namespace {
 
-/// The same as promise_base::has_room_to_begin(), for who was told that there is none: it may not have been known yet, or this is
-/// not the thread's own stack, of which nothing is known.
+/// What promise_base::has_room_to_begin() says, for a caller that was told that there is none: the room may not have
+/// been known yet, or this is not the thread's own stack, of which nothing is known.
 bool has_room_after_all() noexcept {
     thread_state& t = this_thread;
     if (t.room_to_begin == no_stack) {
@@ -28,7 +28,7 @@ bool is_of_a_root(const promise_base& p) noexcept {
     return environment_access::is_object(e) && environment_access::owner(e) == nullptr;
 }
 
-/// A frame that waits to be freed has ended, and nobody has a handle: its state is not needed any more.
+/// A frame that waits to be freed has ended, and has no handle: its state is not needed any more.
 frame_control* freed_after(frame_control& c) noexcept {
     return reinterpret_cast<frame_control*>(c.state.load(memory_order_relaxed));
 }
@@ -38,8 +38,9 @@ void set_freed_after(frame_control& c, frame_control* next) noexcept {
 
 }  // namespace
 
-/// Where a loop stands below, it begins those that found no room once control is back with it: with its parent, which awaits it or has
-/// ended. Where none does, the coroutine begins here, below a loop of its own: what it makes in turn has that one.
+/// Where a loop stands below, it begins the coroutines that found no room, once control is back with it: with its
+/// parent, which awaits it or has ended. Where no loop stands below, the coroutine begins here, below a loop of its
+/// own: what it makes in turn has that loop.
 void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     if (has_room_after_all() || is_of_a_root(*this)) return run(h);
     thread_state& t = this_thread;
@@ -47,7 +48,7 @@ void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     const bool at_home = own == nullptr || own->identity == t.executor;
     if (at_home && !t.looping) return run_aside(h);
     frame_control& c = control();
-    c.where = std::source_location();  // whoever has the handle may ask before its first await
+    c.where = std::source_location();  // the owner of the handle may ask before its first await
     no_longer_inline();
     if (!at_home) return own->post(h);
     if (t.begins.coroutine == nullptr) resume_by_loop(t.begins);

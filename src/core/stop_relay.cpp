@@ -37,7 +37,8 @@ constinit const wait_kind stop_relay::kind{&stop_relay::claim, &stop_relay::pass
 bool stop_relay::listen() {
     begin();
     auto s = state::idle;
-    // acq_rel pairs with claim(): a request that came before this is seen here, one that comes later finds it listening.
+    // acq_rel pairs with claim(): a request that came before this is seen here, one that comes later finds it
+    // listening.
     if (!must_stop() && state_.compare_exchange_strong(s, state::listening, memory_order_acq_rel, memory_order_relaxed))
         return true;
     withdraw();

@@ -25,7 +25,7 @@ readable_name name_of(const environment* e) noexcept {
     return name_of(environment_access::coroutine(*const_cast<environment*>(e)).control().place());
 }
 
-/// Who blocks, for a message: what it is, and its name.
+/// What blocks, for a message: what it is, and its name.
 struct blocked_place {
     const char* what = "";
     readable_name name{""};
@@ -68,7 +68,8 @@ void destroy_unbegun(frame_control& c) noexcept {
     // Made in an environment object: counted there when it was made, and nowhere else before it begins.
     while (counted && e != nullptr) {
         environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
-        // release pairs with whoever completes the scope; that is not this, because who called keeps it open.
+        // release pairs with the thread that completes the scope; that is not this one, because the caller keeps the
+        // scope open.
         const std::int32_t before = environment_access::remaining(*e).fetch_sub(1, memory_order_release);
         COFLUX_VERIFY(before != 1, "an environment was joined while a call was made in it");
         e = above;

@@ -1,4 +1,4 @@
-// How a stop request finds those who wait. The page docs/design/stop.md has the protocol.
+// How a stop request finds the waiters. The page docs/design/stop.md has the protocol.
 #include <coflux/core/wait.hpp>
 
 #include <new>
@@ -24,15 +24,15 @@ void free_record(wait_record* r) noexcept {
     deallocate_pooled(r, sizeof(wait_record), alignof(wait_record));
 }
 
-/// Who has the record above that of `e`.
+/// The environment that has the record above that of `e`.
 environment* above(const environment& e) noexcept {
     environment* const parent = environment_access::parent(e);
     if (!environment_access::is_call(e)) return environment_access::recorder(parent);
     return environment_access::pass_calls(parent, longest_look - 1);
 }
 
-/// The records from that of `e` up to the first environment that has one; not yet published. A chain by `next`, the topmost
-/// first.
+/// The records from that of `e` up to the first environment that has one; not yet published. A chain by `next`, the
+/// topmost first.
 wait_record* prepare(environment* e) {
     wait_record* topmost = nullptr;
     try {
@@ -48,7 +48,7 @@ wait_record* prepare(environment* e) {
     return topmost;
 }
 
-/// Gives the environment of `r` its record: `r`, or the one that somebody else has published meanwhile.
+/// Gives the environment of `r` its record: `r`, or the one that another thread has published meanwhile.
 wait_record& publish(wait_record* r, wait_record* up) noexcept {
     wait_record* const published = environment_access::publish_waits(*r->of, *r, up);
     if (published != r) free_record(r);
@@ -65,8 +65,8 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     r.next = nullptr;
     if (up != nullptr) {
         const spin_guard list(up->lock);
-        // Who passes a request on had this lock before, and left its mark on the way from here to `up`; or finds the record.
-        // What is shielded takes none over; it has a record if anything below it has.
+        // A stopper that passes a request on had this lock before, and left its mark on the way from here to `up`; or
+        // it finds the record. A shielded environment takes no mark over; it has a record if anything below it has.
         for (const environment* p = &e; p != up->of && !is_shielded(e);) {
             p = p->parent_.get();
             marks |= p->marks_.load(memory_order_acquire) & environment::stop_asked;  // pairs with request_stop()
@@ -78,7 +78,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     r.failures = own_failures(e);
     e.failures_ = &r;
     if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->root_waits(r);
-    // release pairs with the acquire in waits(): whoever sees the record is linked up to the root by it.
+    // release pairs with the acquire in waits(): the reader finds a record that is linked up to the root.
     e.marks_.fetch_or(marks, memory_order_release);
     return &r;
 }
@@ -86,7 +86,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
 wait_record& environment_access::record_of(environment& e) {
     if (wait_record* const r = waits(e)) [[likely]]
         return *r;
-    // From the top down, so that who finds a record is linked up to the root.
+    // From the top down, so that a record that is found is linked up to the root.
     wait_record* next = prepare(&e);
     environment* const known = next != nullptr ? above(*next->of) : &e;
     wait_record* r = known != nullptr ? waits(*known) : nullptr;
@@ -103,7 +103,7 @@ void environment_access::record_above(environment& e) noexcept {
     if (at == nullptr) return;
     try {
         (void)record_of(*at);
-    } catch (...) {  // no memory: who looks goes on looking
+    } catch (...) {  // no memory: the environments that look up go on doing so
     }
 }
 
@@ -122,8 +122,8 @@ void environment_access::end_waits(environment& e) noexcept {
         const spin_guard list(up->lock);
         if (r->next != nullptr) r->next->previous = r->previous;
         (r->previous != nullptr ? r->previous->next : up->below) = r->next;
-        // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this record,
-        // and theirs go up. Whoever walks down here has the lock above.
+        // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this
+        // record, and their records go up. A stopper that walks down here has the lock above.
         while (wait_record* const left = r->below) {
             r->below = left->next;
             left->above = up;
@@ -205,9 +205,10 @@ void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context
     }
 }
 
-/// One request on its way to what is in and below one record: to mark the coroutines, then to claim what waits and stop it.
+/// One request on its way to what is in and below one record: to mark the coroutines, then to claim what waits and stop
+/// it.
 struct stop_walk {
-    const environment* at;       // whose record it is
+    const environment* at;       // the environment that has the record
     const environment* through;  // what is not made in it, or below it, is passed by; nullptr: nothing is
     wait_operation* first = nullptr;
     wait_operation* last = nullptr;
@@ -220,7 +221,8 @@ struct stop_walk {
         return e == through;
     }
 
-    /// Pre: as claim(). Who publishes a record below this one takes the lock after us, and sees the mark.
+    /// Pre: the record's lock is held. A thread that publishes a record below this one takes the lock after us, and
+    /// sees the mark.
     void mark(wait_record& r, bool all) const noexcept {
         if (all) environment_access::pass_request(*r.of);
     }
@@ -238,8 +240,8 @@ struct stop_walk {
         }
     }
 
-    /// The subtree below `top`, whose lock is held and then released. Locks are held from the top down to where it looks,
-    /// so that no record goes away meanwhile.
+    /// The subtree below `top`, whose lock is held and then released. Locks are held from the top down to where it
+    /// looks, so that no record goes away meanwhile.
     template <typename Visit>
     void visit_below(wait_record& top, Visit visit) noexcept {
         visit(top, false);
@@ -268,8 +270,8 @@ struct stop_walk {
     }
 
     void stop_claimed() noexcept {
-        // Who is resumed in place runs code of users: not before the last that was claimed has been told. Else the coroutine of one
-        // that was not could be resumed on this stack and wait for us.
+        // A coroutine that is resumed in place runs code of users: not before the last claimed operation has been told.
+        // Otherwise the coroutine of an operation that was not told could be resumed on this stack and wait for us.
         const resumption_pause pause;
         this_thread.stopping = this;
         while (first != nullptr) {
@@ -312,8 +314,8 @@ void environment_access::stop_waits(environment& e) noexcept {
     stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
     walk.visit_below(*top, [&](wait_record& r, bool all) { walk.claim(r, all); });
     if (walk.first == nullptr) return;
-    // An operation that is told tells its handles, and so on: a loop, not a recursion, however long the chain is. What is claimed
-    // and not told yet is alive: it does not go on before.
+    // An operation that is told tells its handles, and so on: a loop, not a recursion, however long the chain is. What
+    // is claimed and not told yet is alive: it does not go on before.
     if (this_thread.stopping != nullptr) return walk.leave_to(*this_thread.stopping);
     walk.stop_claimed();
 }
@@ -323,11 +325,12 @@ void environment_access::stop_waits(environment& e) noexcept {
 void environment::request_stop() noexcept {
     // release pairs with the acquire in look_up().
     const std::uint32_t marks = marks_.fetch_or(stop_asked, detail::memory_order_release);
-    // Before it is counted: who has a record looks at no parent. A record that is published from here on takes the mark over.
+    // Before it is counted: an environment that has a record looks at no parent. A record that is published from here
+    // on takes the mark over.
     if ((marks & (has_waits | is_call)) != 0) detail::environment_access::mark_below(*this);
     std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
-    // Releases the marks to whoever sees the new count; and before the locks of the records: who waits either sees the
-    // count in must_stop(), or is found.
+    // Releases the marks to a thread that sees the new count. It comes before the locks of the records: a waiter either
+    // sees the count in must_stop(), or is found.
     while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
                                                         detail::memory_order_seq_cst, detail::memory_order_relaxed)) {}
     detail::environment_access::stop_waits(*this);

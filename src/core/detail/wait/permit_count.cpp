@@ -12,8 +12,8 @@ bool permit_count::ready_or_mark(want& w) noexcept {
         }
         if ((s & has_waiters) != 0) return false;
         const bool enough = s / one >= w.count;
-        // acquire pairs with the release of those who gave them back. The mark publishes nothing: who finds it takes the list's
-        // lock.
+        // acquire pairs with the release of the threads that gave the permits back. The mark publishes nothing: the
+        // thread that finds it takes the list's lock.
         if (state_.compare_exchange_weak(s, enough ? s - w.count * one : s | has_waiters, memory_order_acquire,
                                          memory_order_relaxed))
             return enough;
@@ -25,9 +25,11 @@ void permit_count::unmark() noexcept {
     state_.fetch_and(~has_waiters, memory_order_relaxed);  // publishes nothing
 }
 
-/// Under the list's lock, while somebody waits: `n` more permits, and the waiters that are served by them. The word after it.
+/// Under the list's lock, while there are waiters: gives `n` more permits, and adds the waiters that they serve to
+/// `served`. Returns the word after it.
 std::uint64_t permit_count::give(std::uint64_t n, wait_chain& served) noexcept {
-    // acquire and release, because a plain store ends what earlier releases began: this one passes on what they published.
+    // acquire and release, because a plain store ends what earlier releases began: this one passes on what they
+    // published.
     std::uint64_t free = state_.load(memory_order_acquire) / one + n;
     while (wait_operation* const first = waiters_.queue.front()) {
         const std::uint64_t count = static_cast<wanting<want>*>(first)->wants.count;
@@ -46,17 +48,18 @@ std::uint64_t permit_count::release_slowly(std::uint64_t n) noexcept {
         waiters_.lock.lock();
         if (!waiters_.queue.empty()) {
             const std::uint64_t after = give(n, served);
-            waiters_.lock.unlock();  // the last touch: who was served is still inside its await, until it is woken
+            waiters_.lock.unlock();  // the last touch: a served waiter is still inside its await, until it is woken
             served.wake();
             return after;
         }
         waiters_.lock.unlock();
-        // A stop or a close took the last waiter. The CAS is the last touch: who is served by it may destroy the count.
+        // A stop or a close took the last waiter. The CAS is the last touch: a coroutine that is served by it may
+        // destroy the count.
         if (std::uint64_t after = 0; try_release(n, after)) return after;
     }
 }
 
-/// The waiter that is stopped may have stood in front of others that can be served.
+/// The stopped waiter may have stood in front of waiters that can be served.
 void permit_count::serve_next() noexcept {
     wait_chain served;
     {
