@@ -1,4 +1,4 @@
-// The workers of a pool that sleep, or look for work: who is woken when there is some.
+// The workers of a pool that sleep, or look for work: which of them is woken when there is some.
 // The page docs/design/thread_pool.md has the protocol, and test/model/idle_workers_model.cpp holds it.
 #pragma once
 
@@ -31,7 +31,7 @@ public:
     /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
     [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
 
-    /// The pool ends: nobody goes to sleep any more. The caller wakes all.
+    /// The pool ends: no worker goes to sleep any more. The caller wakes all.
     void end() noexcept {
         const lock_guard<mutex> guard(lock_);
         ends_.store(true, memory_order_release);  // pairs with the acquire in ended()
@@ -43,19 +43,19 @@ public:
     /// The worker that sleeps at `place` is awake, and looks for work.
     void begin_search(const os::parker& place) noexcept {
         idle_.fetch_add(one_searcher, memory_order_seq_cst);
-        looks_out_no_more(place);  // after that: who queues something finds a searcher or a look-out
+        looks_out_no_more(place);  // after that: a pusher finds a searcher or a look-out
     }
 
-    /// The last searcher leaves with something found: while it looked, pushers woke nobody. If there may be more,
-    /// somebody else must look.
+    /// The last searcher leaves with something found: while it looked, pushers woke no sleeper. If there may be more
+    /// work, another worker must look.
     template <typename Work>
     void end_search(bool found, Work work_in_sight) noexcept {
         const std::uint32_t before = idle_.fetch_sub(one_searcher, memory_order_seq_cst);
         if (found && searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) wake_one();
     }
 
-    /// A thread of others is about to push, and after that uses the pool until leave(): what it pushes may run, end, and let
-    /// the pool's owner destroy it, and the destructor waits for those who have entered.
+    /// A thread from outside is about to push, and after that uses the pool until leave(). What it pushes may run, end,
+    /// and let the pool's owner destroy the pool; the destructor waits for the threads that have entered.
     void enter() noexcept { entered_.fetch_add(1, memory_order_relaxed); }  // pairs with nothing: the pool is alive
     void leave() noexcept {
         entered_.fetch_sub(1, memory_order_release);  // pairs with wait_for_leavers(): our last access
@@ -80,7 +80,8 @@ public:
             sleeper = sleepers_.back();
             sleepers_.pop_back();
             idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
-            // On its way it will look: nobody else need be woken for a lone coroutine. Under the lock, which it takes before it does.
+            // On its way the sleeper looks for work: no other worker need be woken for a lone coroutine. Under the
+            // lock, which the sleeper takes before it looks.
             (void)looks_out(*sleeper);
         }
         sleeper->unpark();
@@ -95,22 +96,22 @@ public:
         return true;
     }
 
-    /// True if a sleeper looks for work before long, or has been woken and has not looked yet: a worker that queues what it will most
-    /// likely take back itself wakes nobody then.
+    /// True if a sleeper looks for work before long, or has been woken and has not looked yet. A worker that queues
+    /// what it will most likely take back itself wakes no sleeper then.
     [[nodiscard]] bool somebody_looks_out() const noexcept {
         // seq_cst: after the pusher woke up; pairs with looks_out_no_more()
         return lookout_.load(memory_order_seq_cst) != nullptr;
     }
 
-    /// How long a sleeper rests, if nobody wakes it, before it looks for work.
+    /// How long a sleeper rests, if it is not woken, before it looks for work.
     enum class rest : std::uint8_t {
         moment,  ///< it is the look-out, or was
         while_others_work,
-        for_ever  ///< all sleep: nobody can push but from outside, which misses no sleeper
+        for_ever  ///< all sleep: only a push from outside can come, which misses no sleeper
     };
 
-    /// After falls_asleep(): parks until that is the end of it, `park(rest)`, or `stays_awake()`, which looks for work. It is the look-out
-    /// if nobody else is, as long as `looks_on()`, and not all sleep.
+    /// After falls_asleep(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
+    /// says that there is some. It is the look-out if no other worker is, as long as `looks_on()`, and not all sleep.
     template <typename StaysAwake, typename LooksOn, typename Park>
     void sleep(const os::parker& place, StaysAwake stays_awake, LooksOn looks_on, Park park) noexcept {
         bool out = looks_out(place);
@@ -120,14 +121,14 @@ public:
                 looks_out_no_more(place);
                 out = false;  // what was queued a moment before is seen by one more look
             }
-            // After the look-out is gone: who wakes up after this, and queues something, wakes somebody for it.
+            // After the look-out is gone: a worker that wakes up after this, and queues work, wakes a sleeper.
             if (!out && all_sleep()) until = rest::for_ever;
             woken = park(until);
         }
     }
 
-    /// Off the list, whoever took it: a worker that is awake is not listed. An old token may have ended the sleep, and one
-    /// that is on its way ends the next park() at once, which is harmless.
+    /// Takes the worker off the list, if no other thread has: a worker that is awake is not listed. An old token may
+    /// have ended the sleep. A token that is on its way ends the next park() at once, which is harmless.
     void wakes_up(os::parker& place) noexcept {
         const lock_guard<mutex> guard(lock_);
         const auto at = std::find(sleepers_.begin(), sleepers_.end(), &place);
@@ -153,12 +154,13 @@ private:
     static constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
     static constexpr std::uint32_t searchers_of(std::uint32_t idle) { return idle >> 16; }
 
-    // Low half: workers asleep; high half: workers looking for work. seq_cst on the way to sleep and after an injection (Dekker:
-    // either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker pushes to its own queue, which
-    // it will serve itself.
+    // Low half: workers asleep; high half: workers looking for work. seq_cst on the way to sleep and after an injection
+    // (Dekker: either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker pushes to its
+    // own queue, which it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
-    atomic<std::uint32_t> entered_{0};  // threads of others between enter() and leave()
-    // Where the look-out sleeps, or is on its way from; nullptr: there is none. Set by its worker, or by who wakes it; reset by its worker.
+    atomic<std::uint32_t> entered_{0};  // threads from outside, between enter() and leave()
+    // Where the look-out sleeps, or is on its way from; nullptr: there is none. Set by its worker, or by the thread
+    // that wakes it; reset by its worker.
     atomic<const os::parker*> lookout_{nullptr};
     const std::size_t workers_;
     atomic<bool> ends_{false};  // set once, under lock_

@@ -13,7 +13,7 @@
 
 namespace coflux::detail {
 
-/// A ring under a lock: whoever comes from outside pays for a wake-up anyway, which is a hundred times as much.
+/// A ring under a lock: a push from outside pays for a wake-up anyway, which costs a hundred times as much.
 class injection_queue {
 public:
     /// With room for `capacity`, a power of two, before it first grows.
@@ -38,7 +38,7 @@ public:
         return h;
     }
 
-    /// A hint, exact once nobody pushes.
+    /// A hint, exact once no thread pushes.
     [[nodiscard]] bool empty() const noexcept {
         return size_.load(memory_order_acquire) == 0;
     }  // pairs with the stores of size_

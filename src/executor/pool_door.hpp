@@ -7,12 +7,12 @@ namespace coflux::detail {
 
 class thread_pool;
 
-/// It stays when the pool is gone, so that who comes too late is told, and no later pool is taken for this one. 16 bytes a pool that
-/// ever was.
+/// It stays when the pool is gone, so that a caller that comes too late is told, and no later pool is taken for this
+/// one. It costs 16 bytes for each pool that ever was.
 class pool_door {
 public:
     explicit pool_door(thread_pool& pool) : kept_(*new kept{&pool, nullptr}) {
-        // In a list, so that what looks for lost memory finds it. release pairs with nothing: nobody reads the list.
+        // In a list, so that what looks for lost memory finds it. release pairs with nothing: the list is never read.
         kept_.next = all.load(memory_order_relaxed);
         while (!all.compare_exchange_weak(kept_.next, &kept_, memory_order_release, memory_order_relaxed)) {}
     }

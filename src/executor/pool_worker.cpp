@@ -19,14 +19,14 @@ constexpr std::int32_t turns_per_round =
 constexpr std::uint32_t rounds_per_oldest =
     1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
                // gives up the depth-first order that bounds the memory of a tree
-constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of who sleeps while others work
-constexpr clock_tick lookout_period = 30'000;    // the same of the look-out
+constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
+constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the looks of the look-out
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
-    20'000;  // nanoseconds that a timer of a worker is late before others hand it out
+    20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
 constexpr std::chrono::nanoseconds first_restraint{
-    2000};  // how long a thief then leaves the others alone; doubled each time
+    2000};  // how long a thief then leaves all victims alone; doubled each time
 constexpr std::chrono::nanoseconds longest_restraint{32000};
 constexpr std::chrono::nanoseconds between_glances{700};  // at a victim that may be computing
 constexpr int glances_enough = 6;                         // as many without a change: it is
@@ -90,8 +90,8 @@ bool pool_worker::others_wait() noexcept {
     return false;
 }
 
-/// Law 8: the youngest forks come first, so now and then the others do: what came from outside, what is ready, the
-/// oldest fork.
+/// Law 8: the youngest forks come first, so now and then the other sources do: what came from outside, what is ready,
+/// the oldest fork.
 std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
     if (++round_ % rounds_per_oldest == 0) {
         if (void* const oldest = forks_.steal()) return std::coroutine_handle<>::from_address(oldest);
@@ -135,8 +135,9 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
     return nullptr;
 }
 
-/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is slowed down by
-/// nothing that thieves do. A glance takes a line from a victim that does not compute: the second change ends them.
+/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is
+/// slowed down by nothing that thieves do. A glance takes a line from a victim that does not compute: the second change
+/// ends them.
 bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noexcept {
     if (victim_ == nullptr || changes_ == changes_enough) return false;
     if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
@@ -234,7 +235,7 @@ void pool_worker::sleep() noexcept {
     count(sleeps_);
     timers_.falls_asleep();
     std::uint64_t pushed = pool_.lone_pushes();
-    int quiet = 0;  // looks in a row that found nobody pushing
+    int quiet = 0;  // looks in a row that found no new push
     bool first = true;
     const auto looks_on = [&] {
         if (!std::exchange(first, false)) count(looks_);
@@ -257,7 +258,7 @@ void pool_worker::sleep() noexcept {
 // --- waking
 // -----------------------------------------------------------------------------------------------------------------
 
-/// Somebody sleeps, nobody looks for work, and this worker has just queued some.
+/// A worker sleeps, none looks for work, and this worker has just queued some.
 void pool_worker::call_for_help() noexcept {
     if (queued() <= 1) {
         // A lone fork is often taken back at once by its maker. If it lies there, the look-out finds it.

@@ -1,5 +1,5 @@
-// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work, sleeping and
-// waking, the end.
+// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work,
+// sleeping and waking, the end.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,7 @@ public:
 
     std::size_t size() const noexcept { return workers_.size(); }
     std::vector<worker_counters> counters() const;
-    /// Pushes of a lone coroutine while somebody slept.
+    /// Pushes of a lone coroutine while a worker slept.
     std::uint64_t lone_pushes() const noexcept;
     /// What stands for it in environments; execute_on() is how they find it.
     void* identity() const noexcept { return door_.identity(); }
@@ -70,7 +70,7 @@ public:
 
     void serve() noexcept;
     void unpark() noexcept { parker_.unpark(); }
-    /// Nobody hands out its timers any more.
+    /// No thread hands out its timers any more.
     void leaves_watch() noexcept { timer_watch::shared().forgets(timers_); }
     /// It ends: `f(const timer&)` for each of its timers that is still armed.
     template <typename F>
@@ -83,7 +83,7 @@ public:
                 wakes_.load(memory_order_relaxed),    looks_.load(memory_order_relaxed)};
     }
     using worker::push_ready;
-    /// Changes when this worker pushes or takes a fork, and not when others steal one. To others a hint.
+    /// Changes when this worker pushes or takes a fork, and not when a thief steals one. To other threads a hint.
     std::uint64_t forked() const noexcept { return forks_.size() + robbed_.load(memory_order_relaxed); }
 
 private:
@@ -100,7 +100,8 @@ private:
     void sleep() noexcept;
     bool work_in_sight() const noexcept;
     std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
-    /// Something is queued, and its worker does not come to it. Pre: we are counted asleep, so that it counts what it pushes.
+    /// Something is queued, and its worker does not come to it. Pre: we are counted asleep, so that it counts what it
+    /// pushes.
     bool work_lies() const noexcept;
     void look_at_timers() noexcept {
         if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
@@ -128,15 +129,15 @@ private:
     std::uint32_t round_ = 0;  // counts rounds of turns
     bool stole_ = false;       // what ran last was stolen, at:
     std::chrono::steady_clock::time_point stolen_at_{};
-    std::chrono::nanoseconds restraint_{0};  // how long to leave the others alone before the next theft
+    std::chrono::nanoseconds restraint_{0};  // how long to leave all victims alone before the next theft
     pool_worker* victim_ = nullptr;          // of the last theft
     std::uint64_t forked_there_ = 0;         // its forked() after that, or at the last glance
     int glances_ = 0;                        // without a change, glances_enough at most; the last one at:
     int changes_ = 0;                        // glances that saw one, since the last theft
     std::chrono::steady_clock::time_point glanced_at_{};
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
-    counter lone_pushes_{0};                 // of a coroutine onto empty queues while somebody slept
-    alignas(cache_line) counter robbed_{0};  // times others took from us; written by thieves
+    counter lone_pushes_{0};                 // of a coroutine onto empty queues while a worker slept
+    alignas(cache_line) counter robbed_{0};  // thefts from us; written by the thieves
     os::parker parker_;
     timer_queue timers_;
 };

@@ -1,4 +1,5 @@
-// The page docs/design/thread_pool.md has the protocol; this file has the life of a pool, pool_worker.cpp that of its workers.
+// The page docs/design/thread_pool.md has the protocol; this file has the life of a pool, pool_worker.cpp that of its
+// workers.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <utility>
