@@ -1,5 +1,5 @@
-// How a stack of asynchronous generators is entered, left and taken down. The page docs/design/async_generator.md has the
-// protocol.
+// How a stack of asynchronous generators is entered, left and taken down. The page docs/design/async_generator.md has
+// the protocol.
 #include <memory>
 #include <new>
 #include <utility>
@@ -77,7 +77,7 @@ void async_generator_base::inner_ended() {
     if (error != nullptr) error->rethrow();
 }
 
-/// Before it is destroyed without having ended: errors of children that nobody observed go to the scope that it belongs to.
+/// Before it is destroyed without having ended: unobserved errors of its children go to the scope that it belongs to.
 void async_generator_base::leave_failures() noexcept {
     scope_joined();
     frame_control& c = control();
@@ -86,7 +86,7 @@ void async_generator_base::leave_failures() noexcept {
     environment_access::record(scope, *c.error);  // if that is being stopped, it looks again when its locals are dead
 }
 
-/// True if one of those who wait for its children has done so: it is being unwound on this very stack.
+/// True if one of the scopes that wait for its children has done so: that scope is being unwound on this very stack.
 bool async_generator_base::is_below_joined() noexcept {
     for (environment* e = parent(); e != nullptr; e = environment_access::counted_with(*e)) {
         if (!environment_access::is_object(*e) && environment_access::is_joined(*e)) return true;
@@ -107,8 +107,8 @@ void async_generator_base::discard(frame_control& c) noexcept {
     for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {
         if (!g->has_children()) continue;
         if (!g->is_below_joined()) return unwind_stack(root);
-        // Whoever is being unwound has waited for its children. What is left is the ticket of one that it awaited, and that
-        // ended on another thread, a few instructions from giving it back.
+        // The scope that is being unwound has waited for its children. What is left is the ticket of a child that it
+        // awaited, and that ended on another thread, a few instructions from giving the ticket back.
         while (g->has_children()) cpu_pause();
     }
     // From the leaf to the root, in a loop: the frames own each other to any depth.
@@ -121,8 +121,8 @@ void async_generator_base::discard(frame_control& c) noexcept {
     }
 }
 
-/// Stops a stack that stands at an element and has live children. From now on each of its generators is a child like any
-/// other, which the scope that it was made in waits for.
+/// Stops a stack that stands at an element and has live children. From now on each of its generators is a child like
+/// any other, which the scope that it was made in waits for.
 void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
     async_generator_base& leaf = *root.leaf_;
     for (async_generator_base* g = &leaf; g != nullptr; g = g->outer_) {
