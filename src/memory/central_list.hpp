@@ -1,7 +1,8 @@
 // What the frame pool's threads share: slabs, and chains of blocks that change threads, of one size class.
 //
-// Source: transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class, so that a
-// block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of blocks.
+// Source: transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks of one class,
+// so that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of
+// blocks.
 #pragma once
 
 #include <cstddef>
