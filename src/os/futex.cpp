@@ -50,7 +50,7 @@ bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexc
 }
 
 void wake_sleeper(atomic<std::uint32_t>&) noexcept {
-    // Whoever saw 0 under the lock waits by now; whoever comes later sees the word.
+    // A thread that saw 0 under the lock waits by now; a thread that comes later sees the word.
     { const lock_guard<mutex> guard(sleepers_lock); }
     sleepers.notify_all();
 }

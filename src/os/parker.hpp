@@ -1,4 +1,4 @@
-// A place for one thread to sleep and for others to wake it.
+// A place for one thread to sleep and for other threads to wake it.
 #pragma once
 
 #include <cstdint>

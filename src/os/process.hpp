@@ -7,8 +7,8 @@
 
 namespace coflux::detail::os {
 
-/// How many calls of fork() lie between the first process and this one, since the first process_mark was made. Written in
-/// children alone, before they have a second thread.
+/// How many calls of fork() lie between the first process and this one, since the first process_mark was made. Written
+/// in children alone, before they have a second thread.
 inline constinit atomic<std::uint32_t> forks_of_process{0};
 
 /// The process that the object was made in.

@@ -16,11 +16,13 @@ namespace {
 constexpr int end_signals[] = {SIGINT, SIGTERM};
 
 struct {
-    // 0: no signal has come since they were taken; else the number of the first. The handler is a function of the whole process.
+    // 0: no signal has come since they were taken; else the number of the first. The handler is a function of the whole
+    // process.
     atomic<int> first{0};
     static_assert(atomic<int>::is_always_lock_free, "a handler uses it");
     atomic<bool> taken{false};
-    // The handler can write to a pipe and do little else. Made once and kept: a handler may still run when signals are given back.
+    // The handler can write to a pipe and do little else. Made once and kept: a handler may still run when signals are
+    // given back.
     int pipe[2] = {-1, -1};
     struct sigaction before[std::size(end_signals)] = {};
 } state;

@@ -3,11 +3,12 @@
 
 namespace coflux::detail::os {
 
-/// From now on the first of these signals does nothing but wake wait_for_end_signal(); a second has its default effect, which is to
-/// end the process. False if that is so already: it holds for one at a time. Errors: std::system_error.
+/// From now on the first of these signals does nothing but wake wait_for_end_signal(); a second has its default effect,
+/// which is to end the process. False if that is so already: it holds for one at a time. Errors: std::system_error.
 [[nodiscard]] bool take_end_signals();
 
-/// Blocks the thread until the first signal, and gives its number; 0 after give_back_end_signals(), and then all is as before.
+/// Blocks the thread until the first signal, and gives its number; 0 after give_back_end_signals(), and then all is as
+/// before.
 int wait_for_end_signal() noexcept;
 
 /// Signals have the effect again that they had before take_end_signals().
