@@ -13,11 +13,11 @@ void auto_reset_event::set_slowly() noexcept {
         waiters_.lock.lock();
         if (wait_operation* const first = waiters_.queue.pop_front()) {
             if (waiters_.queue.empty()) unmark();
-            waiters_.lock.unlock();  // the last touch: the one who goes has not been told yet
+            waiters_.lock.unlock();  // the last touch: the waiter that goes has not been told yet
             return first->wake();
         }
         waiters_.lock.unlock();
-        // Others, or a stop, took the last one who waited. The CAS is the last touch.
+        // Another thread, or a stop, took the last waiter. The CAS is the last touch.
         std::uint32_t s = state_.load(memory_order_relaxed);
         if (s != has_waiters && state_.compare_exchange_strong(s, is_on, memory_order_release, memory_order_relaxed))
             return;
@@ -30,7 +30,8 @@ bool auto_reset_event::ready_or_mark(want) noexcept {
     for (;;) {
         if (s == has_waiters) return false;
         const bool is_set = s == is_on;
-        // acquire pairs with the release in set(). The mark publishes nothing: who finds it takes the list's lock.
+        // acquire pairs with the release in set(). The mark publishes nothing: the thread that finds it takes the
+        // list's lock.
         if (state_.compare_exchange_weak(s, is_set ? is_off : has_waiters, memory_order_acquire, memory_order_relaxed))
             return is_set;
     }

@@ -26,7 +26,7 @@ bool barrier_base::arrive_if_last() noexcept {
     return pending_ == 1 && arrive();
 }
 
-/// By the last to arrive. Those who wait are in no queue any more, so that no stop reaches them, and nobody else is
+/// By the last to arrive. The waiters are in no queue any more, so that no stop reaches them, and no other arrival is
 /// expected.
 void barrier_base::end_phase() noexcept {
     complete_(*this);

@@ -20,8 +20,8 @@ std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::cor
         mutex* const others = of_.mutex_.load(memory_order_relaxed);  // under the lock, or of a waiter
         COFLUX_VERIFY(others == nullptr || others == &m,
                       "coroutines wait in a condition_variable with the locks of two mutexes at a time");
-        // release: a notifier that finds the mutex by this finds it made. It cannot come too early: what it notifies of it did
-        // under the lock, which it gets after this.
+        // release: a notifier that finds the mutex by this finds it made. It cannot come too early: what it notifies of
+        // it did under the lock, which it gets after this.
         of_.mutex_.store(&m, memory_order_release);
         guard_.of_ = nullptr;
         // Under the list's lock: no stop and no notification takes this wait before that is done.
@@ -55,8 +55,9 @@ bool condition_variable::wait_awaiter::claim(wait_operation& w) noexcept {
     return self.mutex_.withdraw(w);
 }
 
-/// Under the list's lock, for one who stands in the queue of `m` on account of a notify_one(), and is to be stopped: the next
-/// stands there in his stead, at its end. The mutex is marked by him, and so it remains.
+/// Under the list's lock, for a waiter that stands in the queue of `m` on account of a notify_one(), and is to be
+/// stopped: the next waiter stands there in its stead, at the end of the queue. The stopped waiter has marked the
+/// mutex, and the mark remains.
 void condition_variable::pass_on(mutex& m) noexcept {
     wait_operation* const next = waiters_.front();
     if (next == nullptr) return;

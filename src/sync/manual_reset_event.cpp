@@ -8,8 +8,8 @@ using detail::memory_order_release;
 using detail::spin_guard;
 using detail::wait_operation;
 
-/// `is_on` lets whoever looks go on and destroy the event, so it is written last: those who wait are taken out before, and
-/// told after it. Who comes in between is taken out in the next round.
+/// `is_on` lets a thread that looks go on and destroy the event, so it is written last: the waiters are taken out
+/// before, and told after it. A waiter that comes in between is taken out in the next round.
 void manual_reset_event::set() noexcept {
     detail::wait_chain all;
     std::uint32_t s = state_.load(memory_order_relaxed);
@@ -22,7 +22,8 @@ void manual_reset_event::set() noexcept {
         }
         const spin_guard guard(waiters_.lock);
         all.add_all(waiters_.queue);
-        // Under the lock nobody else leaves `has_waiters`; if nobody waits any more, somebody has.
+        // Under the lock no other thread leaves `has_waiters`. If there are no waiters any more, a thread has left it
+        // before.
         if (state_.load(memory_order_relaxed) == has_waiters) state_.store(is_off, memory_order_relaxed);
         s = state_.load(memory_order_relaxed);
     }
@@ -32,7 +33,8 @@ void manual_reset_event::set() noexcept {
 bool manual_reset_event::ready_or_mark(want) noexcept {
     std::uint32_t s = state_.load(memory_order_acquire);  // pairs with the release in set()
     while (s == is_off) {
-        // The mark publishes nothing: who finds it takes the list's lock. acquire: it may have been set.
+        // The mark publishes nothing: the thread that finds it takes the list's lock. acquire: the event may have been
+        // set.
         if (state_.compare_exchange_weak(s, has_waiters, memory_order_acquire, memory_order_acquire)) return false;
     }
     return s == is_on;

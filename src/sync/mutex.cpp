@@ -12,14 +12,15 @@ bool mutex::ready_or_mark(want) noexcept {
     for (;;) {
         if (s == has_waiters) return false;
         const bool is_free = s == unlocked;
-        // acquire pairs with the release in leave(). The mark publishes nothing: who finds it takes the list's lock.
+        // acquire pairs with the release in leave(). The mark publishes nothing: the thread that finds it takes the
+        // list's lock.
         if (state_.compare_exchange_weak(s, is_free ? locked : has_waiters, memory_order_acquire, memory_order_relaxed))
             return is_free;
     }
 }
 
-/// Under the list's lock: the last waiter was taken out. relaxed: `locked` lets no coroutine in, and the owner publishes what it did
-/// when it leaves.
+/// Under the list's lock: the last waiter was taken out. relaxed: `locked` lets no coroutine in, and the owner
+/// publishes what it did when it leaves.
 void mutex::unmark() noexcept {
     state_.store(locked, memory_order_relaxed);
 }
@@ -45,7 +46,8 @@ void mutex::leave_slowly() noexcept {
             return next.wake();
         }
         waiters_.lock.unlock();
-        // A stop took the last one who waited. The CAS is the last touch: whoever is let in by it may destroy the mutex.
+        // A stop took the last waiter. The CAS is the last touch: a coroutine that is let in by it may destroy the
+        // mutex.
         std::uint32_t s = locked;
         // release pairs with the acquire in enter().
         if (state_.compare_exchange_strong(s, unlocked, detail::memory_order_release, memory_order_relaxed)) return;
