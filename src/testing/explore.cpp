@@ -22,7 +22,8 @@ namespace detail {
 namespace {
 
 constexpr std::size_t usual_runs = 200;
-/// What making a schedule small may cost, beside explore_options::shrink_runs: a run that does not end is a million already.
+/// What making a schedule small may cost, beside explore_options::shrink_runs: a run that does not end is a million
+/// already.
 constexpr std::size_t shrink_steps = 3'000'000;
 
 std::optional<std::string_view> variable(const char* name) {

@@ -9,7 +9,7 @@ using namespace coflux::detail;
 
 // Calls left until one throws; 0: none does. Counts only, and orders nothing: relaxed, pairs with nothing.
 atomic<std::size_t> calls_left{0};
-// false: not yet; true: one has thrown. Read when those that call have ended.
+// false: not yet; true: one has thrown. Read when the callers have ended.
 atomic<bool> happened{false};
 
 }  // namespace

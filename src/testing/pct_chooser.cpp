@@ -8,7 +8,7 @@ namespace coflux::testing {
 
 namespace {
 
-/// Priorities of those that were never lowered are above it, those of the lowered below.
+/// Priorities that were never lowered are above it, lowered ones below.
 constexpr std::uint64_t never_lowered = std::uint64_t{1} << 63;
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 namespace coflux::testing::detail {
 
-/// What the variable COFLUX_SCHEDULE is to be set to: the text of to_text(); if that is too long for a line, it is put into a file of
-/// the folder for temporary files, and this is `@` and its name. The same schedule has the same file.
+/// What the variable COFLUX_SCHEDULE is to be set to: the text of to_text(); if that is too long for a line, it is put
+/// into a file of the folder for temporary files, and this is `@` and its name. The same schedule has the same file.
 /// Errors: where no file can be written, the text after all.
 [[nodiscard]] std::string schedule_variable(std::span<const decision> schedule);
 

@@ -63,7 +63,7 @@ sim_executor::sim_executor(simulation& in) : queue_(&in.world_->new_worker()) {}
 namespace {
 
 void queue_on(detail::sim_worker& queue, std::coroutine_handle<> h, bool ours) noexcept {
-    // Whoever is the youngest: the executor of an outer simulation may get work while an inner one runs.
+    // Whichever simulation is the youngest: the executor of an outer simulation may get work while an inner one runs.
     COFLUX_VERIFY(queue.in().is_of_this_thread(),
                   "a simulated coroutine is resumed by a thread other than its simulation's");
     queue.in().add(queue, h, ours);

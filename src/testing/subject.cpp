@@ -18,7 +18,7 @@ void marked_frame::run(void* frame) noexcept {
     ++here.resumed;
     if (self.body != nullptr) self.body(self);
     --here.resumed;
-    self.resumed.fetch_add(1, std::memory_order_release);  // last: whoever counts may destroy this
+    self.resumed.fetch_add(1, std::memory_order_release);  // last: the thread that counts may destroy this
 }
 
 void keep_for_ever(std::shared_ptr<void> what) {

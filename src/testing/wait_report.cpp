@@ -1,4 +1,4 @@
-// What a simulation knows about those who are alive, as text.
+// What a simulation knows about the coroutines that are alive, as text.
 #include <algorithm>
 #include <cstdint>
 #include <source_location>
@@ -45,7 +45,7 @@ std::string place_of(promise_base& p) {
 template <typename F>
 void for_each_awaiter(promise_base& p, F f) {
     frame_control& c = p.control();
-    if (c.word.has(frame_flags::inline_start)) return;  // nobody has its handle yet
+    if (c.word.has(frame_flags::inline_start)) return;  // its handle is in no hands yet
     const std::uintptr_t s = c.state.load(coflux::detail::memory_order_relaxed);
     if ((s & frame_state::done) != 0 || (s & ~frame_state::tags) == 0) return;
     if ((s & frame_state::direct) != 0) return f(*reinterpret_cast<promise_base*>(s & ~frame_state::tags));
@@ -55,7 +55,7 @@ void for_each_awaiter(promise_base& p, F f) {
     }
 }
 
-/// What is alive, found from those at whom everything else waits in the end.
+/// What is alive, found from the coroutines for which everything else waits in the end.
 class census {
 public:
     void add(promise_base& p, std::string note) {
@@ -79,7 +79,7 @@ public:
     }
 
     [[nodiscard]] std::string text() {
-        // Whoever awaits one that is known; the list grows meanwhile.
+        // Adds each awaiter of a known coroutine; the list grows meanwhile.
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             environment& e = *nodes_[i].e;
             if (environment_access::is_object(e)) {
@@ -111,7 +111,7 @@ private:
         std::vector<std::size_t> below{};
     };
 
-    /// The node of `e`, made with those of all above it.
+    /// The node of `e`, made with the nodes of all environments above it.
     std::size_t at(environment& e) {
         std::size_t found = 0;
         bool is_new = false;

@@ -57,8 +57,8 @@ bool sim_worker::others_wait() noexcept {
     return in_.choose(choice::steal, here_or_elsewhere) == 1;
 }
 
-/// A coroutine whose end, on one worker, transfers into who awaits it: on another one others may come between. So it stands on an
-/// executor that is another one by identity and the same in all else.
+/// A coroutine whose end, on one worker, transfers into its awaiter: on another worker other coroutines may come
+/// between. So it stands on an executor that differs by identity alone.
 void sim_worker::is_stolen(promise_base& p) noexcept {
     const coflux::detail::executor_entry& own = *p.runs_on();
     if (own.identity != executor_) return;
@@ -165,7 +165,7 @@ void world::is_back(promise_base& p) noexcept {
     if (at != abroad_.end()) abroad_.erase(at);
 }
 
-// --- who is ready
+// --- ready coroutines
 
 std::uint64_t world::name_by_address(void* frame, bool is_new) {
     auto [at, inserted] = known_.try_emplace(frame, 0);
@@ -173,8 +173,8 @@ std::uint64_t world::name_by_address(void* frame, bool is_new) {
     return at->second;
 }
 
-/// A call goes by the name of its caller. The number lies in the frame, and a new frame has none: so a coroutine at the place
-/// of a dead one does not inherit its name.
+/// A call goes by the name of its caller. The number lies in the frame, and a new frame has none: so a coroutine at the
+/// place of a dead one does not inherit its name.
 std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
     if (!ours) return name_by_address(h.address(), false);
     frame_control& leaf = frame_control::of(h);
@@ -243,7 +243,8 @@ void world::pass_to(clock_tick now) noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
 }
 
-/// One timer of the wheel that is called so. Its present is told again: what was armed for a time that had passed is due only then.
+/// One timer of the wheel that is called so. Its present is told again: what was armed for a time that had passed is
+/// due only then.
 void world::hand_out(std::uint64_t clock) noexcept {
     if (clock == service_name_) {
         service_.pass_to(now_);
@@ -308,7 +309,7 @@ bool world::step(clock_tick until) {
         if (on_step && ready_count() != 0 && told_ != steps_ + 1) {
             told_ = steps_ + 1;
             on_step(told_);
-            continue;  // it may have woken somebody
+            continue;  // it may have woken a coroutine
         }
         if (!due) {
             resume(take_ready(choose(choice::next, std::span(names_).subspan(first_))));

@@ -24,7 +24,7 @@ namespace coflux::testing::detail {
 
 class world;
 
-/// One executor of a world: the queues that its coroutines see as those of a pool's worker.
+/// One executor of a world: the queues that its coroutines see as the queues of a pool's worker.
 class sim_worker final : public coflux::detail::worker {
 public:
     explicit sim_worker(world& in);
@@ -45,7 +45,8 @@ private:
     std::uint64_t clock_name_ = 0;  // of its timers, as a candidate
 };
 
-/// Made once a thread and depth of nesting, and used again by simulation after simulation: its queues and lists keep their memory.
+/// Made once a thread and depth of nesting, and used again by simulation after simulation: its queues and lists keep
+/// their memory.
 class world final : public coflux::detail::thread_driver {
 public:
     world();
@@ -69,7 +70,8 @@ public:
     bool step(coflux::detail::clock_tick until = coflux::detail::timing_wheel::never);
     void advance(coflux::detail::clock_tick to);
     void run();
-    /// Who waits for what, and the tree of what is alive. `also` is alive, even if nothing leads to it; or nullptr.
+    /// What each waiter waits for, and the tree of what is alive. `also` is alive, even if nothing leads to it; or
+    /// nullptr.
     [[nodiscard]] std::string describe(coflux::detail::frame_control* also) const;
 
     /// `ours`: the handle is known to be one of Coflux's own coroutines.
@@ -89,11 +91,11 @@ public:
     std::function<void(std::size_t)> on_step;
     std::function<void(std::size_t)> on_await;
     bool collects_failures =
-        false;                   ///< somebody will look at failure(): what cannot be thrown need not end the program
+        false;                   ///< explore() will look at failure(): what cannot be thrown need not end the program
     bool gathers_trees = false;  ///< `tree` is wanted
     std::string tree;            ///< describe() when the first root failed that a thread waited for
     bool was_livelock = false;   ///< the failure is one
-    std::string unobserved;      ///< a line for each error that nobody observed, and
+    std::string unobserved;      ///< a line for each unobserved error, and
     std::exception_ptr first_unobserved;
     const coflux::detail::atomic<std::uint32_t> nobody_sleeps{0};
 
@@ -122,7 +124,7 @@ private:
     [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
     void hangs(coflux::detail::frame_control& c, bool may_throw);
     void note_spin(coflux::detail::promise_base& p);
-    /// What a run that does not end is told by, and who spins in it.
+    /// The text by which a run that does not end is told, and the coroutines that spin in it.
     [[nodiscard]] std::string livelock_text() const;
 
     simulation* is_ = nullptr;
@@ -132,7 +134,7 @@ private:
     coflux::detail::timer_service service_;
     std::uint64_t service_name_ = 0;
     std::size_t steps_ = 0;
-    std::size_t awaits_ = 0;  // as long as somebody wants to know
+    std::size_t awaits_ = 0;  // counted while on_await is set
     std::size_t told_ = 0;    // the step that on_step was last told of
     std::string failure_;
     std::vector<decision> schedule_;
@@ -142,7 +144,7 @@ private:
     std::vector<ready> ready_;
     std::vector<std::uint64_t> names_;
     std::size_t first_ = 0;
-    std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: those, then names_
+    std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: the timers, then names_
     std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
     // Coroutines that were ready again right after their turn, among the last turns before the limit.
@@ -152,8 +154,8 @@ private:
     };
     std::vector<spin> spins_;
     std::coroutine_handle<> had_turn_;                   // one of the last, until the next
-    std::vector<coflux::detail::wait_record*> roots_;    // of root environments in which somebody waits
-    std::vector<coflux::detail::promise_base*> abroad_;  // suspended in an awaitable of others
+    std::vector<coflux::detail::wait_record*> roots_;    // of root environments that have waiters
+    std::vector<coflux::detail::promise_base*> abroad_;  // suspended in an awaitable that is not Coflux's
 };
 
 }  // namespace coflux::testing::detail
