@@ -10,8 +10,8 @@
 namespace coflux::detail {
 namespace {
 
-/// The present, at most a microsecond or two old: where the processor counts cycles, a loop that asks again and again reads the clock
-/// once in 4096 of them.
+/// The present, at most a microsecond or two old: where the processor counts cycles, a loop that asks again and again
+/// reads the clock once in 4096 of them.
 steady_time recent_now() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     if (this_thread.driver != nullptr) return steady_now();

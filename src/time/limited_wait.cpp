@@ -53,7 +53,8 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
 }
 
 std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control& c, const void* here) noexcept {
-    // done: the frame may be dropped untaken. Plain: nobody else can reach the child any more, or it is done already.
+    // done: the frame may be dropped untaken. Plain: no other thread can reach the child any more, or it is done
+    // already.
     if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
         c.state.store(frame_state::done, memory_order_relaxed);
     return static_cast<limited_wait&>(self).go_on(here);

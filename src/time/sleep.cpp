@@ -56,7 +56,7 @@ const environment& sleep_awaiter::whose(const timer& t) noexcept {
 
 void sleep_awaiter::come_due(timer& t) noexcept {
     auto& s = static_cast<sleep_awaiter&>(t);
-    // Where all workers compute, the coroutine waits for one, and who it decides against should not.
+    // Where all workers compute, the coroutine waits for one, and the operations that it decides against should not.
     if (s.last_) foretell_end(s.coroutine().control());
     s.wake();
 }

@@ -57,7 +57,8 @@ const environment& time_limit::whose(const timer& t) noexcept {
 void time_limit::come_due(timer& t) noexcept {
     auto& limit = static_cast<time_limit&>(t);
     limit.target_.request_stop();
-    // Whoever sees `told` may free the limit, unless `ended` is set already: then it and the coroutine wait for us.
+    // A thread that sees `told` may free the limit, unless `ended` is set already: then it and the coroutine wait for
+    // us.
     if ((limit.met_.fetch_or(told, memory_order_acq_rel) & ended) == 0) return;
     promise_base& awaiting = *limit.awaiting_;
     if (awaiting.runs_on() != nullptr) return awaiting.runs_on()->post(awaiting.handle());

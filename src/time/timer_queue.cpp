@@ -26,7 +26,8 @@ std::size_t timer_queue::look_for_owner(clock_tick now) noexcept {
     return lock_.try_lock() ? hand_out_locked(now) : 0;
 }
 
-/// Pre: the lock is held. It is released around each due(), which may stop a tree and run code of users, and at the end.
+/// Pre: the lock is held. It is released around each due(), which may stop a tree and run code of users, and at the
+/// end.
 std::size_t timer_queue::hand_out_locked(clock_tick now) noexcept {
     wheel_.expire(now);
     std::size_t handed_out = 0;

@@ -30,7 +30,7 @@ void timer_service::insert(timer& t, clock_tick deadline, unique_lock<mutex>& he
                   "a coroutine without a pool sleeps in the child of a fork(), where the thread of the timers is not");
     wheel_.insert(t, deadline);
     const bool sooner = deadline < sleeps_until_;
-    if (sooner) sleeps_until_ = deadline;  // nobody else needs to wake it for that
+    if (sooner) sleeps_until_ = deadline;  // no other thread needs to wake it for that
     held.unlock();
     if (sooner) parker_.unpark();
 }
@@ -56,7 +56,8 @@ bool timer_service::take(timer& t) noexcept {
 bool timer_service::hand_out(unique_lock<mutex>& held) noexcept {
     auto* const t = static_cast<timer*>(wheel_.take());
     if (t == nullptr) return false;
-    // Out of the wheel under the lock that take() holds: who takes a timer knows that this thread does not look at it.
+    // Out of the wheel under the lock that take() holds: a thread that takes a timer knows that this thread does not
+    // look at it.
     held.unlock();
     {
         const resumption_pause pause;

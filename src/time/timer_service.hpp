@@ -1,5 +1,5 @@
-// The timers of those whose thread looks at none: one wheel under a lock, and one thread for the process. A thread_driver has
-// one of its own, without a thread.
+// The timers of coroutines whose thread looks at none: one wheel under a lock, and one thread for the process. A
+// thread_driver has a service of its own, without a thread.
 #pragma once
 
 #include <coflux/base/thread.hpp>
@@ -11,8 +11,8 @@
 
 namespace coflux::detail {
 
-/// Threads: any. Lifetime: the object is never destroyed; its thread ends when static objects die, and what sleeps then sleeps
-/// for ever.
+/// Threads: any. Lifetime: the object is never destroyed; its thread ends when static objects die, and what sleeps then
+/// sleeps for ever.
 class timer_service {
 public:
     /// That of the calling thread's driver, else the process's, whose thread starts in the first call. Errors:
@@ -24,15 +24,15 @@ public:
     /// Time passes; one that is due is handed out, or false.
     void pass_to(clock_tick now) noexcept { wheel_.expire(now); }
     bool hand_out_one() noexcept;
-    /// As if it were made anew. Pre: nobody sleeps.
+    /// As if it were made anew. Pre: no coroutine sleeps.
     void restart(clock_tick now) noexcept { wheel_.restart(now); }
     /// Nothing is due before.
     [[nodiscard]] clock_tick next_deadline() const noexcept { return wheel_.next_deadline(); }
 
-    /// Inserts `t`. Pre: nobody else knows it.
+    /// Inserts `t`. Pre: no other thread knows it.
     void arm(timer& t, clock_tick deadline) noexcept;
-    /// Inserts `t`, which is also the wait `w`, that has begun; false if `w` must stop, and then it did not. `t` may be gone
-    /// when this returns true.
+    /// Inserts `t`, which is also the wait `w`, that has begun; false if `w` must stop, and then it did not. `t` may be
+    /// gone when this returns true.
     [[nodiscard]] bool arm(timer& t, clock_tick deadline, wait_operation& w) noexcept;
     /// Takes `t` before its time, and out: true if that came first. due() is not called.
     [[nodiscard]] bool take(timer& t) noexcept;

@@ -51,7 +51,8 @@ void timer_watch::serve() noexcept {
 
 /// Hands out what is overdue. Returns when to look again.
 clock_tick timer_watch::look_at_all(clock_tick now) noexcept {
-    // Who is resumed in place runs code of users, which may end a pool: not before this thread has left the queues.
+    // A coroutine that is resumed in place runs code of users, which may end a pool: not before this thread has left
+    // the queues.
     const resumption_pause pause;
     unique_lock<mutex> held(lock_);
     clock_tick next = timing_wheel::never;

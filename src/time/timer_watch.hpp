@@ -1,4 +1,4 @@
-// Who looks after the timers of a worker that computes: one thread for the process.
+// Looks after the timers of a worker that computes: one thread for the process.
 //
 // The page docs/design/time.md has the protocol, and test/model/timer_watch_model.cpp holds it.
 #pragma once
@@ -19,12 +19,14 @@ namespace coflux::detail {
 
 class timer_queue;
 
-/// When the watcher looks next. Shared by the owners of queues, who bring the moment forward, and the watcher.
+/// When the watcher looks next. Shared by the owners of queues, which bring the moment forward, and the watcher.
 ///
 ///     owner:    publishes a deadline (seq_cst), then calls bring_forward()
-///     watcher:  forget(), then looks at all that is published (seq_cst), then bring_forward() to the earliest, then parks
+///     watcher:  forget(), then looks at all that is published (seq_cst), then bring_forward() to the earliest,
+///               then parks
 ///
-/// Either the owner finds a moment that is late enough to be brought forward, and wakes the watcher, or the watcher sees the deadline.
+/// Either the owner finds a moment that is late enough to be brought forward, and wakes the watcher, or the watcher
+/// sees the deadline.
 class watch_moment {
 public:
     /// The watcher is about to look: whatever is published from now on has to be said.
@@ -42,15 +44,16 @@ public:
     }
 
 private:
-    // The watcher looks at this tick at the latest; never: when it is woken. Set to never by the watcher alone, lowered by all.
+    // The watcher looks at this tick at the latest; never: when it is woken. Set to never by the watcher alone, lowered
+    // by all.
     atomic<clock_tick> at_{timing_wheel::never};
 };
 
 /// Threads: any.
 class timer_watch {
 public:
-    /// That of the process. Lifetime: never destroyed; its thread starts when there is first something to watch, and ends when static
-    /// objects die.
+    /// That of the process. Lifetime: never destroyed; its thread starts when there is first something to watch, and
+    /// ends when static objects die.
     static timer_watch& shared();
 
     /// `start` makes a thread call serve(), and returns whether it can; `now` is the clock.
@@ -64,8 +67,8 @@ public:
     void watches(timer_queue& q);
     void forgets(timer_queue& q) noexcept;
 
-    /// The owner of a queue is busy and has something that should be handed out by `at`. Costs: a load, unless the watcher has to be
-    /// woken. If its thread cannot be had, what is due waits for its owner.
+    /// The owner of a queue is busy and has something that should be handed out by `at`. Costs: a load, unless the
+    /// watcher has to be woken. If its thread cannot be had, what is due waits for its owner.
     void look_until(clock_tick at) noexcept {
         if (moment_.bring_forward(at)) wake();
     }

@@ -10,7 +10,8 @@
 namespace coflux::detail {
 namespace {
 
-/// Never destroyed: pools that die later than static objects still name it, and in the child of a fork() the thread is not there.
+/// Never destroyed: pools that die later than static objects still name it, and in the child of a fork() the thread is
+/// not there.
 class watch_of_process : public timer_watch {
 public:
     explicit watch_of_process(watch_of_process* before) noexcept : timer_watch(&begin, &tick_now), before_(before) {}
@@ -36,7 +37,8 @@ private:
 
     os::process_mark process_;
     thread thread_;
-    // That of the parent process, whose locks may be held for ever: not lost, for who looks for lost memory.
+    // That of the parent process, whose locks may be held for ever. It is kept, so that what looks for lost memory
+    // finds it.
     [[maybe_unused]] watch_of_process* const before_;
 };
 

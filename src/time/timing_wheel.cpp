@@ -20,8 +20,8 @@ void timing_wheel::expire(std::uint64_t now) noexcept {
         const unsigned shift = (row - 1) * digit_bits;
         const std::uint64_t first_tick = ((now_ >> shift & ~std::uint64_t{row_slots - 1}) | at % row_slots) << shift;
         if (first_tick > now) break;
-        // Nothing is earlier than `earliest`. It has the slot's digit, as `now` has if it is before it: so the timers of
-        // the slot belong to lower levels, and those of all others stay where they are.
+        // Nothing is earlier than `earliest`. It has the slot's digit, as `now` has if it is before it: so the timers
+        // of the slot belong to lower levels, and the timers of all other slots stay where they are.
         now_ = std::min(slot_at(at).earliest, now);
         if (row == 1) {
             move_to_expired(at);
@@ -57,9 +57,9 @@ void timing_wheel::open(unsigned from) noexcept {
     while (link != nullptr) {
         auto& timer = static_cast<timer_node&>(*link);
         link = link->next;
-        // A step to the next timer waits for memory, and the step after it for that one. A second walk from the back, up to
-        // the middle, waits at the same time, and has its half in the cache when the first arrives. It does nothing else;
-        // without the prefetch the compiler leaves it out.
+        // A step to the next timer waits for memory, and the step after it for that one. A second walk from the back,
+        // up to the middle, waits at the same time, and has its half in the cache when the first arrives. It does
+        // nothing else; without the prefetch the compiler leaves it out.
         if (back != nullptr) {
             if (back == link || back == &timer) [[unlikely]] {
                 back = nullptr;
