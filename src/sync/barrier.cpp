@@ -13,7 +13,7 @@ std::size_t barrier_base::count() noexcept {
     return expected_;
 }
 
-/// Under the list's lock: arrives. True for the last of the phase, who must call end_phase() without the lock.
+/// Under the list's lock: arrives. True for the last of the phase, which must call end_phase() without the lock.
 bool barrier_base::arrive() noexcept {
     COFLUX_VERIFY(pending_ != 0, "more have arrived in a barrier than it expects");
     if (--pending_ != 0) return false;
