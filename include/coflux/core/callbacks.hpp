@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/copied_result.hpp>
 #include <coflux/core/result.hpp>
 #include <coflux/core/waiter.hpp>
 
@@ -80,6 +81,8 @@ void attach_callback(frame_control& c, F f) {
     // Not the frame's own words: the coroutine may be running. Its environment keeps its memory.
     std::pmr::memory_resource* const memory = promise_base::of(c).memory_resource();
     auto* const node = node_type::make(memory, std::move(f));
+    // An await that is ready at once may take the result while the callback looks at it.
+    if constexpr (std::is_object_v<T> && std::is_copy_constructible_v<T>) copied_result<T>::made_possible();
     promise_base::share(c, 0);
     if (promise_base::add_waiter(c, *node)) return;
     // It ended while we allocated.

@@ -10,14 +10,14 @@
 
 namespace coflux::detail {
 
-/// Copies results of type T. Only view() makes what copies: a type may say that it can be copied, and not compile where
+/// Copies results of type T. Only view() and callbacks make what copies: a type may say that it can be copied, and not compile where
 /// it is, as a std::vector of what only moves does, and a class that has one.
 template <typename T>
 class copied_result {
     using kept = kept_result<T>;
 
 public:
-    /// Before the first view of a frame is shared, which publishes it.
+    /// Before a frame is shared with its first view or callback, which publishes it.
     static void made_possible() noexcept {
         if constexpr (!std::is_trivially_copy_constructible_v<kept>) copy_.store(&copy, memory_order_relaxed);
     }
@@ -27,7 +27,7 @@ public:
         } else {
             const auto copies = copy_.load(memory_order_relaxed);
             COFLUX_VERIFY(copies != nullptr,
-                          "coflux: a result has views that were made by another library, which hides its symbols");
+                          "a result has views or callbacks that were made by another library, which hides its symbols");
             return copies(result);
         }
     }

@@ -1,6 +1,7 @@
 // Results whose type says that it can be copied, and cannot: a container of what only moves, and a class that has one.
 #include <coflux/core/copied_result.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -75,13 +76,10 @@ coflux::task<T, pool> takes_it_in_every_way(coflux::environment&) {
     EXPECT_TRUE(limited && is_whole(*limited));
     auto chosen = co_await coflux::select(forked<T>(here), coflux::sleep_for(1h));
     EXPECT_TRUE(is_whole(get<0>(chosen)));
-    auto looked_at = forked<T>(here);
-    looked_at.on_value([](const T& x) { EXPECT_TRUE(is_whole(x)); });
-    plain = co_await std::move(looked_at);
     co_return plain;
 }
 
-TEST(copied_result, is_not_copied_where_nobody_made_a_view) {
+TEST(copied_result, is_not_copied_where_there_are_neither_views_nor_callbacks) {
     pool threads{2};
     auto env = coflux::make_environment(threads);
     EXPECT_TRUE(is_whole(takes_it_in_every_way<owners>(env).get()));
@@ -108,6 +106,35 @@ TEST(copied_result, stays_with_its_views) {
         EXPECT_EQ(co_await other, copy);
     }(env)
                                     .get();
+}
+
+/// Of its own, so that no other test has made a view of it.
+struct title {
+    std::string text;
+};
+coflux::fork<title, pool> titled(coflux::environment&) {
+    co_return title{"a title that is too long to be kept in place"};
+}
+
+TEST(copied_result, stays_with_a_callback_that_runs_while_an_await_takes_it) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    std::atomic<bool> taken{false};
+    std::string seen;
+    [](coflux::environment&, std::atomic<bool>* taken, std::string* seen) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        auto fork = titled(here);
+        fork.on_value([taken, seen](const title& t) {
+            while (!taken->load()) coflux::detail::cpu_pause();
+            *seen = t.text;
+        });
+        while (!fork.done()) coflux::detail::cpu_pause();  // the other worker runs it, and then the callback
+        const title t = co_await std::move(fork);
+        taken->store(true);
+        EXPECT_FALSE(t.text.empty());
+    }(env, &taken, &seen)
+                                                                                 .get();
+    EXPECT_FALSE(seen.empty());
 }
 
 }  // namespace
