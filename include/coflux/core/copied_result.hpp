@@ -21,18 +21,21 @@ public:
     static void made_possible() noexcept {
         if constexpr (!std::is_trivially_copy_constructible_v<kept>) copy_.store(&copy, memory_order_relaxed);
     }
-    static COFLUX_NOINLINE kept of(const kept& result) {
+    static COFLUX_INLINE kept of(const kept& result) {
         if constexpr (std::is_trivially_copy_constructible_v<kept>) {
             return result;
         } else {
-            const auto copies = copy_.load(memory_order_relaxed);
-            COFLUX_VERIFY(copies != nullptr,
-                          "a result has views or callbacks that were made by another library, which hides its symbols");
-            return copies(result);
+            return copied_aside(result);
         }
     }
 
 private:
+    static COFLUX_NOINLINE kept copied_aside(const kept& result) {
+        const auto copies = copy_.load(memory_order_relaxed);
+        COFLUX_VERIFY(copies != nullptr,
+                      "a result has views or callbacks that were made by another library, which hides its symbols");
+        return copies(result);
+    }
     static kept copy(const kept& result) { return result; }
 
     COFLUX_SHARED static inline constinit atomic<kept (*)(const kept&)> copy_{nullptr};
