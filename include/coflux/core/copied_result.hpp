@@ -10,8 +10,8 @@
 
 namespace coflux::detail {
 
-/// Copies results of type T. Only view() and callbacks make what copies: a type may say that it can be copied, and not compile where
-/// it is, as a std::vector of what only moves does, and a class that has one.
+/// Copies results of type T. Only view() and callbacks make what copies: a type may say that it can be copied, and not
+/// compile where it is, as a std::vector of what only moves does, and a class that has one.
 template <typename T>
 class copied_result {
     using kept = kept_result<T>;
