@@ -278,7 +278,7 @@ coflux::task<void, Root> goes_down(environment&, bottom how) {
     EXPECT_EQ(o.is_stopped(), how == bottom::stop);
     EXPECT_EQ(o.has_error(), how == bottom::error);
     if (o.has_value()) {
-        EXPECT_EQ(std::move(o).value(), depth);
+        EXPECT_EQ(std::move(o).value(), depth_for(how));
     }
 }
 
