@@ -1,4 +1,5 @@
-// Law 6, from the top: each coroutine makes the next one and awaits it, 100 000 deep, with every kind of start and every combinator.
+// Law 6, from the top: each coroutine makes the next one and awaits it, 100 000 deep (see depth_for()), with every kind of
+// start and every combinator.
 //
 // On stacks of 256 KiB: a few bytes of stack a level would overflow them.
 #include <coflux/coflux.hpp>
