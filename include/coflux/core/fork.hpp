@@ -121,7 +121,8 @@ public:
     }
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
-    /// Shapes: the copy of a `T` that says it can be copied must compile: an await that is ready while `f` runs takes one.
+    /// Shapes: the copy of a `T` that says it can be copied must compile: an await that is ready while `f` runs takes
+    /// one.
     /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
     /// Threads: `f` runs on the thread that ends the coroutine, before the coroutines that await it are woken.
     /// Costs: one allocation from the environment.
