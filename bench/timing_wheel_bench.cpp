@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <coflux/time/timing_wheel.hpp>
+#include <coflux/time/detail/timing_wheel.hpp>
 
 namespace {
 

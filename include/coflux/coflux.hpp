@@ -22,9 +22,10 @@
 #include <coflux/combine/when_n.hpp>
 #include <coflux/core/as_outcome.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
 #include <coflux/core/environment.hpp>
+#include <coflux/core/errors.hpp>
 #include <coflux/core/executor.hpp>
-#include <coflux/core/failure.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/fork_view.hpp>
 #include <coflux/core/make_environment.hpp>

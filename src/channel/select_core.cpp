@@ -6,9 +6,9 @@
 #include <functional>
 #include <utility>
 
-#include <coflux/core/wrapper.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
 
-#include "../core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
 

@@ -1,7 +1,7 @@
 #include <coflux/channel/detail/word_wait.hpp>
 
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/transfer.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 
 namespace coflux::detail {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include <coflux/core/failure.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 
-#include "core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 

@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <string>
 
-#include <coflux/core/failure.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 
-#include "core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 namespace {

@@ -1,12 +1,12 @@
 #include <coflux/core/environment.hpp>
 
-#include <coflux/core/deadline_hook.hpp>
+#include <coflux/core/detail/scope/deadline_hook.hpp>
 #include <coflux/memory/arena.hpp>
 
 #include <typeinfo>
 
-#include "environment_access.hpp"
-#include "readable_name.hpp"
+#include "core/detail/readable_name.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux {
 namespace {

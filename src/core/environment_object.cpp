@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "environment_access.hpp"
-#include "readable_name.hpp"
+#include "core/detail/readable_name.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 [[gnu::weak]] char coflux_deadlines_act = 0;
 

@@ -2,7 +2,7 @@
 
 #include <coflux/core/this_coroutine.hpp>
 
-#include "readable_name.hpp"
+#include "core/detail/readable_name.hpp"
 
 namespace coflux::detail {
 

@@ -1,11 +1,11 @@
 #include <coflux/core/task.hpp>
 
 #include <coflux/core/call.hpp>
-#include <coflux/core/thread_driver.hpp>
-#include <coflux/core/wrapper.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/thread/thread_driver.hpp>
 
-#include "environment_access.hpp"
-#include "readable_name.hpp"
+#include "core/detail/readable_name.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 namespace {

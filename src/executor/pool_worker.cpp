@@ -6,10 +6,10 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/stack.hpp>
-#include <coflux/core/thread_state.hpp>
-#include <coflux/core/transfer.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 
-#include "../os/thread.hpp"
+#include "os/thread.hpp"
 
 namespace coflux::detail {
 namespace {

@@ -12,17 +12,17 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
-#include <coflux/core/worker.hpp>
+#include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/time/clock.hpp>
-#include <coflux/time/timer_queue.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
 
-#include "../os/parker.hpp"
-#include "../os/process.hpp"
-#include "../time/timer_watch.hpp"
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
+#include "os/parker.hpp"
+#include "os/process.hpp"
 #include "pool_door.hpp"
+#include "time/detail/timer_watch.hpp"
 
 namespace coflux::detail {
 

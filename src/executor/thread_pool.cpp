@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/core/thread_state.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
-#include "../core/left_behind.hpp"
-#include "../os/thread.hpp"
+#include "core/detail/scope/left_behind.hpp"
+#include "os/thread.hpp"
 #include "pool_worker.hpp"
 
 namespace coflux::detail {

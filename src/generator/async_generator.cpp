@@ -7,7 +7,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/generator/async_generator.hpp>
 
-#include <core/environment_access.hpp>
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 

@@ -11,7 +11,7 @@
 
 #include <new>
 
-#include "central_list.hpp"
+#include "memory/detail/central_list.hpp"
 
 namespace coflux {
 namespace detail {

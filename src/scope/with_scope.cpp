@@ -1,6 +1,6 @@
 #include <coflux/scope/with_scope.hpp>
 
-#include "core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
-#include "../core/environment_access.hpp"
-#include "../core/readable_name.hpp"
+#include "core/detail/readable_name.hpp"
+#include "core/detail/scope/environment_access.hpp"
 #include "world.hpp"
 
 namespace coflux::testing::detail {

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/core/failure.hpp>
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/thread_state.hpp>
-#include <coflux/core/transfer.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 
-#include "../core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::testing::detail {
 

@@ -13,12 +13,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include <coflux/core/thread_driver.hpp>
-#include <coflux/core/worker.hpp>
+#include <coflux/core/detail/thread/thread_driver.hpp>
+#include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/testing/simulation.hpp>
-#include <coflux/time/timer_queue.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
 
-#include "../time/timer_service.hpp"
+#include "time/detail/timer_service.hpp"
 
 namespace coflux::testing::detail {
 

@@ -1,11 +1,11 @@
 // Deadlines act: what is made in an environment with a deadline is stopped when it passes.
 #include <cstdint>
 
-#include <coflux/core/deadline_hook.hpp>
+#include <coflux/core/detail/scope/deadline_hook.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/environment.hpp>
-#include <coflux/core/thread_state.hpp>
 #include <coflux/time/clock.hpp>
-#include <coflux/time/time_limit.hpp>
+#include <coflux/time/detail/time_limit.hpp>
 
 namespace coflux::detail {
 namespace {

@@ -1,9 +1,9 @@
 #include <coflux/time/sleep.hpp>
 
+#include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/core/waiter.hpp>
 
-#include "timer_service.hpp"
+#include "time/detail/timer_service.hpp"
 
 namespace coflux::detail {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/time/timing_wheel.hpp>
+#include <coflux/time/detail/timing_wheel.hpp>
 
 #include "fuzz/program.hpp"
 #include "support/timing_wheel_model.hpp"

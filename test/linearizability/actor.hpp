@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
-#include <coflux/core/promise_base.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "linearizability/history.hpp"
 #include "support/random_numbers.hpp"

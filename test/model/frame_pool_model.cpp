@@ -1,6 +1,6 @@
-// The frame pool's central list, src/memory/central_list.hpp: blocks that change threads as chains, or by way of their slabs.
+// The frame pool's central list, src/memory/detail/central_list.hpp: blocks that change threads as chains, or by way of their slabs.
 // The threads' own lists (thread_local, one thread each) have no model: here a thread holds the blocks that it took.
-#include "../../src/memory/central_list.hpp"
+#include "../../src/memory/detail/central_list.hpp"
 
 #include <malloc.h>
 

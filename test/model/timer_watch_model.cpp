@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "../../src/os/parker.cpp"
-#include "../../src/time/timer_queue.cpp"
-#include "../../src/time/timer_watch.cpp"
-#include "../../src/time/timing_wheel.cpp"
+#include "../../src/time/detail/timer_queue.cpp"
+#include "../../src/time/detail/timer_watch.cpp"
+#include "../../src/time/detail/timing_wheel.cpp"
 #include "support/model.hpp"
 
 namespace coflux::detail {

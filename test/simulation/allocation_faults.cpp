@@ -1,6 +1,6 @@
 #include "allocation_faults.hpp"
 
-#include <coflux/core/thread_state.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux_simulations {
 namespace {

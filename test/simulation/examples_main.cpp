@@ -17,8 +17,8 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
+#include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/task.hpp>
-#include <coflux/core/thread_state.hpp>
 #include <coflux/testing/fault_point.hpp>
 #include <coflux/testing/simulation.hpp>
 

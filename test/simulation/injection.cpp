@@ -1,8 +1,8 @@
 #include "injection.hpp"
 
-#include <coflux/core/promise_base.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 
-#include "core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux_simulations {
 namespace {

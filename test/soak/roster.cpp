@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/environment_access.hpp"
+#include "core/detail/scope/environment_access.hpp"
 
 namespace coflux_test::soak {
 namespace {

@@ -15,8 +15,8 @@
 #include <coflux/channel/detail/notice_board.hpp>
 #include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
-#include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {

@@ -13,8 +13,8 @@
 #include <coflux/channel/detail/permits.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/mpsc_receiver.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
-#include <coflux/core/promise_base.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {

@@ -13,7 +13,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/channel/detail/channel_operations.hpp>
 #include <coflux/channel/detail/select_core.hpp>
-#include <coflux/core/wrapper.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
 
 namespace coflux {
 

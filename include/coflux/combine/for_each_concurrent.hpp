@@ -14,9 +14,9 @@
 
 #include <coflux/combine/detail/concurrency_window.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/core/wrapper.hpp>
 
 namespace coflux {
 namespace detail {

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/await_transform.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/outcome.hpp>
-#include <coflux/core/result.hpp>
-#include <coflux/core/transfer.hpp>
 
 namespace coflux {
 namespace detail {

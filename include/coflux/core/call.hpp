@@ -8,11 +8,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/await_transform.hpp>
-#include <coflux/core/awaited_frame.hpp>
-#include <coflux/core/frame_allocation.hpp>
+#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/parameters.hpp>
-#include <coflux/core/result.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {

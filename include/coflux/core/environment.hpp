@@ -17,11 +17,11 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
-#include <coflux/core/failure.hpp>
-#include <coflux/core/frame_control.hpp>
 #include <coflux/core/stop.hpp>
-#include <coflux/core/thread_state.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {

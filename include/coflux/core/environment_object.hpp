@@ -6,10 +6,10 @@
 #include <source_location>
 
 #include <coflux/base/spin_lock.hpp>
-#include <coflux/core/deadline_hook.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/scope/deadline_hook.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/environment.hpp>
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/stop_relay.hpp>
 
 namespace coflux {
 

@@ -8,13 +8,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/awaited_frame.hpp>
-#include <coflux/core/callbacks.hpp>
-#include <coflux/core/copied_result.hpp>
+#include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/join/callbacks.hpp>
+#include <coflux/core/detail/promise/copied_result.hpp>
+#include <coflux/core/detail/promise/owned_promise.hpp>
+#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/fork_view.hpp>
-#include <coflux/core/owned_promise.hpp>
-#include <coflux/core/result.hpp>
-#include <coflux/core/stop_relay.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {

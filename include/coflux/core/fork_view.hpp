@@ -8,9 +8,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/awaited_frame.hpp>
-#include <coflux/core/result.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/core/await_transform.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux {
 

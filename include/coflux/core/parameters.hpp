@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include <coflux/core/environment.hpp>
-#include <coflux/memory/frame_layout.hpp>
+#include <coflux/memory/detail/frame_layout.hpp>
 
 namespace coflux {
 

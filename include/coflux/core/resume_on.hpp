@@ -4,8 +4,8 @@
 #include <coroutine>
 #include <source_location>
 
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/executor.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux {
 namespace detail {

@@ -5,9 +5,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/promise/owned_promise.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/fork.hpp>
-#include <coflux/core/owned_promise.hpp>
-#include <coflux/core/result.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {

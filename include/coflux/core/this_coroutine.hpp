@@ -7,9 +7,9 @@
 #include <optional>
 #include <source_location>
 
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/executor.hpp>
-#include <coflux/core/promise_base.hpp>
 #include <coflux/core/stop.hpp>
 
 namespace coflux {

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/outcome.hpp>
-#include <coflux/core/result.hpp>
-#include <coflux/core/wrapper.hpp>
 
 namespace coflux {
 namespace detail {

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/environment_object.hpp>
-#include <coflux/core/wrapper.hpp>
 
 namespace coflux {
 

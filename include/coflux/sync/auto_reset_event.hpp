@@ -7,9 +7,9 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux {
 

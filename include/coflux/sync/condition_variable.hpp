@@ -11,10 +11,10 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/wait.hpp>
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>
 

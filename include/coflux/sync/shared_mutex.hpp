@@ -6,10 +6,10 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/permit_count.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
-#include <coflux/core/promise_base.hpp>
 #include <coflux/sync/detail/ownership.hpp>
 
 namespace coflux {

@@ -7,8 +7,8 @@
 #include <ratio>
 #include <type_traits>
 
-#include <coflux/core/thread_driver.hpp>
-#include <coflux/core/thread_state.hpp>
+#include <coflux/core/detail/thread/thread_driver.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux::detail {
 

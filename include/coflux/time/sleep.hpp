@@ -5,10 +5,10 @@
 #include <coroutine>
 #include <source_location>
 
-#include <coflux/core/await_transform.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/time/clock.hpp>
-#include <coflux/time/timer_queue.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
 
 namespace coflux {
 namespace detail {

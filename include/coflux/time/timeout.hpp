@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/result.hpp>
-#include <coflux/core/waiter.hpp>
-#include <coflux/core/wrapper.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/time/clock.hpp>
-#include <coflux/time/limited_wait.hpp>
+#include <coflux/time/detail/limited_wait.hpp>
 
 namespace coflux {
 namespace detail {

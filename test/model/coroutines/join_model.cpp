@@ -3,14 +3,14 @@
 #include <exception>
 #include <utility>
 
-#include <coflux/core/callbacks.hpp>
+#include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/fork_view.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
 
-#include <core/environment_access.hpp>
+#include "core/detail/scope/environment_access.hpp"
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"

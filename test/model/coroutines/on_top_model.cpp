@@ -8,11 +8,11 @@
 
 #include <coflux/base/stack.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
-#include <coflux/core/worker.hpp>
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"

@@ -10,8 +10,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../core/stage.hpp"
 #include "contenders.hpp"
+#include "core/stage.hpp"
 #include "support/iterations.hpp"
 
 namespace {

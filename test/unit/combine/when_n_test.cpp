@@ -11,8 +11,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "../core/stage.hpp"
 #include "contenders.hpp"
+#include "core/stage.hpp"
 #include "support/iterations.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // g++ 12 evaluates both branches of a conditional operator in a statement that awaits, copies one bit by bit and destroys the original,
 // too. What of it reaches a handle is a checked error; elsewhere the expression is right.
-#include <coflux/core/awaited_frame.hpp>
+#include <coflux/core/detail/handle/awaited_frame.hpp>
 
 #include <string>
 #include <utility>

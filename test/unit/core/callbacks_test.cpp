@@ -1,4 +1,4 @@
-#include <coflux/core/callbacks.hpp>
+#include <coflux/core/detail/join/callbacks.hpp>
 
 #include <exception>
 #include <memory>

@@ -1,6 +1,6 @@
 // Over-aligned parameters and locals lie where their type wants them, whatever kind of coroutine they are in, wherever it
 // is made and whatever memory its frame is from.
-#include <coflux/memory/frame_layout.hpp>
+#include <coflux/memory/detail/frame_layout.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // A coroutine that ends on top of its awaiter's stack frees its own frame, and its result goes by the thread: whatever it returns,
 // whatever its parameters do when they die, and whoever else ends meanwhile. docs/design/fork_join.md has the protocol.
-#include <coflux/core/result.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 
 #include <array>
 #include <atomic>

@@ -1,6 +1,6 @@
 // What is awaited where it has not begun runs on the stack of the coroutine that awaits it, until it suspends: whichever way it goes
 // on from there, the awaiter must see what it would have seen of any other. docs/design/fork_join.md has the protocol.
-#include <coflux/core/promise_base.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 
 #include <chrono>
 #include <cstddef>

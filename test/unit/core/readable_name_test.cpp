@@ -1,4 +1,4 @@
-#include "../../../src/core/readable_name.hpp"
+#include "../../../src/core/detail/readable_name.hpp"
 
 #include <string>
 #include <string_view>

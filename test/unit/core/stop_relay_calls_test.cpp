@@ -1,5 +1,5 @@
 // A call that was made in an environment object, and that an operation awaits: told with the operation and with the object.
-#include <coflux/core/stop_relay.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include <coflux/core/stop_relay.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 
 #include <atomic>
 #include <chrono>

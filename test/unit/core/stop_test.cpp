@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
-#include <coflux/core/deadline_hook.hpp>
+#include <coflux/core/detail/scope/deadline_hook.hpp>
 
 #include "stage.hpp"
 #include "support/executors.hpp"

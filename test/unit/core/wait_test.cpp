@@ -1,4 +1,4 @@
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 #include <atomic>
 #include <cstddef>

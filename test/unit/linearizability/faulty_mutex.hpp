@@ -5,9 +5,9 @@
 #include <source_location>
 #include <utility>
 
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux_test {
 

@@ -1,4 +1,4 @@
-#include <coflux/memory/frame_layout.hpp>
+#include <coflux/memory/detail/frame_layout.hpp>
 
 #include <gtest/gtest.h>
 

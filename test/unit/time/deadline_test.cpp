@@ -1,4 +1,4 @@
-#include <coflux/core/deadline_hook.hpp>
+#include <coflux/core/detail/scope/deadline_hook.hpp>
 
 #include <atomic>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include <coflux/time/time_limit.hpp>
+#include <coflux/time/detail/time_limit.hpp>
 
 #include <cstddef>
 #include <thread>

@@ -1,4 +1,4 @@
-#include <coflux/time/timer_queue.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include <coflux/time/timing_wheel.hpp>
+#include <coflux/time/detail/timing_wheel.hpp>
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
 

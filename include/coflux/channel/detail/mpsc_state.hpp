@@ -15,8 +15,8 @@
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/slot_queue.hpp>
 #include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux::detail {
 

@@ -3,7 +3,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/core/thread_state.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux::detail {
 

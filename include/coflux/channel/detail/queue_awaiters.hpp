@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
-#include <coflux/core/promise_base.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 
 namespace coflux::detail {
 

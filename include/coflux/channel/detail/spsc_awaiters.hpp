@@ -9,8 +9,8 @@
 #include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/spsc_state.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux::detail {
 

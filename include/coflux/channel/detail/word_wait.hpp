@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
 

@@ -10,10 +10,10 @@
 #include <source_location>
 #include <vector>
 
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/result.hpp>
-#include <coflux/core/stop_relay.hpp>
-#include <coflux/core/waiter.hpp>
+#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 
 namespace coflux::detail {
 

@@ -9,9 +9,9 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/spin_lock.hpp>
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/wait.hpp>
-#include <coflux/core/waiter.hpp>
+#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
 

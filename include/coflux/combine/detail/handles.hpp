@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
-#include <coflux/core/result.hpp>
-#include <coflux/core/wrapper.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/promise/result.hpp>
 
 namespace coflux::detail {
 

@@ -8,8 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
-#include <coflux/core/promise_base.hpp>
 
 namespace coflux::detail {
 

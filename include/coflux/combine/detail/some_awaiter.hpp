@@ -11,9 +11,9 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/combine/detail/handles.hpp>
-#include <coflux/core/promise_base.hpp>
-#include <coflux/core/stop_relay.hpp>
-#include <coflux/core/waiter.hpp>
+#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/stop_relay.hpp>
 
 namespace coflux::detail {
 

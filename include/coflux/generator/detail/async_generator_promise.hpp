@@ -13,9 +13,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/core/await_transform.hpp>
+#include <coflux/core/detail/frame/frame_allocation.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/environment_object.hpp>
-#include <coflux/core/frame_allocation.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/fwd.hpp>

@@ -12,7 +12,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/core/parameters.hpp>
-#include <coflux/memory/frame_layout.hpp>
+#include <coflux/memory/detail/frame_layout.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux::detail {

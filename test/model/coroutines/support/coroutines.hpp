@@ -5,8 +5,8 @@
 #include <cstddef>
 
 #include <coflux/base/atomic.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/make_environment.hpp>
-#include <coflux/core/transfer.hpp>
 
 #include "../../support/model.hpp"
 #include "model_memory.hpp"

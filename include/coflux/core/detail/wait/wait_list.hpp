@@ -9,9 +9,9 @@
 
 #include <coflux/base/config.hpp>
 #include <coflux/base/spin_lock.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
-#include <coflux/core/transfer.hpp>
-#include <coflux/core/wait.hpp>
 
 namespace coflux::detail {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <coflux/base/config.hpp>
-#include <coflux/core/wait.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
 

@@ -22,7 +22,7 @@
 
 #include <atomic>
 
-#include <coflux/core/thread_state.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 
 namespace coflux::detail {
 

@@ -1,0 +1,84 @@
+// What a Coflux coroutine makes of the operand of co_await.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <source_location>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/context.hpp>
+#include <coflux/core/detail/promise/foreign_awaiter.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/thread/thread_driver.hpp>
+
+namespace coflux::detail {
+
+template <typename A>
+inline constexpr bool is_context_request = std::is_same_v<std::remove_cvref_t<A>, context_request>;
+
+/// Something of ours: knows how to wait inside a coroutine of ours.
+template <typename A>
+concept native_awaitable =
+    requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
+
+/// How a foreign type becomes an awaitable of ours: specialised with `static R request(A)`, where R is a native
+/// awaitable that need not outlive the binding of the await.
+template <typename A>
+struct awaited_as;
+
+template <typename A>
+concept translated_awaitable = requires(A&& a) { awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(a)); };
+
+/// A handle that may be awaited once, used as an lvalue.
+template <typename A>
+concept single_use_lvalue = std::is_lvalue_reference_v<A> && requires { typename std::remove_cvref_t<A>::single_use; };
+
+class context_awaiter {
+public:
+    explicit context_awaiter(promise_base& self) noexcept : self_(self) {}
+    [[nodiscard]] bool await_ready() const noexcept { return true; }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    [[nodiscard]] COFLUX_INLINE environment& await_resume() const noexcept { return self_.opened(); }
+
+private:
+    promise_base& self_;
+};
+
+/// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that
+/// have coroutines, a simulation is told of each (testing/simulation.hpp); the library itself has no coroutines, so it
+/// does not depend on the macro.
+template <typename A>
+COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
+#if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS
+    if constexpr (!requires { typename std::remove_cvref_t<A>::never_throws; }) {
+        if (thread_driver* const d = this_thread.driver; d != nullptr) d->at_await();
+    }
+#endif
+    if constexpr (is_context_request<A>) {
+        return context_awaiter(p);
+    } else if constexpr (single_use_lvalue<A>) {
+        static_assert(
+            !single_use_lvalue<A>,
+            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
+        return context_awaiter(p);
+    } else if constexpr (native_awaitable<A>) {
+        return std::forward<A>(awaited).await_in(p, where);
+    } else if constexpr (translated_awaitable<A>) {
+        return awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(awaited)).await_in(p, where);
+    } else {
+        return foreign_awaiter<A>(p, std::forward<A>(awaited), where);
+    }
+}
+
+}  // namespace coflux::detail
+
+/// `auto [a, b] = when_all(…)`: what is to be awaited is not what the await gives.
+template <typename Awaitable>
+    requires coflux::detail::native_awaitable<Awaitable>
+struct std::tuple_size<Awaitable> {
+    static_assert(coflux::detail::never<Awaitable>,
+                  "coflux: this is what is to be awaited, and not its result: auto [a, b] = co_await …");
+    static constexpr std::size_t value = 0;
+};

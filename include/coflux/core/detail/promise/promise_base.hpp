@@ -1,0 +1,450 @@
+// The part of a promise that knows neither result nor coroutine type: creation, await, end, stop.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+#include <utility>
+
+#include <coflux/base/config.hpp>
+#include <coflux/base/stack.hpp>
+#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/thread/worker.hpp>
+#include <coflux/core/environment.hpp>
+
+namespace coflux::detail {
+
+/// What the type of a coroutine says about its start: in the call that makes it, through a queue, or as the
+/// environment has it.
+enum class start_kind { inline_start, queued, inherited };
+/// What it says about its end.
+enum class ending_kind { call, queued, may_be_inline };
+/// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in
+/// it; or it is freed at once, and the result is in thread_result.
+enum class on_top_frame { kept, freed };
+
+/// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
+/// because results are stored without over-alignment (result.hpp).
+class promise_base : public environment {
+public:
+    [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
+        void* frame = std::coroutine_handle<promise_base>::from_promise(*this).address();
+        COFLUX_HIDE_ORIGIN(frame);
+        return std::coroutine_handle<>::from_address(frame);
+    }
+    /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the
+    /// promise's too, in each of its awaits, the optimiser would keep that in a second one, and save and restore it
+    /// wherever the coroutine runs.
+    [[nodiscard]] COFLUX_INLINE promise_base* found_again() noexcept {
+        if constexpr (COFLUX_CLANG) {
+            void* frame = handle().address();
+            asm volatile("" : "+r"(frame));
+            return &std::coroutine_handle<promise_base>::from_address(frame).promise();
+        } else {
+            return this;
+        }
+    }
+    [[nodiscard]] COFLUX_INLINE frame_control& control() noexcept { return frame_control::of(handle()); }
+    [[nodiscard]] static promise_base& of(frame_control& c) noexcept {
+        return std::coroutine_handle<promise_base>::from_address(&c + 1).promise();
+    }
+    [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
+    using environment::is_told;
+    [[nodiscard]] environment* parent() const noexcept { return parent_.get(); }
+    [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
+    /// A call takes its caller's executor.
+    COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
+    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays
+    /// below that, from which it has its memory, its deadline and its stop; what a generator makes its children in has
+    /// none of its own.
+    [[nodiscard]] environment& home(promise_base& caller) const noexcept;
+    /// The call goes to another caller than the coroutine that made it, if that stands in its home.
+    void adopted_by(promise_base& caller) noexcept;
+    /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
+    void lives_in(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
+    /// Before it begins: a stop from above reaches neither it nor what is below.
+    void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
+    /// Made in `p` itself, and without views or callbacks.
+    [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
+        return parent_.is_unshared(&p);
+    }
+    /// The coroutine goes to another executor.
+    void move_to(const executor_entry* e) noexcept {
+        executor_ = e;
+        control().word.set(frame_flags::moved);
+    }
+
+    /// Begins the new coroutine, which is suspended in front of its body, in the call that makes it; later if the stack
+    /// has no room for it (docs/design/fork_join.md).
+    COFLUX_INLINE void begin_in_creator(std::coroutine_handle<> h) noexcept {
+        if (COFLUX_TAIL_CALLS || !has_room_to_begin()) [[unlikely]]
+            return begin_slowly(h);
+        run(h);
+    }
+    [[nodiscard]] static COFLUX_INLINE bool has_room_to_begin() noexcept {
+        return !stack_is_below(this_thread.room_to_begin);
+    }
+
+    COFLUX_INLINE void unhandled_exception() noexcept { found_again()->body_failed(); }
+
+    // --- awaits ---
+
+    /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
+    COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
+
+    /// Every await that really suspends: from now on another thread may resume the coroutine. True if it must stop
+    /// instead.
+    [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
+        if (is_told_more()) [[unlikely]]
+            return found_again()->suspends_slowly();
+        if (control().is_on_top()) found_again()->leaves_top();
+        return false;
+    }
+
+    /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
+    static COFLUX_INLINE void leaves() noexcept { this_thread.current = std::exchange(this_thread.below, nullptr); }
+
+    /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed
+    /// and not resumed (g++, as in frame_control::is_left_behind()).
+    COFLUX_INLINE void takes_no_stop() noexcept {
+        if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
+    }
+
+    /// The coroutine asks for its context: it is an environment for children from now on.
+    COFLUX_INLINE environment& opened() noexcept {
+        frame_control& c = control();
+        if (!c.word.has(frame_flags::scope_open)) c.word.set(frame_flags::scope_open);
+        this_thread.current = this;
+        return *this;
+    }
+
+    /// The coroutine waits for the first time: its scope is where the record of that is kept.
+    void open_for_waits() noexcept {
+        if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
+    }
+
+    /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here
+    /// and now, on top of this coroutine's stack. True if it has ended there, with a value; else the caller waits for
+    /// it as for any fork.
+    template <on_top_frame Frame>
+    COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
+        if (!has_room_on_top()) return false;
+        const promise_base* const self = found_again();
+        // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in
+        // this sum, too. g++: the handle may be empty.
+        const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
+        if (COFLUX_CLANG && !is_own()) [[unlikely]]
+            return false;
+        const auto may_take = [&]() noexcept { return COFLUX_CLANG || is_own(); };
+        if (!this_thread.queues->take_back(frame_control::frame_of(child), may_take)) return false;
+        // Only this thread can begin it: a plain store tells it where it is.
+        child->state.store(on_top_of<Frame>(self), memory_order_relaxed);
+        child->frame().resume();
+        if (!ended_on_top()) [[unlikely]]
+            return false;
+        --own_.children;
+        return true;
+    }
+    /// run_fork_on_top() for a call, which this coroutine alone knows.
+    template <on_top_frame Frame>
+    COFLUX_INLINE bool run_call_on_top(frame_control* callee) noexcept {
+        if (!has_room_on_top()) [[unlikely]] {
+            callee->begin_as(frame_state::detached);
+            return false;
+        }
+        of(*callee).runs_for(*this);
+        callee->begin_as(on_top_of<Frame>(found_again()));
+        callee->frame().resume();
+        return ended_on_top();
+    }
+
+    /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
+    /// worker's forks.
+    COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept {
+        if (suspends()) [[unlikely]]
+            return stop_here();
+        if (worker* const w = this_thread.queues; w != nullptr && w->take_back(child.frame())) [[likely]] {
+            // The child has not begun and only this thread can begin it: a plain store publishes the continuation to
+            // it.
+            child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
+            return transfer(child.frame());
+        }
+        leaves();
+        return await_elsewhere(child);
+    }
+    /// Before a wait for `child`, which has not ended: a checked error if that is this coroutine itself.
+    void is_not(const frame_control& child) noexcept {
+        if (&child == &control()) [[unlikely]]
+            fail_awaits_itself();
+    }
+    /// Suspends for the end of a call that has begun.
+    std::coroutine_handle<> await_begun(frame_control& callee) noexcept;
+
+    /// Ends the coroutine at the await in whose await_suspend this is called: returns what await_suspend must return.
+    std::coroutine_handle<> stop_here() noexcept;
+
+    /// Makes this suspended coroutine end as stopped when it is resumed next.
+    void turn_to_stop() noexcept;
+
+    /// After the body: no more children; true if none is left, else the last one goes on.
+    bool close_scope() noexcept;
+    /// After the last child: a child's unobserved error becomes this coroutine's.
+    void scope_joined() noexcept;
+
+    // --- the end ---
+
+    /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the
+    /// coroutine frees itself. If a child is left, it has left the top: a second look may find none.
+    [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
+        frame_control& c = control();
+        // relaxed: if it is on top, only this thread can reach it.
+        if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
+        if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
+            found_again()->leaves_top();
+            return false;
+        }
+        return true;
+    }
+
+    /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
+    COFLUX_INLINE void gives_way(std::uint64_t result) noexcept {
+        frame_control* c = &control();
+        // To the optimiser the control is a part of the promise, whose last stores are never read.
+        asm("" : "+r"(c));
+        this_thread.current = reinterpret_cast<promise_base*>(c->state.load(memory_order_relaxed) & ~frame_state::tags);
+        c->result = result;
+        c->word.set(frame_flags::destroyed);
+    }
+
+    /// The body ended and control().word.end() says how: waits for the children, then tells the waiters. Returns the
+    /// coroutine that goes on.
+    template <ending_kind Kind>
+    COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
+        frame_control& c = control();
+        const frame_word word = c.word;
+        if constexpr (Kind == ending_kind::may_be_inline) {
+            if (word.is_exactly(ticket::plain, frame_flags::inline_start)) {
+                // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
+                // tell.
+                c.begin_as(frame_state::done);
+                return std::noop_coroutine();
+            }
+        }
+        if constexpr (Kind == ending_kind::call) {
+            if (!word.has(frame_flags::scope_open | frame_flags::moved)) [[likely]]
+                return call_ended(c);
+        }
+        if (word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
+            return found_again()->join_children();
+        }
+        if constexpr (Kind == ending_kind::call) {
+            if (!word.has(frame_flags::moved)) [[likely]]
+                return call_ended(c);
+            return leaves_and_tells();
+        } else {
+            if constexpr (Kind == ending_kind::may_be_inline) {
+                if (word.has(frame_flags::inline_start)) return found_again()->ended_inline();
+            }
+            const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
+            // On top: the awaiter goes on below.
+            if ((s & frame_state::done) != 0) return std::noop_coroutine();
+            if (word.is_plain()) [[likely]] {
+                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_.get())) |
+                          frame_state::direct)) [[likely]] {
+                    promise_base& w = static_cast<promise_base&>(*parent_);
+                    --w.own_.children;  // it is suspended in the await of this very child
+                    if (runs_on() == w.runs_on()) [[likely]]
+                        return transfer(w.handle());
+                    return found_again()->hand_over(w);
+                }
+                if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
+                    waiter& w = *reinterpret_cast<waiter*>(s);
+                    if (w.coroutine == parent_.get()) {
+                        --parent_->own_.children;  // it is suspended in a wait for this very child
+                        leaves();
+                        return transfer(w.ended(w, c, identity_of(executor_)));
+                    }
+                }
+            }
+            return leaves_and_tells();
+        }
+    }
+
+    /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
+    /// Like resume_from() it returns the coroutine that goes on here, not yet as a transfer.
+    static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
+
+    /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
+    static std::coroutine_handle<> resume_from(promise_base& w, const void* here) noexcept;
+
+    /// Frees the frame of a coroutine that ended with a value on top of its awaiter's stack, or never began.
+    COFLUX_INLINE static void free_plainly(frame_control& c) noexcept {
+        if (const std::size_t size_class = c.word.freed_as(); size_class != 0) [[likely]] {
+            deallocate_class(&c, size_class);
+        } else {
+            destroy_aside(c);
+        }
+    }
+    /// Destroys a frame that ended, and its memory.
+    COFLUX_INLINE static void destroy(frame_control& c) noexcept {
+        if (c.word.has(frame_flags::destroyed)) [[unlikely]]
+            return free_ended(c);
+        c.frame().destroy();
+    }
+    /// destroy() for a fast path, whose registers it keeps.
+    COFLUX_ASIDE static void destroy_aside(frame_control& c) noexcept;
+    /// The handle of an unfinished or finished coroutine is given up: the frame goes now or when it ends.
+    COFLUX_ASIDE static void drop(frame_control& c) noexcept;
+    /// drop() where the handle just dies: a checked error if the coroutine borrows, has not ended, and is not joined in
+    /// time by itself.
+    COFLUX_ASIDE static void lose(frame_control& c) noexcept;
+    /// The handle has taken the result of a finished coroutine.
+    COFLUX_INLINE static void consumed(frame_control& c) noexcept {
+        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]]
+            return drop_reference(c);
+        destroy(c);
+    }
+    static void drop_reference(frame_control& c) noexcept;
+    /// Destroys what ended and was waited for. An error that its awaiter did not come to take is its scope's.
+    COFLUX_ASIDE static void drop_ended(frame_control& c) noexcept;
+    /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is
+    /// below is left to the loop that stands below on this stack.
+    static void free_left_over(const frame_control* down_to) noexcept;
+
+    /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
+    /// coroutine.
+    static void share(frame_control& c, std::uint32_t extra) noexcept;
+    /// Adds a waiter to a shared frame; false if it has ended.
+    static bool add_waiter(frame_control& c, waiter& w) noexcept;
+
+protected:
+    COFLUX_INLINE promise_base(environment& parent, const executor_entry* e, bool starts_inline) noexcept
+        : environment(parent, e, starts_inline) {}
+    COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
+
+    // Of the new coroutine, before another thread knows it.
+    /// It has a parameter that is borrowed.
+    void borrows_something() noexcept {
+        if (!detail::lends(*parent_.own())) mark(borrows);
+    }
+    /// It is a task: its handle waits for it, unless it is made in a coroutine.
+    COFLUX_ASIDE void is_made_as_task() noexcept;
+    /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and
+    /// parameters make is noticed. One that is stopped waits for them.
+    COFLUX_INLINE void scope_ends() noexcept {
+        // relaxed: only for this thread; to other threads it would be a look, not a promise.
+        if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
+    }
+
+    /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted
+    /// when it suspends: until then the parent cannot end; and one that is queued when it is.
+    template <start_kind Kind>
+    COFLUX_INLINE void count_in(frame_control& c) noexcept {
+        // A shared one is counted at once: its creator does not hold the parent as a caller does.
+        if (c.word.is_shared()) [[unlikely]]
+            return count_in_shared(c);
+        if constexpr (Kind == start_kind::inline_start) return;
+        if constexpr (Kind == start_kind::inherited) {
+            if (runs_on() == nullptr) return;
+        }
+        count_plainly();
+    }
+
+    /// Counts the new coroutine, and queues it for its first resumption.
+    COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept {
+        const executor_entry* const own = executor_.own();
+        if (this_thread.current != parent_.own()) [[unlikely]]
+            return count_and_start_shared(h);
+        count_plainly();
+        start_on(own, h);
+    }
+
+    /// Queues the new coroutine for its first resumption.
+    COFLUX_INLINE void start(std::coroutine_handle<> h) noexcept { start_on(executor_.own(), h); }
+
+private:
+    void mark(std::uint32_t m) noexcept { marks_.store(marks_.load(memory_order_relaxed) | m, memory_order_relaxed); }
+
+    COFLUX_INLINE void start_on(const executor_entry* own, std::coroutine_handle<> h) noexcept {
+        if (this_thread.executor == own->identity) [[likely]]
+            return this_thread.queues->push_fork(h);
+        start_elsewhere(h);
+    }
+    COFLUX_INLINE void count_plainly() noexcept {
+        if (++parent_.own()->own_.children == 0) [[unlikely]]
+            fold_children();
+    }
+
+    friend struct environment_access;
+
+    /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
+    [[nodiscard]] COFLUX_INLINE bool is_told_more() const noexcept {
+        // relaxed: where it tells, is_told() looks again, and pairs with request_stop().
+        return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
+    }
+    /// Every await is a stop point: one that may be told to stop suspends first.
+    [[nodiscard]] COFLUX_INLINE bool has_room_on_top() noexcept {
+        return stack_address() > this_thread.room_on_top && (!is_told_more() || !found_again()->told_to_suspend());
+    }
+    [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
+        // relaxed: the child that left a failure has given its ticket back since.
+        return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
+    }
+    /// True if the scope, which is open, has children left, or failures of some.
+    [[nodiscard]] COFLUX_INLINE bool has_children() const noexcept {
+        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
+        return ((own_.children + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
+               has_failures_or_waits();
+    }
+    template <on_top_frame Frame>
+    [[nodiscard]] static COFLUX_INLINE std::uintptr_t on_top_of(const promise_base* awaiting) noexcept {
+        return reinterpret_cast<std::uintptr_t>(awaiting) + frame_state::on_top +
+               (Frame == on_top_frame::freed ? frame_state::detached : 0);
+    }
+    /// What ran on top of this coroutine's stack has given control back: true if it has ended.
+    [[nodiscard]] COFLUX_INLINE bool ended_on_top() noexcept {
+        if (this_thread.room_on_top == no_stack) [[unlikely]] {
+            found_again()->control_is_back();
+            return false;
+        }
+        this_thread.current = found_again();
+        return true;
+    }
+    COFLUX_INLINE std::coroutine_handle<> leaves_and_tells() noexcept {
+        return leaves(), transfer(found_again()->tell_waiters());
+    }
+    /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is
+    /// this thread's own.
+    COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept {
+        const std::uintptr_t s = c.state.load(memory_order_relaxed);
+        if ((s & frame_state::done) != 0) return std::noop_coroutine();  // on top: the caller goes on below
+        return transfer(reinterpret_cast<promise_base*>(s - frame_state::direct)->handle());
+    }
+
+    COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
+    COFLUX_ASIDE void begin_slowly(std::coroutine_handle<> h) noexcept;
+    COFLUX_COLD void body_failed() noexcept;
+    [[noreturn]] COFLUX_COLD void fail_awaits_itself() noexcept;
+    COFLUX_ASIDE bool suspends_slowly() noexcept;
+    COFLUX_ASIDE bool told_to_suspend() noexcept;
+    COFLUX_ASIDE void leaves_top() noexcept;
+    COFLUX_ASIDE void control_is_back() noexcept;
+    void leaves_inline() noexcept;
+    void no_longer_inline() noexcept;
+    static void let_go(frame_control& c) noexcept;
+    std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
+    std::coroutine_handle<> join_children() noexcept;
+    std::coroutine_handle<> tell_waiters() noexcept;
+    std::coroutine_handle<> hand_over(promise_base& w) noexcept;
+    std::coroutine_handle<> ended_inline() noexcept;
+    COFLUX_ASIDE void fold_children() noexcept;
+    COFLUX_ASIDE void count_in_shared(frame_control& c) noexcept;
+    COFLUX_ASIDE void count_and_start_shared(std::coroutine_handle<> h) noexcept;
+    static void free_ended(frame_control& c) noexcept;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,105 @@
+// How the core carries an exception so that it cannot be lost (law 12).
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/core/errors.hpp>
+
+namespace coflux::detail {
+
+class failure;
+
+/// The errors that came along with another, in their order: an immutable chain. What is longer shares what it begins
+/// with, so that an error that comes through many scopes, and takes one along from each, costs each of them the same.
+class error_chain {
+public:
+    error_chain() noexcept = default;
+    error_chain(const error_chain& other) noexcept;
+    error_chain(error_chain&& other) noexcept : last_(std::exchange(other.last_, nullptr)) {}
+    error_chain& operator=(error_chain other) noexcept {
+        std::swap(last_, other.last_);
+        return *this;
+    }
+    ~error_chain() {
+        if (last_ != nullptr) release(last_);
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return last_ == nullptr; }
+    /// Adds the error of `f`, whose reference it takes over, and what came with that.
+    /// Costs: O(1). Without memory the program ends.
+    void add(failure& f) noexcept;
+    /// In their order.
+    /// Errors: std::bad_alloc.
+    /// Costs: O(n).
+    [[nodiscard]] std::vector<std::exception_ptr> list() const;
+
+private:
+    friend class failure;
+    struct link;
+
+    static void release(link* l) noexcept;
+
+    link* last_ = nullptr;
+};
+
+/// A failed coroutine's exception, shared by its frame, by the list of the scope that must not end before it was
+/// observed, and by the errors that it came along with.
+class failure {
+public:
+    explicit failure(std::exception_ptr error, error_chain others = {}) noexcept
+        : error_(std::move(error)),
+          others_(std::move(others)) {}
+
+    [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+    [[nodiscard]] const error_chain& others() const noexcept { return others_; }
+
+    /// Throws the error and gives up the caller's reference; other_errors() then returns the errors that came with it.
+    [[noreturn]] void rethrow();
+
+    void observe() noexcept { observed_.store(true, memory_order_release); }  // pairs with observed()
+    [[nodiscard]] bool observed() const noexcept {
+        return observed_.load(memory_order_acquire);
+    }  // pairs with observe()
+
+    void retain() noexcept { references_.fetch_add(1, memory_order_relaxed); }
+    void release() noexcept {
+        // acq_rel pairs with the other releases: the deleting thread sees all uses.
+        if (is_last()) delete this;
+    }
+
+    failure* next = nullptr;  ///< link in the scope's list; written under the scope's lock
+
+private:
+    friend class error_chain;
+
+    ~failure() = default;
+    [[nodiscard]] bool is_last() noexcept { return references_.fetch_sub(1, memory_order_acq_rel) == 1; }
+
+    std::exception_ptr error_;
+    error_chain others_;
+    atomic<int> references_{1};
+    atomic<bool> observed_{false};  // false: a scope that ends must fail with it; true: it was observed
+};
+
+/// Wraps the exception being handled. Out of memory here is fatal: the alternative is to lose the error.
+[[nodiscard]] failure* current_failure() noexcept;
+
+/// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal.
+[[nodiscard]] failure* failure_like(const failure& f) noexcept;
+
+/// Makes one failure of several: `first`, if there is one, then `others`; takes over a reference to each. A failure may
+/// be shared, so none is changed: two or more become a new one. nullptr for none.
+[[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
+/// Takes the `others` as a chain that is linked by `next`.
+[[nodiscard]] failure* join_failures(failure* first, failure* others) noexcept;
+
+/// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends
+/// the program.
+void report_unobserved(error_handler handler, const failure& f) noexcept;
+
+}  // namespace coflux::detail

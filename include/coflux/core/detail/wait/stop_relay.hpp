@@ -1,0 +1,130 @@
+// How an operation passes a stop of its coroutine on to the handles that were moved into it.
+//
+// A stop request goes down the tree, so it reaches what was made in the awaiting coroutine by itself. A handle may also
+// have been made elsewhere: then the operation is told, and tells it. The page docs/design/stop.md has the protocol.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
+
+namespace coflux::detail {
+
+/// True if each stop that reaches `p` reaches what is made in `e`, too: that is `p`, its caller, or an environment
+/// object of these.
+[[nodiscard]] bool reaches(const promise_base& p, const environment& e) noexcept;
+
+/// True if `parent` is above `p`, and `p` is told of a stop only with it. Looks at what is above `p` alone, so `parent`
+/// may be gone.
+[[nodiscard]] bool is_part_of(const promise_base& p, const environment* parent) noexcept;
+
+/// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of.
+/// Elsewhere the child may end meanwhile, and with it whatever it was made in; so what was made in an environment
+/// object below `p` is told twice.
+[[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child) noexcept {
+    const environment* const parent = promise_base::of(child).parent();
+    return parent == &p || is_part_of(p, parent);
+}
+
+/// is_told_with() where `p` may have been `told` before it waits. `p` is then unwound at once, which joins what was
+/// made in `p` itself, and nothing else. What was made in an environment object that `p` is a part of may still use the
+/// frame.
+[[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child, bool told) noexcept {
+    const environment* const parent = promise_base::of(child).parent();
+    return parent == &p || (!told && is_part_of(p, parent));
+}
+
+/// Requests a stop of a coroutine whose frame the caller keeps.
+void tell_to_stop(frame_control& c) noexcept;
+
+/// Suspends for the end of one that is not told with `p`, and tells it: what await_suspend must return.
+/// Errors: std::bad_alloc; then nothing has happened.
+COFLUX_COLD std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child);
+
+/// Suspends for the end of one that is shared, or was not made in `p` itself: what await_suspend must return.
+/// Errors: as await_relayed().
+COFLUX_COLD std::coroutine_handle<> await_aside(promise_base& p, frame_control& child);
+
+/// A wait in which an operation is told of a stop, while it goes on waiting for its handles.
+///
+///     idle --listen--> listening --stopper--> telling --told all--> passed
+///       |                  '--over--> done       '--over--> ended: the stopper goes on with the operation
+///       '--stopper--> early: listen() says so
+class stop_relay : public wait_operation {
+public:
+    using step = void (*)(void* operation) noexcept;
+
+    /// `tell` requests the stops, on the stopper's thread. `go_on` is called after it, there, if over() was false.
+    stop_relay(promise_base& p, void* operation, step tell, step go_on) noexcept
+        : stop_relay(p, operation, tell, go_on, kind) {}
+    ~stop_relay() = default;
+
+    /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and
+    /// there is no over().
+    /// Errors: std::bad_alloc, as begin().
+    [[nodiscard]] bool listen();
+    /// All that the operation waits for has ended, and nothing is passed on any more: true if the caller goes on with
+    /// the operation.
+    /// Threads: any, once, while the coroutine is suspended.
+    [[nodiscard]] bool over() noexcept;
+
+protected:
+    stop_relay(promise_base& p, void* operation, step tell, step go_on, const wait_kind& k) noexcept
+        : wait_operation(p, k),
+          operation_(operation),
+          tell_(tell),
+          go_on_(go_on) {}
+
+    static bool claim(wait_operation& waiting) noexcept;
+    static void pass_on(wait_operation& claimed) noexcept;
+
+private:
+    enum class state : std::uint8_t { idle, early, listening, telling, passed, done, ended };
+
+    static const wait_kind kind;
+
+    void* operation_;
+    step tell_;
+    step go_on_;
+    atomic<state> state_{state::idle};
+};
+
+/// The relay of an operation that seldom needs one: a pointer, and a block from the frame pool where it does.
+class relay_if_needed {
+public:
+    relay_if_needed() noexcept = default;
+    relay_if_needed(const relay_if_needed&) = delete;
+    relay_if_needed& operator=(const relay_if_needed&) = delete;
+    ~relay_if_needed() {
+        if (has_relay()) [[unlikely]]
+            free();
+    }
+
+    /// Before the operation waits for handles of which one at least is not told with `p`. `told`: a stop was requested
+    /// already. Where there is no memory for the relay, the handles are told at once, and has_failed().
+    COFLUX_COLD void begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
+                           stop_relay::step go_on) noexcept;
+    /// As stop_relay::over().
+    [[nodiscard]] bool over() noexcept { return !has_relay() || relay_->over(); }
+    /// In `go_on`: queues the coroutine on its own executor.
+    void wake() noexcept { relay_->wake(); }
+    [[nodiscard]] bool has_failed() const noexcept { return relay_ == no_memory(); }
+    void throw_if_failed() const {
+        if (has_failed()) [[unlikely]]
+            throw_failure();
+    }
+
+private:
+    [[nodiscard]] static stop_relay* no_memory() noexcept { return reinterpret_cast<stop_relay*>(alignof(stop_relay)); }
+    [[nodiscard]] bool has_relay() const noexcept { return relay_ != nullptr && relay_ != no_memory(); }
+    [[noreturn]] COFLUX_COLD static void throw_failure();
+    COFLUX_COLD void free() noexcept;
+
+    stop_relay* relay_ = nullptr;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,158 @@
+// How a coroutine waits for something that is no coroutine: a lock, a place in a channel, a moment in time.
+//
+// The page docs/design/stop.md has the protocol: how a stop request finds the waiters, and why none is missed.
+#pragma once
+
+#include <coroutine>
+
+#include <coflux/base/config.hpp>
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+
+namespace coflux::detail {
+
+class wait_operation;
+
+/// What a stop request does with a kind of wait. Called on the thread that requests the stop.
+struct wait_kind {
+    /// Takes the operation out of what it waits in: true if it was waiting there, and then only the stopper wakes it.
+    /// False if it was woken already (what has completed stays completed), or if it has not begun to wait and will see
+    /// the request itself. Called under locks of the stop tree: calls no code of users and resumes no coroutine.
+    bool (*claim)(wait_operation& waiting) noexcept;
+    /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
+    /// general: &wait_operation::stop_claimed.
+    void (*stop)(wait_operation& claimed) noexcept;
+    /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only wants to be told of a stop.
+    const char* what = "something";
+    /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
+    /// nothing is called.
+    void (*taken)(wait_operation& woken) noexcept = nullptr;
+};
+
+/// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
+/// below on, until the coroutine or the object ends.
+struct wait_record {
+    spin_lock lock;                     // guards `waiting`, `below`, and the links of what is in them
+    wait_operation* waiting = nullptr;  // of the coroutine, and of calls made in it
+    wait_record* below = nullptr;       // records of children
+    wait_record* above = nullptr;       // nullptr: the record of a root environment; set before it is published
+    wait_record* next = nullptr;        // among the records below one record
+    wait_record* previous = nullptr;    //
+    environment* of;                    //
+    void* failures = nullptr;           // what environment::failures_ held; see there
+
+    explicit wait_record(environment& e) noexcept : of(&e) {}
+};
+
+/// One wait of one coroutine; the base of its awaiter.
+///
+///     begin, [primitive's lock: must_stop, queue], suspended  →  a waker dequeues it, wake   →  end
+///                                                             →  a stop request claims it  →  stopped; no end
+///
+/// Threads: the coroutine's own, but for wake().
+/// Lifetime: after the coroutine was woken it may be gone.
+class wait_operation {
+public:
+    wait_operation(const wait_operation&) = delete;
+    wait_operation& operator=(const wait_operation&) = delete;
+
+    [[nodiscard]] COFLUX_INLINE promise_base& coroutine() const noexcept { return *coroutine_; }
+    [[nodiscard]] const wait_kind& kind() const noexcept { return *kind_; }
+
+    /// From now on a stop request finds this wait. Before it is queued anywhere.
+    /// Errors: std::bad_alloc in the first wait of a coroutine; then nothing has happened.
+    void begin();
+
+    /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under
+    /// the lock that claim() takes, so that a request is either seen here or finds the operation queued.
+    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->told_to_stop(); }
+
+    /// What await_suspend returns when the operation is queued, and may be gone by now.
+    [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {
+        const bool inside_creator = this_thread.below != nullptr;
+        promise_base::leaves();
+        worker* const w = this_thread.queues;
+        // The coroutine below on this stack goes on: a creator, or an awaiter.
+        if (w == nullptr || inside_creator || this_thread.room_on_top >= stack_closed) [[unlikely]]
+            return std::noop_coroutine();
+        return transfer(w->next_ready());
+    }
+
+    /// Queues the coroutine on its own executor; never runs it here. After it was dequeued, and without the lock. The
+    /// operation may be gone when this returns.
+    COFLUX_INLINE void wake() noexcept {
+        promise_base& p = *coroutine_;
+        const executor_entry* const own = p.runs_on();
+        worker* const w = this_thread.queues;
+        if (own == nullptr || w == nullptr || w->executor() != own->identity) [[unlikely]]
+            return wake_elsewhere();
+        w->push_ready(p.handle());
+    }
+
+    /// The wait is over, or did not begin after all: no other thread touches the operation any more. The coroutine
+    /// runs.
+    COFLUX_INLINE void end() noexcept {
+        withdraw();
+        this_thread.current = coroutine_;
+    }
+    /// Ends the wait of a coroutine that may not come to its end(), because it is woken to stop. Called by the waker.
+    COFLUX_INLINE void withdraw() noexcept {
+        const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
+        unpublish();
+    }
+
+    /// wait_kind::stop for most: the coroutine is resumed as stopped, on its own executor.
+    static void stop_claimed(wait_operation& claimed) noexcept;
+
+    /// Links in what it waits in; see wait_queue. The stopper's, once it is claimed.
+    wait_operation* next = nullptr;
+    wait_operation* previous = nullptr;
+
+protected:
+    COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
+    ~wait_operation() { (void)was_left(); }
+
+    /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that
+    /// throws, or if a later one is stopped, the completed ones end here. True, once, for one that was woken and did
+    /// not come to its end(): it is withdrawn, and has what it waited for.
+    COFLUX_INLINE bool was_left() noexcept {
+        if constexpr (!COFLUX_CLANG) {
+            if (record_ != nullptr) [[unlikely]] {
+                withdraw_left();
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    friend struct stop_walk;
+    friend struct environment_access;
+    friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
+
+    void wake_elsewhere() noexcept;
+    COFLUX_COLD void withdraw_left() noexcept;
+    COFLUX_INLINE void unpublish() noexcept {
+        if (published_next_ != nullptr) published_next_->published_previous_ = published_previous_;
+        (published_previous_ != nullptr ? published_previous_->published_next_ : record_->waiting) = published_next_;
+        if constexpr (!COFLUX_CLANG) record_ = nullptr;
+    }
+    /// Its record ends before it: no request finds it any more.
+    void outlives_record() noexcept {
+        unpublish();
+        record_ = no_record();
+    }
+    [[nodiscard]] wait_record* no_record() noexcept { return reinterpret_cast<wait_record*>(this); }
+
+    promise_base* coroutine_;
+    const wait_kind* kind_;
+    wait_record* record_ = nullptr;
+    wait_operation* published_next_;  // in record_->waiting
+    wait_operation* published_previous_;
+};
+
+/// Calls `f(w, context)` for each wait in and below `root`. Without a lock: no coroutine runs, starts or ends
+/// meanwhile.
+void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
+
+}  // namespace coflux::detail

@@ -1,0 +1,195 @@
+// The timers of one thread's coroutines: a wheel under a lock, so that another thread may take a timer out, or hand out
+// what its owner has no time for.
+//
+// The page docs/design/time.md has the states of a timer and every pair of threads.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/base/spin_lock.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+#include <coflux/core/executor.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/detail/timing_wheel.hpp>
+
+namespace coflux::detail {
+
+class timer;
+class timer_watch;
+
+/// What a kind of timer does, and what a message says of it.
+struct timer_kind {
+    /// The time of `t` has come, and it was not taken. On the thread that looks at its queue; resumes no coroutine in
+    /// place. The timer may be gone afterwards.
+    void (*due)(timer& t) noexcept;
+    /// For messages: the coroutine, or the environment, that it is for, and what that does.
+    const environment& (*whose)(const timer& t) noexcept;
+    const char* what;
+};
+
+/// Something with a deadline; the base of what sleeps and of what limits.
+///
+///     at rest --armed--> in a wheel --its deadline is first--> at rest, and due() is called, once
+///                          |
+///                          +--it is taken first--> at rest
+///
+/// The lock of the queue, or of the timer service, decides between the two ends: the thread that gets the timer out of
+/// the wheel has won.
+class timer : public timer_node {
+public:
+    /// Where it is armed; nullptr: with the timer service.
+    [[nodiscard]] timer_queue* queue() const noexcept { return queue_; }
+    [[nodiscard]] const timer_kind& kind() const noexcept { return *kind_; }
+
+protected:
+    explicit timer(const timer_kind& kind) noexcept : kind_(&kind) {}
+    ~timer() = default;
+
+    /// It will be armed in `queue`. Before another thread knows it.
+    void belongs_to(timer_queue& queue) noexcept { queue_ = &queue; }
+
+private:
+    friend class timer_queue;
+    friend class timer_service;
+
+    timer_queue* queue_ = nullptr;
+    const timer_kind* kind_;
+};
+
+/// The timers of the coroutines of one executor on one of its threads, which is called the owner.
+///
+/// Threads: any, but where a function says the owner's.
+/// Costs: no allocation; 16 KB.
+/// Lifetime: outlives its timers, which is checked.
+class timer_queue {
+public:
+    /// `executor` is the identity of the executor whose coroutines it serves. `watch` looks after it while the owner
+    /// runs coroutines, from watch_timers() on; nullptr: nothing does.
+    explicit timer_queue(const void* executor, timer_watch* watch = nullptr) noexcept
+        : wheel_(tick_now()),
+          executor_(executor),
+          watch_(watch) {
+        seen_.store(wheel_.now(), memory_order_relaxed);  // pairs with nothing: published with the queue
+    }
+    timer_queue(const timer_queue&) = delete;
+    timer_queue& operator=(const timer_queue&) = delete;
+    ~timer_queue();
+
+    /// This thread's queue, if it serves coroutines of `e`. One of another executor may outlive this thread: then
+    /// nullptr.
+    [[nodiscard]] static COFLUX_INLINE timer_queue* of_thread_for(const executor_entry* e) noexcept {
+        timer_queue* const q = this_thread.timers;
+        return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
+    }
+
+    /// Arms `t`, which belongs_to() this queue, unless `refused()`, which is asked under the lock that take() holds.
+    /// Returns whether it is armed; then it may be gone already.
+    /// Threads: the owner's.
+    template <typename Refused>
+    COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
+        const spin_guard held(lock_);
+        if (refused()) return false;
+        wheel_.insert(t, deadline);
+        // seq_cst: before a look at what the watch knows; pairs with its look at next_ (timer_watch.hpp).
+        if (deadline < next_.load(memory_order_relaxed)) next_.store(deadline, memory_order_seq_cst);
+        return true;
+    }
+    COFLUX_INLINE void arm(timer& t, clock_tick deadline) noexcept {
+        (void)arm(t, deadline, []() noexcept { return false; });
+    }
+
+    /// Takes `t` out before its time: true if that comes first, and then due() is not called.
+    /// Pre: `t` lives, and belongs to this queue.
+    [[nodiscard]] COFLUX_INLINE bool take(timer& t) noexcept {
+        const spin_guard held(lock_);
+        if (!wheel_.cancel(t)) return false;
+        if (t.deadline() <= next_.load(memory_order_relaxed)) publish_next();
+        return true;
+    }
+
+    /// The present, as it was at the last look.
+    [[nodiscard]] clock_tick now() const noexcept { return seen_.load(memory_order_relaxed); }  // pairs with nothing
+    /// Nothing is due before; timing_wheel::never if nothing is armed. To threads other than the owner a hint.
+    [[nodiscard]] COFLUX_INLINE clock_tick next_deadline() const noexcept {
+        return next_.load(memory_order_relaxed);  // a thread that looks because of it takes the lock
+    }
+    [[nodiscard]] COFLUX_INLINE bool nothing_to_look_at() const noexcept {
+        return next_deadline() == timing_wheel::never;
+    }
+    /// Hands out what is due at `now`, up to a portion. Returns how many coroutines and limits that were.
+    std::size_t look(clock_tick now) noexcept;
+    /// look() for a thread other than the owner's: 0 if another one is looking at this moment.
+    std::size_t look_for_owner(clock_tick now) noexcept;
+
+    /// look() in parts, for an owner that decides about each timer: pass_to() sets the present; hand_out_one() hands
+    /// out one that is due, or gives false.
+    void pass_to(clock_tick now) noexcept;
+    bool hand_out_one() noexcept;
+    /// The executor ends: `f(const timer&)` for each that is still armed, and disarmed by that, for the check that
+    /// fails then.
+    /// Pre: no other thread uses the queue.
+    template <typename F>
+    void take_left(F f) noexcept {
+        wheel_.expire(timing_wheel::never);
+        while (auto* const t = static_cast<timer*>(wheel_.take())) f(static_cast<const timer&>(*t));
+    }
+    /// As if it were made anew.
+    /// Pre: nothing to look at.
+    void restart(clock_tick now) noexcept {
+        wheel_.restart(now);
+        seen_.store(now, memory_order_relaxed);  // pairs with nothing
+    }
+
+    /// The owner will run something that may take its time: from now on the watch knows of the next deadline.
+    /// Threads: the owner's.
+    /// Costs: a load, unless the watch has to be woken.
+    COFLUX_INLINE void runs_others() noexcept {
+        if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
+    }
+    /// Tells the watch what runs_others() tells it, if something else is queued at the owner, or stands below on its
+    /// stack.
+    COFLUX_INLINE void sleeper_leaves() noexcept {
+        if (watch_ != nullptr) sleeper_leaves_watched();
+    }
+
+    /// The owner sleeps, until the next deadline at the latest: it needs no watch.
+    /// Threads: the owner's.
+    void falls_asleep() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
+    void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
+    /// For the watch: not before this is there anything that the owner should have handed out.
+    [[nodiscard]] clock_tick watched_deadline() const noexcept {
+        // seq_cst, both: after the watch said when it looks again, and before it does; pairs with wakes_up() and arm().
+        if (owner_sleeps_.load(memory_order_seq_cst)) return timing_wheel::never;
+        return next_.load(memory_order_seq_cst);
+    }
+
+    /// How many timers one look hands out: less than the coroutines that run until the next, so that those do not pile
+    /// up.
+    static constexpr std::size_t portion = 48;
+
+private:
+    std::size_t hand_out_locked(clock_tick now) noexcept;
+    COFLUX_ASIDE void sleeper_leaves_watched() noexcept;
+    COFLUX_ASIDE void tell_watch() noexcept;
+
+    /// Pre: the lock is held.
+    void publish_next() noexcept {
+        next_.store(wheel_.next_deadline(), memory_order_relaxed);  // later than before: at worst a look for nothing
+    }
+
+    spin_lock lock_;  // guards wheel_, and with it each timer's place; next_ is written under it
+    timing_wheel wheel_;
+    const void* executor_;
+    timer_watch* const watch_;
+    // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
+    // thread that looks or takes.
+    atomic<clock_tick> next_{timing_wheel::never};
+    atomic<clock_tick> seen_{0};        // what the last look was told
+    atomic<bool> owner_sleeps_{false};  // true: the owner is parked, and wakes by itself for what is due
+};
+
+}  // namespace coflux::detail

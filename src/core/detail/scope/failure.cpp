@@ -1,0 +1,189 @@
+#include <coflux/core/detail/scope/failure.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/detail/thread/thread_driver.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+
+namespace coflux {
+namespace {
+
+/// What this thread threw last of that which did not come alone.
+struct thrown {
+    std::exception_ptr error;
+    detail::error_chain others;
+    std::vector<std::exception_ptr> list;  // of `others`, once a caller asked
+};
+thread_local thrown last;
+
+void print(const char* what, const std::exception_ptr& error) noexcept {
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "  %s: %s\n", what, e.what());
+    } catch (...) {
+        std::fprintf(stderr, "  %s: not derived from std::exception\n", what);
+    }
+}
+
+}  // namespace
+
+std::span<const std::exception_ptr> other_errors() {
+    if (last.error == nullptr || last.error != std::current_exception()) return {};
+    if (last.list.empty()) last.list = last.others.list();
+    return last.list;
+}
+
+namespace detail {
+
+/// Stands for what `before` stands for, the error of `item`, and what came with that.
+struct error_chain::link {
+    link* before;
+    failure* item;
+    std::size_t size;
+    atomic<int> references{1};
+
+    static std::size_t size_of(const link* l) noexcept { return l == nullptr ? 0 : l->size; }
+};
+
+error_chain::error_chain(const error_chain& other) noexcept : last_(other.last_) {
+    if (last_ != nullptr) last_->references.fetch_add(1, memory_order_relaxed);  // `other` has one
+}
+
+void error_chain::add(failure& f) noexcept {
+    auto* const added = new (std::nothrow) link{last_, &f, link::size_of(last_) + 1 + link::size_of(f.others_.last_)};
+    COFLUX_VERIFY(added != nullptr, "out of memory while keeping several errors");
+    last_ = added;
+}
+
+std::vector<std::exception_ptr> error_chain::list() const {
+    std::vector<std::exception_ptr> listed(link::size_of(last_));
+    // A chain, and behind the place of its last error: chains of chains are as deep as scopes are.
+    std::vector<std::pair<const link*, std::size_t>> left;
+    left.emplace_back(last_, listed.size());
+    while (!left.empty()) {
+        auto [l, end] = left.back();
+        left.pop_back();
+        for (; l != nullptr; l = l->before) {
+            const link* const with_it = l->item->others_.last_;
+            if (with_it != nullptr) left.emplace_back(with_it, end);
+            end -= link::size_of(with_it) + 1;
+            listed[end] = l->item->error_;
+        }
+    }
+    return listed;
+}
+
+void error_chain::release(link* l) noexcept {
+    failure* dead = nullptr;  // in a list, because a chain of chains may be deep
+    for (;;) {
+        // acq_rel pairs with the other releases: the thread that deletes sees all uses.
+        while (l != nullptr && l->references.fetch_sub(1, memory_order_acq_rel) == 1) {
+            if (l->item->is_last()) {
+                l->item->next = dead;  // it is in no scope's list any more
+                dead = l->item;
+            }
+            delete std::exchange(l, l->before);
+        }
+        if (dead == nullptr) return;
+        failure* const f = std::exchange(dead, dead->next);
+        l = std::exchange(f->others_.last_, nullptr);
+        delete f;
+    }
+}
+
+void failure::rethrow() {
+    observe();
+    const std::exception_ptr error = error_;
+    last.list.clear();
+    last.others = others_;
+    last.error = others_.empty() ? nullptr : error;
+    release();
+    std::rethrow_exception(error);
+}
+
+namespace {
+
+failure* new_failure(std::exception_ptr error, error_chain others) noexcept {
+    auto* const made = new (std::nothrow) failure(std::move(error), std::move(others));
+    COFLUX_VERIFY(made != nullptr, "out of memory while keeping an exception");
+    return made;
+}
+
+}  // namespace
+
+failure* current_failure() noexcept {
+    std::exception_ptr error = std::current_exception();
+    // An error that comes through a second coroutine brings along what came with it.
+    error_chain others = last.error != nullptr && last.error == error ? last.others : error_chain();
+    return new_failure(std::move(error), std::move(others));
+}
+
+failure* failure_like(const failure& f) noexcept {
+    return new_failure(f.error(), f.others());
+}
+
+namespace {
+
+/// The error of `first`, whose reference it takes over, with `others`.
+failure* joined(failure* first, error_chain others) noexcept {
+    failure* const all = new_failure(first->error(), std::move(others));
+    first->observe();
+    first->release();
+    return all;
+}
+
+void add_joined(error_chain& others, failure& other) noexcept {
+    other.observe();
+    others.add(other);
+}
+
+}  // namespace
+
+failure* join_failures(failure* first, std::span<failure* const> others) noexcept {
+    if (first == nullptr) {
+        if (others.empty()) return nullptr;
+        first = others.front();
+        others = others.subspan(1);
+    }
+    if (others.empty()) return first;
+    error_chain with_it = first->others();
+    for (failure* const f : others) add_joined(with_it, *f);
+    return joined(first, std::move(with_it));
+}
+
+failure* join_failures(failure* first, failure* others) noexcept {
+    if (first == nullptr) {
+        if (others == nullptr) return nullptr;
+        first = others;
+        others = std::exchange(first->next, nullptr);
+    }
+    if (others == nullptr) return first;
+    error_chain with_it = first->others();
+    while (others != nullptr) {
+        failure* const f = others;
+        others = std::exchange(f->next, nullptr);
+        add_joined(with_it, *f);
+    }
+    return joined(first, std::move(with_it));
+}
+
+void report_unobserved(error_handler handler, const failure& f) noexcept {
+    if (handler != nullptr) {
+        handler(f.error());
+        for (const std::exception_ptr& other : f.others().list()) handler(other);
+        return;
+    }
+    if (this_thread.driver != nullptr && this_thread.driver->keeps_unobserved(f)) return;
+    std::fprintf(stderr, "coflux: an error that nobody observed\n");
+    print("error", f.error());
+    for (const std::exception_ptr& other : f.others().list()) print("also", other);
+    std::terminate();
+}
+
+}  // namespace detail
+}  // namespace coflux

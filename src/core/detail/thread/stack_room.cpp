@@ -1,0 +1,82 @@
+// What would be a recursion on the thread's stack, and becomes a loop where that has no room: coroutines that begin in
+// the calls that make them, and frames that hold the last handle of other frames.
+//
+// The page docs/design/fork_join.md has the argument.
+#include <coflux/core/detail/promise/promise_base.hpp>
+
+#include <utility>
+
+#include "core/detail/scope/environment_access.hpp"
+
+namespace coflux::detail {
+namespace {
+
+/// What promise_base::has_room_to_begin() says, for a caller that was told that there is none: the room may not have
+/// been known yet, or this is not the thread's own stack, of which nothing is known.
+bool has_room_after_all() noexcept {
+    thread_state& t = this_thread;
+    if (t.room_to_begin == no_stack) {
+        t.stack = bounds_of_this_stack();
+        t.room_to_begin = t.stack.room();
+    }
+    return promise_base::has_room_to_begin() || !t.stack.has(stack_address());
+}
+
+/// A root is made by code that is no coroutine, as a destructor: it cannot wait for what begins later.
+bool is_of_a_root(const promise_base& p) noexcept {
+    const environment& e = *p.parent();
+    return environment_access::is_object(e) && environment_access::owner(e) == nullptr;
+}
+
+/// A frame that waits to be freed has ended, and has no handle: its state is not needed any more.
+frame_control* freed_after(frame_control& c) noexcept {
+    return reinterpret_cast<frame_control*>(c.state.load(memory_order_relaxed));
+}
+void set_freed_after(frame_control& c, frame_control* next) noexcept {
+    c.state.store(reinterpret_cast<std::uintptr_t>(next), memory_order_relaxed);
+}
+
+}  // namespace
+
+/// Where a loop stands below, it begins the coroutines that found no room, once control is back with it: with its
+/// parent, which awaits it or has ended. Where no loop stands below, the coroutine begins here, below a loop of its
+/// own: what it makes in turn has that loop.
+void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
+    if (has_room_after_all() || is_of_a_root(*this)) return run(h);
+    thread_state& t = this_thread;
+    const executor_entry* const own = runs_on();
+    const bool at_home = own == nullptr || own->identity == t.executor;
+    if (at_home && !t.looping) return run_aside(h);
+    frame_control& c = control();
+    c.where = std::source_location();  // the owner of the handle may ask before its first await
+    no_longer_inline();
+    if (!at_home) return own->post(h);
+    if (t.begins.coroutine == nullptr) resume_by_loop(t.begins);
+    environment_access::set_begins_after(*this, std::exchange(t.begins.coroutine, this));
+}
+
+void promise_base::let_go(frame_control& c) noexcept {
+    thread_state& t = this_thread;
+    if (t.frees) {
+        if (has_room_to_begin() || has_room_after_all()) [[likely]]
+            return destroy(c);
+        set_freed_after(c, t.to_free);
+        t.to_free = &c;
+        return;
+    }
+    t.frees = true;
+    destroy(c);
+    free_left_over(nullptr);
+    t.frees = false;
+}
+
+void promise_base::free_left_over(const frame_control* down_to) noexcept {
+    thread_state& t = this_thread;
+    while (t.to_free != nullptr && t.to_free != down_to) {
+        frame_control& c = *t.to_free;
+        t.to_free = freed_after(c);
+        destroy(c);
+    }
+}
+
+}  // namespace coflux::detail

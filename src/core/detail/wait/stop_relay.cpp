@@ -1,0 +1,180 @@
+#include <coflux/core/detail/wait/stop_relay.hpp>
+
+#include <new>
+
+#include <coflux/core/detail/join/callbacks.hpp>
+#include <coflux/memory/frame_pool.hpp>
+
+#include "core/detail/scope/environment_access.hpp"
+
+namespace coflux::detail {
+
+bool reaches(const promise_base& p, const environment& e) noexcept {
+    // A call is never told alone, but with its caller.
+    const environment* told = &p;
+    while (environment_access::is_call(*told)) told = environment_access::parent(*told);
+    const environment* at = &e;
+    while (at != nullptr && at != told && (environment_access::is_object(*at) || environment_access::is_call(*at)))
+        at = environment_access::parent(*at);
+    return at == told;
+}
+
+bool is_part_of(const promise_base& p, const environment* parent) noexcept {
+    const environment* at = &p;
+    for (std::uint32_t calls = 0; calls != longest_look && environment_access::is_call(*at); ++calls) {
+        at = environment_access::parent(*at);
+        if (at == parent) return true;
+    }
+    return false;
+}
+
+void tell_to_stop(frame_control& c) noexcept {
+    if (!c.done()) promise_base::of(c).request_stop();
+}
+
+constinit const wait_kind stop_relay::kind{&stop_relay::claim, &stop_relay::pass_on, nullptr};
+
+bool stop_relay::listen() {
+    begin();
+    auto s = state::idle;
+    // acq_rel pairs with claim(): a request that came before this is seen here, one that comes later finds it
+    // listening.
+    if (!must_stop() && state_.compare_exchange_strong(s, state::listening, memory_order_acq_rel, memory_order_relaxed))
+        return true;
+    withdraw();
+    return false;
+}
+
+bool stop_relay::over() noexcept {
+    auto s = state::listening;
+    // acq_rel pairs with claim(): it comes before, or not at all.
+    if (state_.compare_exchange_strong(s, state::done, memory_order_acq_rel, memory_order_acquire)) {
+        withdraw();
+        return true;
+    }
+    // acq_rel pairs with pass_on(): the second of both goes on with the operation, and sees what the first did.
+    return s != state::telling ||
+           !state_.compare_exchange_strong(s, state::ended, memory_order_acq_rel, memory_order_acquire);
+}
+
+bool stop_relay::claim(wait_operation& waiting) noexcept {
+    auto& self = static_cast<stop_relay&>(waiting);
+    auto s = state::idle;
+    // acq_rel pairs with listen(), which then fails, and with over().
+    if (self.state_.compare_exchange_strong(s, state::early, memory_order_acq_rel, memory_order_relaxed)) return false;
+    return s == state::listening &&
+           self.state_.compare_exchange_strong(s, state::telling, memory_order_acq_rel, memory_order_relaxed);
+}
+
+void stop_relay::pass_on(wait_operation& claimed) noexcept {
+    auto& self = static_cast<stop_relay&>(claimed);
+    // The handles are the operation's until the coroutine runs again, which it does not before this is over.
+    self.tell_(self.operation_);
+    const step go_on = self.go_on_;
+    void* const operation = self.operation_;
+    auto s = state::telling;
+    // acq_rel pairs with over(). If it comes first the relay may be gone.
+    if (self.state_.compare_exchange_strong(s, state::passed, memory_order_acq_rel, memory_order_acquire)) return;
+    go_on(operation);
+}
+
+namespace {
+
+/// A plain await that passes a stop on: in the state word of what is awaited, and gone when that has ended.
+struct relayed_await final : waiter, stop_relay {
+    relayed_await(promise_base& p, frame_control& c) noexcept
+        : stop_relay(p, this, &tell, &go_on, how_it_stops),
+          child(&c) {
+        waiter::coroutine = &p;
+        ended = &child_ended;
+    }
+    static void leave(relayed_await* w) noexcept {
+        w->~relayed_await();
+        deallocate_pooled(w, sizeof(relayed_await), alignof(relayed_await));
+    }
+    static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
+        auto* const w = static_cast<relayed_await*>(&self);
+        if (w->listens && !w->over()) return std::noop_coroutine();
+        promise_base& p = *w->waiter::coroutine;
+        leave(w);
+        return promise_base::wake(p, c.word.end(), here);
+    }
+    static void tell(void* self) noexcept { tell_to_stop(*static_cast<relayed_await*>(self)->child); }
+    static void go_on(void* self) noexcept {
+        auto* const w = static_cast<relayed_await*>(self);
+        promise_base& p = *w->waiter::coroutine;
+        if (w->child->word.ended_stopped() && !p.control().word.has(frame_flags::takes_stop)) p.turn_to_stop();
+        const bool queued = p.runs_on() != nullptr;
+        w->wake();
+        if (queued) leave(w);
+    }
+    static void taken(wait_operation& woken) noexcept { leave(static_cast<relayed_await*>(&woken)); }
+    static constexpr wait_kind how_it_stops{&claim, &pass_on, nullptr, &taken};
+
+    frame_control* child;
+    bool listens = false;
+};
+
+/// True if `w` will be called; false if `c` has ended.
+bool waits_for(frame_control& c, waiter& w) noexcept {
+    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
+    // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
+    if (s == 0 && c.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(&w), memory_order_acq_rel,
+                                                  memory_order_acquire))
+        return true;
+    return (s & frame_state::list) != 0 && promise_base::add_waiter(c, w);
+}
+
+}  // namespace
+
+std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
+    p.is_not(child);
+    const bool told = p.suspends();
+    void* const block = allocate_pooled(sizeof(relayed_await), alignof(relayed_await));
+    auto* const w = ::new (block) relayed_await(p, child);
+    try {
+        w->listens = !told && w->listen();
+    } catch (...) {
+        relayed_await::leave(w);
+        throw;
+    }
+    if (!w->listens) tell_to_stop(child);
+    p.leaves();
+    if (waits_for(child, *w)) return std::noop_coroutine();
+    const std::coroutine_handle<> next = relayed_await::child_ended(*w, child, identity_of(p.runs_on()));
+    return transfer(next);
+}
+
+std::coroutine_handle<> await_aside(promise_base& p, frame_control& child) {
+    if (!child.done() && !is_told_with(p, child)) return await_relayed(p, child);
+    // relaxed: only the handle, which is the caller's, makes a list of it.
+    if ((child.state.load(memory_order_relaxed) & frame_state::list) != 0) return await_in_list(p, child);
+    return p.await_child(child);
+}
+
+void relay_if_needed::begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
+                            stop_relay::step go_on) noexcept {
+    if (told) return tell(operation);
+    try {
+        void* const block = allocate_pooled(sizeof(stop_relay), alignof(stop_relay));
+        relay_ = ::new (block) stop_relay(p, operation, tell, go_on);
+        if (relay_->listen()) return;
+        free();
+    } catch (const std::bad_alloc&) {
+        if (has_relay()) free();
+        relay_ = no_memory();
+    }
+    tell(operation);
+}
+
+void relay_if_needed::free() noexcept {
+    stop_relay* const relay = std::exchange(relay_, nullptr);
+    relay->~stop_relay();
+    deallocate_pooled(relay, sizeof(stop_relay), alignof(stop_relay));
+}
+
+void relay_if_needed::throw_failure() {
+    throw std::bad_alloc();
+}
+
+}  // namespace coflux::detail
