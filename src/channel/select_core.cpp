@@ -129,7 +129,7 @@ bool select_core::await_ready() noexcept {
 
 std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
-    const bool told_before = p.suspends();
+    const bool told_before = p.begin_suspend() == suspension::stop;
     if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
     if (told_before) [[unlikely]]
         return stop_and_join();
@@ -207,7 +207,7 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
     }
     if (!give_back_unit()) return suspended();  // this may be gone
     joined();
-    p.leaves();
+    p.clear_current();
     return transfer(p.handle());
 }
 
@@ -231,7 +231,7 @@ std::coroutine_handle<> select_core::join_losers() noexcept {
     }
     if (!give_back_unit()) return suspended();  // this may be gone
     joined();
-    p.leaves();
+    p.clear_current();
     return transfer(p.handle());
 }
 
@@ -260,7 +260,7 @@ void select_core::joined() noexcept {
         if (c.word.end() == ending::error) environment_access::record(p, *c.error);
     }
     if (word == stopped) {
-        p.turn_to_stop();
+        p.begin_unwind();
     } else if (const select_child* const c = cases_[winner].child; c != nullptr && c->control->word.ended_stopped()) {
         if (published_) {
             const environment* const current = this_thread.current;
@@ -272,7 +272,7 @@ void select_core::joined() noexcept {
         for (const select_entry& e : cases_) {
             if (e.child != nullptr && !e.child->begun) destroy_unbegun(*std::exchange(e.child->control, nullptr));
         }
-        p.turn_to_stop();
+        p.begin_unwind();
     }
 }
 

@@ -15,7 +15,7 @@ void word_wait::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::
 
 std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
     promise_base& p = coroutine();
-    if (p.suspends()) [[unlikely]]
+    if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
     publish(word, idle, waiting);
     return wait_published();

@@ -27,7 +27,7 @@ concurrency_window::~concurrency_window() {
 }
 
 bool concurrency_window::must_end() noexcept {
-    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.is_told();
+    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.is_stop_requested();
 }
 
 void concurrency_window::reserve() {
@@ -116,7 +116,7 @@ void concurrency_window::stop_all() noexcept {
 
 std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine();
-    if (p.suspends() && !of_.told_) {
+    if (p.begin_suspend() == suspension::stop && !of_.told_) {
         of_.told_ = true;
         return transfer(p.handle());
     }

@@ -80,15 +80,15 @@ bool some_awaiter::await_ready() noexcept {
 
 std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine_;
-    const bool told = p.suspends();
+    const bool told = p.begin_suspend() == suspension::stop;
     // relaxed: no other thread knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
-    if (took_over_others(told)) [[unlikely]] {
+    if (has_foreign_handles(told)) [[unlikely]] {
         passes_stop_.begin(p, told, this, &tell_all, &go_on);
     } else if (told) [[unlikely]] {
         return p.stop_here();
     }
-    p.leaves();
+    p.clear_current();
     const std::size_t last = count_ - 1;
     std::size_t heard = 1;  // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
@@ -100,11 +100,11 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         place.of = this;
         place.ended = &child_ended;
         frame_control& c = *place.child;
-        p.is_not(c);
+        p.check_not_self(c);
         std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
         const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place));
         if (s == 0) {
-            if (worker* const w = this_thread.queues; i == last && w != nullptr && w->take_back(c.frame())) {
+            if (worker* const w = this_thread.queues; i == last && w != nullptr && w->pop_if_newest(c.frame())) {
                 c.state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
                 next = c.frame();
                 continue;
@@ -118,7 +118,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         ++heard;
     }
     if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
-    if (stops_awaiting()) p.turn_to_stop();
+    if (stops_awaiting()) p.begin_unwind();
     if (!passes_stop_.over()) return std::noop_coroutine();
     return transfer(p.handle());
 }
@@ -135,22 +135,22 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
     if (!place.noted) of.note(i);
     if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
     promise_base& p = of.coroutine_;
-    if (of.stops_awaiting()) p.turn_to_stop();
+    if (of.stops_awaiting()) p.begin_unwind();
     if (!of.passes_stop_.over()) return std::noop_coroutine();
     return promise_base::resume_from(p, here);
 }
 
-bool some_awaiter::took_over_others(bool told) const noexcept {
+bool some_awaiter::has_foreign_handles(bool told) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         frame_control& c = *places_[i].child;
-        if (!c.done() && !is_told_with(coroutine_, c, told)) return true;
+        if (!c.done() && !is_stopped_with(coroutine_, c, told)) return true;
     }
     return false;
 }
 
 void some_awaiter::tell_all(void* self) noexcept {
     const auto& of = *static_cast<some_awaiter*>(self);
-    for (std::size_t i = 0; i < of.count_; ++i) tell_to_stop(*of.places_[i].child);
+    for (std::size_t i = 0; i < of.count_; ++i) request_stop_of(*of.places_[i].child);
 }
 
 void some_awaiter::go_on(void* self) noexcept {
@@ -206,7 +206,7 @@ void some_awaiter::stop_others_early(std::size_t i) noexcept {
 void some_awaiter::stop_others(std::size_t i) noexcept {
     for (std::size_t j = 0; j < count_; ++j) {
         if (j == i) continue;
-        tell_to_stop(*places_[j].child);
+        request_stop_of(*places_[j].child);
     }
 }
 
@@ -240,7 +240,7 @@ void some_awaiter::settle() {
         } else if (places_[i].of != nullptr && (c.state.load(memory_order_relaxed) & frame_state::list) == 0) {
             // The error was not observed (law 12). That of a child that ended before, or that has views, is with its
             // scope already.
-            environment_access::record(coroutine_.opened(), *c.error);
+            environment_access::record(coroutine_.open_scope(), *c.error);
         }
     }
 }

@@ -69,7 +69,7 @@ void environment_object::close() noexcept {
         if (children_list_ != nullptr) {
             for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
                 const detail::frame_control& c = l->control();
-                const std::source_location where = c.place();
+                const std::source_location where = c.location();
                 if (detail::has_failed(c)) {
                     std::fprintf(stderr, "coflux: still alive: a coroutine that failed and waits for its children\n");
                 } else if (where.line() == 0) {
@@ -99,13 +99,13 @@ void environment_object::close() noexcept {
 std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     detail::promise_base& p = *p_;
     environment_object& of = of_;
-    COFLUX_VERIFY(p.parent() != &of || p.control().word.counted() == detail::ticket::none,
+    COFLUX_VERIFY(p.parent() != &of || p.control().word.counted() == detail::counting::none,
                   "%s joins the environment that it was made in: it would wait for itself",
-                  detail::readable_name(p.control().place().function_name()).c_str());
-    const bool told = p.suspends();  // not a stop point
+                  detail::readable_name(p.control().location().function_name()).c_str());
+    const bool told = p.begin_suspend() == detail::suspension::stop;  // not a stop point
     if (!detail::reaches(p, of)) [[unlikely]]
         passes_stop_.begin(p, told, this, &tell, &go_on);
-    p.leaves();
+    p.clear_current();
     of.joiner_ = this;
     // acq_rel: pairs with the children's decrements; the thread that brings it to 0 sees joiner_.
     if (of.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) {

@@ -14,8 +14,8 @@ void fail_resume_on(const char* name) noexcept {
 }
 
 std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<> h) const noexcept {
-    if (p_.suspends()) return p_.stop_here();
-    p_.leaves();
+    if (p_.begin_suspend() == detail::suspension::stop) return p_.stop_here();
+    p_.clear_current();
     const executor_entry* const to = to_;
     p_.move_to(to);
     to->post(h);  // this object may be gone from here on
@@ -23,7 +23,7 @@ std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<>
 }
 
 std::coroutine_handle<> yield_awaiter::yield_elsewhere(promise_base& p) noexcept {
-    p.leaves();
+    p.clear_current();
     p.runs_on()->post(p.handle());
     return std::noop_coroutine();
 }

@@ -22,7 +22,7 @@ readable_name name_of(const std::source_location& at) noexcept {
 readable_name name_of(const environment* e) noexcept {
     while (e != nullptr && environment_access::is_object(*e)) e = environment_access::parent(*e);
     if (e == nullptr) return readable_name("");
-    return name_of(environment_access::coroutine(*const_cast<environment*>(e)).control().place());
+    return name_of(environment_access::coroutine(*const_cast<environment*>(e)).control().location());
 }
 
 /// What blocks, for a message: what it is, and its name.
@@ -31,12 +31,12 @@ struct blocked_place {
     readable_name name{""};
 };
 
-blocked_place who_blocks() noexcept {
+blocked_place describe_blocked() noexcept {
     const thread_state& t = this_thread;
     if (t.current != nullptr) return {"", name_of(t.current)};
     if (t.ends != nullptr) {
         // The place of one that failed is gone.
-        if (!t.ends->word.has(frame_flags::has_error)) return {"the end of ", name_of(t.ends->place())};
+        if (!t.ends->word.has(frame_flags::has_error)) return {"the end of ", name_of(t.ends->location())};
         return {"the end of a child of ", name_of(t.ends_in)};
     }
     if (t.queues == nullptr) return {"a callback of the timers", readable_name("")};
@@ -44,11 +44,11 @@ blocked_place who_blocks() noexcept {
 }
 
 /// Where the coroutine of this thread awaits something, or did last; nothing if there is none.
-std::source_location place_of_current() noexcept {
+std::source_location location_of_current() noexcept {
     const environment* const e = this_thread.current;
     return e == nullptr || environment_access::is_object(*e)
                ? std::source_location()
-               : environment_access::coroutine(*const_cast<environment*>(e)).control().place();
+               : environment_access::coroutine(*const_cast<environment*>(e)).control().location();
 }
 
 [[noreturn]] COFLUX_COLD void fail_at(const std::source_location& at, const char* expression,
@@ -61,7 +61,7 @@ constexpr const char* used_up = "a handle was used after it was awaited, moved f
 }  // namespace
 
 void destroy_unbegun(frame_control& c) noexcept {
-    const bool counted = c.word.is_shared();
+    const bool counted = c.word.is_counted_atomically();
     environment* e = promise_base::of(c).parent();
     if (c.word.has(frame_flags::listed)) environment_access::unlist(*e, c);
     c.frame().destroy();
@@ -77,7 +77,7 @@ void destroy_unbegun(frame_control& c) noexcept {
 }
 
 void fail_empty() noexcept {
-    const std::source_location last = place_of_current();
+    const std::source_location last = location_of_current();
     if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this place", used_up);
     fail(__FILE__, __LINE__, "valid()", "%s", used_up);
 }
@@ -91,12 +91,12 @@ void fail_used_up(const char* operation, const char* kind, std::size_t position)
 }
 
 void fail_empty(promise_base& p, std::source_location where) noexcept {
-    p.awaits_at(where);  // the back-trace is to begin here, and not at the last await that was right
+    p.set_await_location(where);  // the back-trace is to begin here, and not at the last await that was right
     fail_at(where, "valid(), of what is awaited", used_up);
 }
 
 void fail_copied(promise_base& p, std::source_location where) noexcept {
-    p.awaits_at(where);
+    p.set_await_location(where);
     fail_at(
         where, "the handle is where it was made",
         "a handle in a conditional expression: g++ evaluates both branches of c ? a : b in a statement that awaits, copies one bit by "
@@ -104,16 +104,16 @@ void fail_copied(promise_base& p, std::source_location where) noexcept {
 }
 
 void fail_awaited_twice(promise_base& p) noexcept {
-    fail_at(p.control().place(), "!done()", "a call was awaited twice");
+    fail_at(p.control().location(), "!done()", "a call was awaited twice");
 }
 
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
     const bool may_block = this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers;
-    const blocked_place in = may_block ? blocked_place() : who_blocks();
+    const blocked_place in = may_block ? blocked_place() : describe_blocked();
     COFLUX_VERIFY(may_block,
                   "a blocking wait for %s on a thread that runs coroutines, in %s%s: co_await the task instead",
-                  name_of(c.place()).c_str(), in.what, in.name.c_str());
+                  name_of(c.location()).c_str(), in.what, in.name.c_str());
     if (thread_driver* const d = this_thread.driver; d != nullptr && d->drive(c, may_throw)) return;
     blocking_waiter w;
     w.ended = [](waiter& self, frame_control&, const void*) noexcept -> std::coroutine_handle<> {
@@ -135,10 +135,10 @@ void block_until_done(frame_control& c, bool may_throw) {
 }
 
 void end_of_task_handle(frame_control& c) noexcept {
-    if (c.is_left_behind()) return promise_base::drop(c);
+    if (c.is_untaken()) return promise_base::drop(c);
     // Nothing of the parent, which may be gone: only a root's is known to be there.
     promise_base& p = promise_base::of(c);
-    if (!environment_access::is_root(p)) return promise_base::lose(c);
+    if (!environment_access::is_root(p)) return promise_base::drop_checked(c);
     const error_handler on_error = p.data().on_error;
     block_until_done(c, false);
     if (c.word.end() == ending::error && !c.error->observed()) {

@@ -68,7 +68,7 @@ public:
     void work_came() noexcept {
         // The push released a lock, the sleeper takes none: order it before the look at the idle word.
         const std::uint32_t idle =
-            idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in falls_asleep()
+            idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in prepare_park()
         if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
     }
 
@@ -88,7 +88,7 @@ public:
     }
 
     /// The worker that sleeps at `place` is about to. False if the pool ends: then it must not.
-    bool falls_asleep(os::parker& place) noexcept {
+    bool prepare_park(os::parker& place) noexcept {
         const lock_guard<mutex> guard(lock_);
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
         sleepers_.push_back(&place);
@@ -110,7 +110,7 @@ public:
         for_ever  ///< all sleep: only a push from outside can come, which misses no sleeper
     };
 
-    /// After falls_asleep(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
+    /// After prepare_park(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
     /// says that there is some. It is the look-out if no other worker is, as long as `looks_on()`, and not all sleep.
     template <typename StaysAwake, typename LooksOn, typename Park>
     void sleep(const os::parker& place, StaysAwake stays_awake, LooksOn looks_on, Park park) noexcept {

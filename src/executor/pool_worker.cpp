@@ -14,7 +14,7 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::int32_t turns_per_round =
+constexpr std::int32_t ticks_per_round =
     61;  // resumptions between two looks at what came from outside and what is ready
 constexpr std::uint32_t rounds_per_oldest =
     1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
@@ -25,9 +25,9 @@ constexpr int most_quiet_looks = 8;              // without a push, until it is 
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
-constexpr std::chrono::nanoseconds first_restraint{
+constexpr std::chrono::nanoseconds first_steal_backoff{
     2000};  // how long a thief then leaves all victims alone; doubled each time
-constexpr std::chrono::nanoseconds longest_restraint{32000};
+constexpr std::chrono::nanoseconds longest_steal_backoff{32000};
 constexpr std::chrono::nanoseconds between_glances{700};  // at a victim that may be computing
 constexpr int glances_enough = 6;                         // as many without a change: it is
 constexpr int changes_enough = 2;                         // as many changes: it is not
@@ -53,40 +53,40 @@ void pool_worker::serve() noexcept {
     os::expect_precise_wake_ups();
     worker::stand_for(this);
     this_thread.timers = &timers_;
-    this_thread.room = stack_address() - stack_for_awaits;
+    this_thread.open_nested_limit = stack_address() - stack_for_awaits;
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
     asm("" : "+r"(self));
     while (const std::coroutine_handle<> h = next()) {
         count(resumed_);
-        self->room_on_top = self->room;
+        self->nested_limit = self->open_nested_limit;
         run(h, *self);
         self->current = nullptr;
     }
-    this_thread.room_on_top = this_thread.room = no_stack;
+    this_thread.nested_limit = this_thread.open_nested_limit = no_room;
     this_thread.timers = nullptr;
     worker::stand_for(nullptr);
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {
-    if (turns_ <= 0) [[unlikely]] {
-        turns_ = turns_per_round;
+    if (tick_budget_ <= 0) [[unlikely]] {
+        tick_budget_ = ticks_per_round;
         look_at_timers();
         if (const auto h = next_in_turn()) return h;
     }
-    --turns_;
+    --tick_budget_;
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
     if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     if (const auto h = take_injected()) return h;
     return search();
 }
 
-bool pool_worker::others_wait() noexcept {
+bool pool_worker::budget_exhausted() noexcept {
     look_at_timers();
     if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
     ++round_;
-    turns_ = turns_per_round;
-    forks_.fetch_ahead(turns_per_round);
+    tick_budget_ = ticks_per_round;
+    forks_.fetch_ahead(ticks_per_round);
     return false;
 }
 
@@ -123,7 +123,7 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
         void* taken = victim.forks_.size() != 0 ? victim.forks_.steal() : nullptr;
         if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();
         if (taken == nullptr) continue;
-        victim.robbed_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for call_for_help()
+        victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
         count(stolen_);
         const std::uint64_t forked = victim.forked();
         if (&victim != victim_ || forked != forked_there_) glances_ = 0;
@@ -163,9 +163,9 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
         // left alone.
         if (stole_)
-            restraint_ = begin - stolen_at_ < short_theft
-                             ? std::clamp(restraint_ * 2, first_restraint, longest_restraint)
-                             : std::chrono::nanoseconds(0);
+            steal_backoff_ = begin - stolen_at_ < short_theft
+                                 ? std::clamp(steal_backoff_ * 2, first_steal_backoff, longest_steal_backoff)
+                                 : std::chrono::nanoseconds(0);
         stole_ = false;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             const auto now = clock::now();
@@ -173,7 +173,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                 hand_out_timers_of_others(tick_of(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
-            if (!found && (now - begin >= restraint_ || victim_computes(now))) {
+            if (!found && (now - begin >= steal_backoff_ || victim_computes(now))) {
                 found = steal();
                 if (found) {
                     stole_ = true;
@@ -182,7 +182,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             }
             if (!found) found = take_injected();
             if (found || pool_.idle_.ended()) break;
-            if (now - begin - restraint_ >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
+            if (now - begin - steal_backoff_ >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
@@ -190,7 +190,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             timers_.runs_others();
             return found;
         }
-        restraint_ = std::chrono::nanoseconds(0);
+        steal_backoff_ = std::chrono::nanoseconds(0);
         sleep();
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
@@ -231,9 +231,9 @@ bool pool_worker::work_lies() const noexcept {
 
 /// Sleeps unless there is work after all. The caller looks again.
 void pool_worker::sleep() noexcept {
-    if (!pool_.idle_.falls_asleep(parker_)) return;
+    if (!pool_.idle_.prepare_park(parker_)) return;
     count(sleeps_);
-    timers_.falls_asleep();
+    timers_.prepare_park();
     std::uint64_t pushed = pool_.lone_pushes();
     int quiet = 0;  // looks in a row that found no new push
     bool first = true;
@@ -259,7 +259,7 @@ void pool_worker::sleep() noexcept {
 // -----------------------------------------------------------------------------------------------------------------
 
 /// A worker sleeps, none looks for work, and this worker has just queued some.
-void pool_worker::call_for_help() noexcept {
+void pool_worker::notify_one() noexcept {
     if (queued() <= 1) {
         // A lone fork is often taken back at once by its maker. If it lies there, the look-out finds it.
         count(lone_pushes_);

@@ -84,7 +84,7 @@ public:
     }
     using worker::push_ready;
     /// Changes when this worker pushes or takes a fork, and not when a thief steals one. To other threads a hint.
-    std::uint64_t forked() const noexcept { return forks_.size() + robbed_.load(memory_order_relaxed); }
+    std::uint64_t forked() const noexcept { return forks_.size() + stolen_from_.load(memory_order_relaxed); }
 
 private:
     friend class thread_pool;
@@ -119,8 +119,8 @@ private:
             static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
         return due == timing_wheel::never ? due : due - std::min(due, spin);
     }
-    void call_for_help() noexcept override;
-    bool others_wait() noexcept override;
+    void notify_one() noexcept override;
+    bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
 
     thread_pool& pool_;
@@ -129,15 +129,15 @@ private:
     std::uint32_t round_ = 0;  // counts rounds of turns
     bool stole_ = false;       // what ran last was stolen, at:
     std::chrono::steady_clock::time_point stolen_at_{};
-    std::chrono::nanoseconds restraint_{0};  // how long to leave all victims alone before the next theft
-    pool_worker* victim_ = nullptr;          // of the last theft
-    std::uint64_t forked_there_ = 0;         // its forked() after that, or at the last glance
-    int glances_ = 0;                        // without a change, glances_enough at most; the last one at:
-    int changes_ = 0;                        // glances that saw one, since the last theft
+    std::chrono::nanoseconds steal_backoff_{0};  // how long to leave all victims alone before the next theft
+    pool_worker* victim_ = nullptr;              // of the last theft
+    std::uint64_t forked_there_ = 0;             // its forked() after that, or at the last glance
+    int glances_ = 0;                            // without a change, glances_enough at most; the last one at:
+    int changes_ = 0;                            // glances that saw one, since the last theft
     std::chrono::steady_clock::time_point glanced_at_{};
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
-    counter lone_pushes_{0};                 // of a coroutine onto empty queues while a worker slept
-    alignas(cache_line) counter robbed_{0};  // thefts from us; written by the thieves
+    counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
+    alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves
     os::parker parker_;
     timer_queue timers_;
 };

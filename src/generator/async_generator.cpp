@@ -18,7 +18,7 @@ async_generator_base::~async_generator_base() {
 }
 
 environment& async_generator_base::inner_environment() noexcept {
-    (void)opened();
+    (void)open_scope();
     if (!has_scope_) {
         ::new (&scope_) generator_scope(*this);
         has_scope_ = true;
@@ -35,13 +35,13 @@ void async_generator_base::is_back() noexcept {
 
 std::coroutine_handle<> async_generator_base::goes_back_to(promise_base& consumer) noexcept {
     const void* const here = identity_of(runs_on());
-    leaves();
+    clear_current();
     return transfer(resume_from(consumer, here));  // it may be gone from here on
 }
 
 /// Goes on where `other` was: on the same executor, and as far from the consumer's.
 void async_generator_base::takes_place_of(async_generator_base& other) noexcept {
-    runs_for(other);
+    use_executor_of(other);
     is_back();
     if (other.control().word.has(frame_flags::moved)) control().word.set(frame_flags::moved);
 }
@@ -49,7 +49,8 @@ void async_generator_base::takes_place_of(async_generator_base& other) noexcept 
 std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
     frame_control& c = *inner_;
     COFLUX_VERIFY(!runs(c), "an async_generator was yielded while its next() was awaited");
-    if (suspends() || c.frame().done()) return stop_here();  // told to, or what it yields was stopped
+    if (begin_suspend() == detail::suspension::stop || c.frame().done())
+        return stop_here();  // told to, or what it yields was stopped
     async_generator_base& inner = of(c);
     async_generator_base& leaf = *inner.leaf_;
     inner.outer_ = this;
@@ -58,7 +59,7 @@ std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
     c.state.store(reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(this)) | frame_state::direct,
                   memory_order_relaxed);  // pairs with nothing: this thread runs it
     leaf.takes_place_of(*this);
-    if (leaf.suspends()) leaf.turn_to_stop();
+    if (leaf.begin_suspend() == detail::suspension::stop) leaf.begin_unwind();
     return transfer(leaf.handle());
 }
 
@@ -79,7 +80,7 @@ void async_generator_base::inner_ended() {
 
 /// Before it is destroyed without having ended: unobserved errors of its children go to the scope that it belongs to.
 void async_generator_base::leave_failures() noexcept {
-    scope_joined();
+    finish_scope();
     frame_control& c = control();
     if (c.word.end() != ending::error) return;
     environment& scope = environment_access::failing(*parent());
@@ -130,11 +131,11 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
             !g->is_below_joined(),
             "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
         (void)environment_access::take_tickets(*g->parent());
-        g->control().word.set(static_cast<std::uint32_t>(ticket::shared));
+        g->control().word.set(static_cast<std::uint32_t>(counting::atomic));
         g->request_stop();
     }
     root.control().state.store(frame_state::detached, memory_order_relaxed);  // published by the queue
-    leaf.turn_to_stop();
+    leaf.begin_unwind();
     if (const executor_entry* const own = leaf.runs_on(); own != nullptr) return own->post(leaf.handle());
     run_next(leaf.handle());
 }

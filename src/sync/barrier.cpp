@@ -50,7 +50,7 @@ void barrier_base::drop() noexcept {
 
 std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
-    if (p.suspends()) [[unlikely]] {
+    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]] {
         of_.drop();
         return p.stop_here();
     }

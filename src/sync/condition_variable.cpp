@@ -12,7 +12,7 @@ using detail::wait_operation;
 
 std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::coroutine_handle<>) {
     detail::promise_base& p = coroutine();
-    if (p.suspends()) [[unlikely]]
+    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
     mutex& m = mutex_;
     wait_operation* next_owner = nullptr;

@@ -37,7 +37,7 @@ std::string text_of(const std::source_location& at) {
 }
 
 std::string place_of(promise_base& p) {
-    const std::source_location at = p.control().place();
+    const std::source_location at = p.control().location();
     return at.line() == 0 ? "a coroutine that failed" : text_of(at);
 }
 
@@ -188,7 +188,7 @@ private:
 }  // namespace
 
 void world::note_spin(promise_base& p) {
-    const std::source_location at = p.control().place();
+    const std::source_location at = p.control().location();
     const auto same = [&at](const spin& s) {
         return s.at.line() == at.line() && std::string_view(s.at.file_name()) == at.file_name();
     };

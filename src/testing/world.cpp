@@ -50,8 +50,8 @@ std::string what_of(const std::exception_ptr& error) {
 sim_worker::sim_worker(world& in) : worker(this, in.nobody_sleeps), in_(in), timers_(this) {}
 
 /// Asked whenever a parent takes back a fork, because there never are turns left.
-bool sim_worker::others_wait() noexcept {
-    turns_ = 0;
+bool sim_worker::budget_exhausted() noexcept {
+    tick_budget_ = 0;
     if (forks_.size() == 0) return true;  // it was stolen: there is nothing to decide
     constexpr std::array<std::uint64_t, 2> here_or_elsewhere{0, 1};
     return in_.choose(choice::steal, here_or_elsewhere) == 1;
@@ -146,7 +146,7 @@ bool world::is_of_this_thread() const noexcept {
 sim_worker& world::new_worker() {
     if (workers_used_ == workers_.size()) workers_.push_back(std::make_unique<sim_worker>(*this));
     sim_worker& w = *workers_[workers_used_++];
-    w.turns_ = 0;
+    w.tick_budget_ = 0;
     w.timers_.restart(now_);
     w.clock_name_ = ++named_;
     return w;
@@ -278,9 +278,10 @@ void world::resume(ready next) noexcept {
     if (steps_ + watched_turns > options_.max_steps) had_turn_ = next.coroutine;
     coflux::detail::worker::stand_for(next.on);
     this_thread.timers = &next.on->timers_;
-    this_thread.room = this_thread.room_on_top = coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
+    this_thread.open_nested_limit = this_thread.nested_limit =
+        coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
     coflux::detail::run(next.coroutine);
-    this_thread.room = this_thread.room_on_top = coflux::detail::no_stack;
+    this_thread.open_nested_limit = this_thread.nested_limit = coflux::detail::no_room;
     this_thread.current = nullptr;
     this_thread.timers = nullptr;
     coflux::detail::worker::stand_for(nullptr);

@@ -34,8 +34,8 @@ public:
 private:
     friend class world;
 
-    void call_for_help() noexcept override {}
-    bool others_wait() noexcept override;
+    void notify_one() noexcept override {}
+    bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
     void is_stolen(coflux::detail::promise_base& p) noexcept;
 

@@ -19,7 +19,7 @@ std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) 
         const yield_awaiter lets_others_run(p);
         return lets_others_run.await_ready() ? transfer(h) : lets_others_run.await_suspend(h);
     }
-    if (p.suspends()) [[unlikely]]
+    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
     return own != nullptr ? sleep_in(*own) : sleep_in_service();
 }

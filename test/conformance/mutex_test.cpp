@@ -91,8 +91,8 @@ class impatient {
         bool await_ready() const noexcept { return false; }
         bool await_suspend(std::coroutine_handle<>) const {
             if (!std::exchange(of.taken_, true)) return false;
-            (void)p.suspends();
-            p.leaves();
+            (void)p.begin_suspend();
+            p.clear_current();
             of.waiters_.push_back(p.handle());
             return true;
         }
@@ -101,7 +101,7 @@ class impatient {
     struct request {
         impatient& of;
         awaiter await_in(coflux::detail::promise_base& p, std::source_location where) const noexcept {
-            p.awaits_at(where);
+            p.set_await_location(where);
             return awaiter{of, p};
         }
     };

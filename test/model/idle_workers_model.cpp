@@ -53,7 +53,7 @@ struct pool {
         MODEL_CHECK(alive.get() == 1);
         idle.leave();
     }
-    /// What worker::push_fork() and pool_worker::call_for_help() do on an empty queue.
+    /// What worker::push_fork() and pool_worker::notify_one() do on an empty queue.
     void push_lone(job& j) {
         own.push(std::coroutine_handle<>::from_address(&j));
         const std::uint32_t word = idle.word().load(coflux::detail::memory_order_relaxed);
@@ -75,7 +75,7 @@ struct pool {
                 run(*static_cast<job*>(found.address()));
                 continue;
             }
-            if (idle.falls_asleep(places[i])) {
+            if (idle.prepare_park(places[i])) {
                 // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may wait for it.
                 idle.sleep(
                     places[i], work_in_sight, [] { return true; },
@@ -183,7 +183,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
     void thread(unsigned index) override {
         idle_workers& idle = executor.idle;
         parker& place = executor.places[index];
-        MODEL_CHECK(idle.falls_asleep(place));
+        MODEL_CHECK(idle.prepare_park(place));
         if (index == 1) {
             idle.wakes_up(place);
             executor.push_lone(only);
@@ -202,7 +202,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
                 ++only.ran;
                 only.ended.unpark();
             } else {
-                MODEL_CHECK(idle.falls_asleep(place));
+                MODEL_CHECK(idle.prepare_park(place));
             }
         }
     }

@@ -180,7 +180,7 @@ struct woken_owner : watched<2> {
         computes_until_woken();
         timers[1].wakes = &owner;
         arm_overdue(1);
-        queue->falls_asleep();
+        queue->prepare_park();
         queue->wakes_up();
         queue->runs_others();
         computes_until_woken();

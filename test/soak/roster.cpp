@@ -14,7 +14,7 @@ using coflux::detail::environment_access;
 using coflux::detail::wait_record;
 
 void print_place(coflux::detail::promise_base& p, int depth, const char* what) noexcept {
-    const std::source_location at = p.control().place();
+    const std::source_location at = p.control().location();
     std::fprintf(stderr, "%*s%s %s at %s:%u\n", 2 * depth, "", what, at.function_name(), at.file_name(),
                  static_cast<unsigned>(at.line()));
 }

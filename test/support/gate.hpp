@@ -22,7 +22,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
             coflux::detail::promise_base& p = coroutine();
-            if (p.suspends()) return p.stop_here();
+            if (p.begin_suspend() == coflux::detail::suspension::stop) return p.stop_here();
             begin();
             if (of_.before_queueing) of_.before_queueing();
             of_.lock_.lock();
@@ -60,7 +60,7 @@ public:
     struct [[nodiscard]] request {
         gate& of;
         awaiter await_in(coflux::detail::promise_base& p, std::source_location where) const noexcept {
-            p.awaits_at(where);
+            p.set_await_location(where);
             return awaiter(p, of);
         }
     };

@@ -50,7 +50,7 @@ class operation {
 
     struct model_base {
         virtual ~model_base() = default;
-        virtual void adopted_by(promise_base& p) = 0;
+        virtual void set_caller(promise_base& p) = 0;
         virtual std::unique_ptr<bound_base> bind(promise_base& p, std::source_location where) = 0;
         virtual std::unique_ptr<bound_base> bind_outcome(promise_base& p, std::source_location where) = 0;
     };
@@ -66,8 +66,8 @@ class operation {
               awaited(std::apply([&make](Operands&... of) -> decltype(auto) { return make(std::move(of)...); },
                                  operands)) {}
 
-        void adopted_by(promise_base& p) override {
-            if constexpr (requires { awaited.adopted_by(p); }) awaited.adopted_by(p);
+        void set_caller(promise_base& p) override {
+            if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
         }
         std::unique_ptr<bound_base> bind(promise_base& p, std::source_location where) override {
             return bound_by(
@@ -114,7 +114,7 @@ public:
         return o;
     }
 
-    void adopted_by(promise_base& p) { of_->adopted_by(p); }
+    void set_caller(promise_base& p) { of_->set_caller(p); }
     awaiter await_in(promise_base& p, std::source_location where) && { return {p, of_->bind(p, where)}; }
     outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && {
         return {p, of_->bind_outcome(p, where)};

@@ -67,7 +67,7 @@ public:
           state_(s),
           value_(value) {}
     COFLUX_INLINE ~mpsc_send_awaiter() {
-        if (was_left()) state_.give_back(1);
+        if (is_unresumed()) state_.give_back(1);
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
@@ -85,7 +85,7 @@ public:
         : permit_wait(p, s->places()),
           state_(s) {}
     ~mpsc_reserve_awaiter() {
-        if (was_left()) state_->give_back(1);
+        if (is_unresumed()) state_->give_back(1);
     }
     [[nodiscard]] bool await_ready() noexcept { return is_there(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }

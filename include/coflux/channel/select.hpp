@@ -186,10 +186,10 @@ public:
     select_request& operator=(const select_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
         if constexpr (!(... && (channel_operation<As> || is_otherwise<As>)))
-            (void)p.opened();  // what is no fork yet becomes one here
+            (void)p.open_scope();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... c) { return select_awaiter<As...>(p, std::forward<As>(c)...); },
                           std::move(cases_));
     }

@@ -177,7 +177,7 @@ public:
     for_each_request& operator=(const for_each_request&) = delete;
 
     for_each_awaiter await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return for_each_awaiter([&] { return loop(p); });
     }
     for_each_outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && {
@@ -188,7 +188,7 @@ private:
     call<void> loop(promise_base& p) {
         if (window_ == 0)
             throw std::invalid_argument("coflux: for_each_concurrent: with a window of 0 it would never begin");
-        return for_each_in_window<Range, std::remove_reference_t<F>>(p.opened(), range_, window_, f_);
+        return for_each_in_window<Range, std::remove_reference_t<F>>(p.open_scope(), range_, window_, f_);
     }
 
     Range&& range_;

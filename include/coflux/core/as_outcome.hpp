@@ -108,10 +108,10 @@ public:
     {
         return awaited_.home(p);
     }
-    void adopted_by(promise_base& p) noexcept
-        requires requires(A& a) { a.adopted_by(p); }
+    void set_caller(promise_base& p) noexcept
+        requires requires(A& a) { a.set_caller(p); }
     {
-        awaited_.adopted_by(p);
+        awaited_.set_caller(p);
     }
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
         if constexpr (requires { std::forward<A>(awaited_).await_outcome_in(p, where); }) {

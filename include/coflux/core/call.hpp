@@ -28,7 +28,7 @@ public:
     COFLUX_INLINE explicit call_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
         : typed_promise<T>(find_environment(args...)) {}
     COFLUX_INLINE ~call_promise() {
-        if constexpr (!ends_trivially<T, Args...>) this->scope_ends();
+        if constexpr (!ends_trivially<T, Args...>) this->end_scope();
     }
     call_promise(const call_promise&) = delete;
     call_promise& operator=(const call_promise&) = delete;
@@ -36,13 +36,13 @@ public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
         return allocate_frame<ends_trivially<T, Args...>>(guess_frame_shape(size), find_environment(args...),
-                                                          ticket::none);
+                                                          counting::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
         return allocate_frame<ends_trivially<T, Args...>>(frame_shape_of(size, alignment), find_environment(args...),
-                                                          ticket::none);
+                                                          counting::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
         pass_result_on<T, Args...>(frame);
@@ -61,7 +61,7 @@ public:
     template <typename A>
     COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
                                                  std::source_location where = std::source_location::current()) {
-        if constexpr (is_context_request<A>) this->awaits_at(where);
+        if constexpr (is_context_request<A>) this->set_await_location(where);
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
@@ -101,7 +101,7 @@ public:
         if (!control_.waited()) [[likely]] {
             detail::promise_base::free_plainly(*control_.plain());
         } else {
-            detail::promise_base::drop_ended(*control_.get());
+            detail::promise_base::discard_ended(*control_.get());
         }
     }
 
@@ -112,7 +112,7 @@ public:
         [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            h.promise().takes_no_stop();
+            h.promise().clear_takes_stop();
             return of_.await_suspend(h);
         }
         COFLUX_INLINE T await_resume() const {
@@ -124,14 +124,14 @@ public:
         std::uint64_t result_;
     };
     COFLUX_INLINE decltype(auto) await_in(detail::promise_base& p, std::source_location where) && noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
             fail_used(p, where);
-        if (p.run_call_on_top<frame_on_top>(control_.plain())) [[likely]] {
-            if constexpr (frame_on_top == detail::on_top_frame::freed) {
+        if (p.run_call_nested<frame_on_top>(control_.plain())) [[likely]] {
+            if constexpr (frame_on_top == detail::nested_frame::freed) {
                 control_.clear();
             } else {
-                control_.has_not_waited();
+                control_.assume_not_waited();
             }
         } else {
             control_.waits();
@@ -149,7 +149,7 @@ public:
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         // relaxed: a call that has begun is not `detached`, whatever else happens to it.
         detail::frame_control& callee = *control_.get();
-        detail::promise_base& caller = *h.promise().found_again();
+        detail::promise_base& caller = *h.promise().rematerialized_this();
         if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(caller);
         return caller.await_begun(callee);
     }
@@ -186,9 +186,9 @@ public:
     }
     /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made
     /// it.
-    void adopted_by(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).adopted_by(p); }
+    void set_caller(detail::promise_base& p) noexcept { detail::promise_base::of(*control_.get()).set_caller(p); }
     outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) && noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         if (control_.is_copied()) fail_used(p, where);
         control_.waits();
         return outcome_awaiter(p, *this);
@@ -202,23 +202,23 @@ public:
 
 private:
     COFLUX_INLINE std::coroutine_handle<> begin(detail::promise_base& caller) noexcept {
-        if (caller.suspends()) [[unlikely]]
+        if (caller.begin_suspend() == detail::suspension::stop) [[unlikely]]
             return caller.stop_here();
         detail::frame_control& callee = *control_.get();
         if (callee.frame().done()) [[unlikely]]
             detail::fail_awaited_twice(caller);
-        detail::promise_base::of(callee).runs_for(caller);
+        detail::promise_base::of(callee).use_executor_of(caller);
         // Only the caller knows the callee: a plain store.
         callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
         return detail::transfer(callee.frame());
     }
-    static constexpr detail::on_top_frame frame_on_top = detail::on_top_frame_for<T>;
+    static constexpr detail::nested_frame frame_on_top = detail::nested_frame_for<T>;
 
     template <typename Result>
     COFLUX_INLINE T take([[maybe_unused]] Result result) {
         if (!ended_in_place()) [[unlikely]]
             return take_aside(*control_.get());
-        if constexpr (frame_on_top == detail::on_top_frame::freed) {
+        if constexpr (frame_on_top == detail::nested_frame::freed) {
             return detail::take_from<T>(result());
         } else {
             return detail::take_value<T>(*control_.plain());
@@ -226,7 +226,7 @@ private:
     }
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         // Each a form that the optimiser follows from where it ran to where its result is taken.
-        return frame_on_top == detail::on_top_frame::freed ? control_.empty() : !control_.waited();
+        return frame_on_top == detail::nested_frame::freed ? control_.empty() : !control_.waited();
     }
     /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(detail::frame_control& callee) {

@@ -201,14 +201,14 @@ public:
     /// True once a stop was requested here or above, or deadline() has passed.
     /// Costs: as stop_token.
     [[nodiscard]] bool stop_requested() noexcept {
-        return is_told() ||
+        return is_stop_requested() ||
                (data_->deadline != std::chrono::steady_clock::time_point::max() && detail::has_passed(data_->deadline));
     }
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
 
 protected:
     /// True once a stop was requested here or above.
-    [[nodiscard]] bool is_told() noexcept {
+    [[nodiscard]] bool is_stop_requested() noexcept {
         const std::uint32_t requests =
             detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
         return requests != own_.stops_seen && look_up(requests);
@@ -243,8 +243,8 @@ protected:
     /// A stop was requested of `asked`, far above: those between need not look that far again.
     void pass_on_request(const environment& asked) noexcept;
 
-    /// Says what is_told() says, from within a wait that has been published.
-    [[nodiscard]] COFLUX_INLINE bool told_to_stop() noexcept {
+    /// Says what is_stop_requested() says, from within a wait that has been published.
+    [[nodiscard]] COFLUX_INLINE bool must_stop_now() noexcept {
         // seq_cst only for the reader of the proof: the lock of the record orders it already (docs/design/stop.md).
         const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
         return requests != own_.stops_seen && look_up(requests);

@@ -84,7 +84,7 @@ public:
     using never_throws = void;  // until all children have ended: no test point
 
     join_awaiter await_in(detail::promise_base& p, std::source_location where) && noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return join_awaiter(of_, &p);
     }
     [[nodiscard]] bool await_ready() const noexcept { return false; }

@@ -33,7 +33,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
-        h.promise().takes_no_stop();
+        h.promise().clear_takes_stop();
         return handle_.await_suspend(h);
     }
     T await_resume() const {
@@ -56,7 +56,7 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
         p_.control().word.set(frame_flags::takes_stop);
         try {
-            if (!is_told_with(p_, handle_.used())) [[unlikely]]
+            if (!is_stopped_with(p_, handle_.used())) [[unlikely]]
                 return await_relayed(p_, handle_.used());
             return handle_.await_suspend(h);
         } catch (...) {  // no memory for a place in the list of a shared frame; the handle keeps the frame
@@ -68,7 +68,7 @@ public:
         this_thread.current = &p_;
         p_.control().word.clear(frame_flags::takes_stop);
         if (unavailable_ != nullptr) [[unlikely]] {
-            handle_.has_not_waited();
+            handle_.assume_not_waited();
             return outcome<T>(std::move(unavailable_));
         }
         return consume_outcome<T>(handle_.release());
@@ -160,13 +160,13 @@ public:
             fail_copied(p, where);
         if (!asks_on_top && control_.empty()) [[unlikely]]
             fail_empty(p, where);
-        p.awaits_at(where);
+        p.set_await_location(where);
         if constexpr (!Self::starts_in_creator) {
-            if (p.run_fork_on_top<frame_on_top>(control_.plain())) {
-                if constexpr (frame_on_top == on_top_frame::freed) {
+            if (p.run_fork_nested<frame_on_top>(control_.plain())) {
+                if constexpr (frame_on_top == nested_frame::freed) {
                     control_.clear();
                 } else {
-                    control_.has_not_waited();
+                    control_.assume_not_waited();
                 }
             } else {
                 if (asks_on_top && control_.empty()) [[unlikely]]
@@ -183,7 +183,7 @@ public:
     owned_outcome_awaiter<owned_handle, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.is_copied()) fail_copied(p, where);
         if (control_.empty()) fail_empty(p, where);
-        p.awaits_at(where);
+        p.set_await_location(where);
         control_.waits();
         return owned_outcome_awaiter<owned_handle, T>(p, *this);
     }
@@ -192,7 +192,7 @@ public:
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return ended_in_place() || awaited().is_ready(); }
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        promise_base& p = *h.promise().found_again();
+        promise_base& p = *h.promise().rematerialized_this();
         // One look for all that is not plain: views or callbacks, and a child of another environment, which a stop may
         // not reach.
         if (!promise_base::of(used()).is_unshared_child_of(p)) [[unlikely]] {
@@ -210,7 +210,7 @@ public:
     template <typename Result>
     COFLUX_INLINE T take([[maybe_unused]] Result result) {
         if (ended_in_place()) {
-            if constexpr (frame_on_top == on_top_frame::freed) {
+            if constexpr (frame_on_top == nested_frame::freed) {
                 return take_from<T>(result());
             } else {
                 const plainly_freed_frame frees(control_);
@@ -237,7 +237,7 @@ public:
     /// For combinators: where the frame is or close to it, to be fetched into the cache.
     [[nodiscard]] COFLUX_INLINE const void* address() const noexcept { return control_.plain(); }
     /// For awaiters: the await threw, and nothing has happened.
-    void has_not_waited() noexcept { control_.failed(); }
+    void assume_not_waited() noexcept { control_.failed(); }
     /// For combinators and awaiters: used(), where the user may be wrong.
     [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
         if (control_.empty()) [[unlikely]]
@@ -253,7 +253,7 @@ protected:
 
 private:
     /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
-    static constexpr on_top_frame frame_on_top = Self::starts_queued ? on_top_frame_for<T> : on_top_frame::kept;
+    static constexpr nested_frame frame_on_top = Self::starts_queued ? nested_frame_for<T> : nested_frame::kept;
 
     /// In a plain await, which marks no handle of a coroutine that begins in the call that makes it.
     [[nodiscard]] COFLUX_INLINE frame_control& awaited() const noexcept {
@@ -283,7 +283,7 @@ private:
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         if constexpr (Self::starts_in_creator) {
             return false;
-        } else if constexpr (frame_on_top == on_top_frame::freed) {
+        } else if constexpr (frame_on_top == nested_frame::freed) {
             return control_.empty();
         } else {
             return !control_.waited();
@@ -293,7 +293,7 @@ private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
         frame_control& c = checked();
-        if (!c.done() || c.is_on_top()) f(promise_base::of(c));  // on top of its awaiter's stack, it still runs
+        if (!c.done() || c.is_nested()) f(promise_base::of(c));  // nested on its awaiter's stack, it still runs
     }
     template <ending When, typename F>
     Self& call_back(F f) {
@@ -333,7 +333,7 @@ public:
         return *this;
     }
     COFLUX_INLINE ~fork() {
-        if (!this->control_.empty()) detail::promise_base::lose(this->used());
+        if (!this->control_.empty()) detail::promise_base::drop_checked(this->used());
     }
     static constexpr bool starts_in_creator =
         detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library

@@ -31,7 +31,9 @@ struct shared_place;
 /// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
 class shared_wait : private wait_operation {
 protected:
-    shared_wait(promise_base& p, std::source_location where) noexcept : wait_operation(p, kind) { p.awaits_at(where); }
+    shared_wait(promise_base& p, std::source_location where) noexcept : wait_operation(p, kind) {
+        p.set_await_location(where);
+    }
     ~shared_wait() {
         if (place_ != nullptr) free_place(*place_);
     }
@@ -60,7 +62,7 @@ public:
         return view_.control().done() && view_.control().word.end() != ending::stopped;
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-        coroutine().takes_no_stop();
+        coroutine().clear_takes_stop();
         return wait_for(view_.control());
     }
     viewed<T> await_resume() {
@@ -176,7 +178,7 @@ private:
         return *control_;
     }
 
-    [[no_unique_address]] detail::handle_place place_;
+    [[no_unique_address]] detail::handle_address place_;
     detail::frame_control* control_;
 };
 

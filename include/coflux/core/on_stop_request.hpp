@@ -37,7 +37,7 @@ public:
           inner_(p, std::forward<A>(awaited), where),
           on_request_(std::move(on_request)) {}
 
-    /// g++: as wait_operation::was_left(). A stopper may be calling back.
+    /// g++: as wait_operation::is_unresumed(). A stopper may be calling back.
     ~told_awaiter() {
         if constexpr (!COFLUX_CLANG) {
             if (waits_) (void)is_over();
@@ -48,7 +48,7 @@ public:
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
         promise_base& p = coroutine();
-        if (p.suspends()) return p.stop_here();
+        if (p.begin_suspend() == detail::suspension::stop) return p.stop_here();
         begin();
         if (must_stop()) {
             end();

@@ -33,7 +33,7 @@ struct [[nodiscard("co_await it")]] resume_on_request {
         const executor_entry* const to = p.data().find_object(identity);
         if (to == nullptr) [[unlikely]]
             fail_resume_on(name);
-        p.awaits_at(where);
+        p.set_await_location(where);
         return resume_on_awaiter(p, to);
     }
 };

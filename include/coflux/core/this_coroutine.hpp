@@ -87,7 +87,7 @@ public:
     explicit stop_awaiter(promise_base& p) noexcept : p_(p) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
-        (void)p_.suspends();
+        (void)p_.begin_suspend();
         return p_.stop_here();
     }
     [[noreturn]] void await_resume() const noexcept {
@@ -103,17 +103,19 @@ using stop_request = request<stop_awaiter>;
 class [[nodiscard]] yield_awaiter {
 public:
     explicit yield_awaiter(promise_base& p) noexcept : p_(p) {}
-    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return p_.runs_on() == nullptr && !p_.is_told(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
+        return p_.runs_on() == nullptr && !p_.is_stop_requested();
+    }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
         promise_base& p = p_;
-        if (p.suspends()) [[unlikely]]
+        if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
             return p.stop_here();
         worker* const w = this_thread.queues;
         if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
             return yield_elsewhere(p);
         // The coroutine below on this stack goes on: a creator, or an awaiter.
-        const bool inside_creator = this_thread.below != nullptr || this_thread.room_on_top >= stack_closed;
-        promise_base::leaves();
+        const bool inside_creator = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
+        promise_base::clear_current();
         w->push_ready(h);
         return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
     }

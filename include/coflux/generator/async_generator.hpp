@@ -115,7 +115,7 @@ public:
         return detail::async_generator_base::is_ready(of_);
     }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
-        if (consumer_->suspends() || of_.frame().done()) [[unlikely]]
+        if (consumer_->begin_suspend() == detail::suspension::stop || of_.frame().done()) [[unlikely]]
             return consumer_->stop_here();  // told to, or the generator was stopped
         return detail::async_generator_base::of(of_).goes_on_for(*consumer_);
     }
@@ -153,7 +153,7 @@ public:
         return of_.frame().done();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
-        if (consumer_.suspends()) return consumer_.stop_here();
+        if (consumer_.begin_suspend() == detail::suspension::stop) return consumer_.stop_here();
         consumer_.control().word.set(detail::frame_flags::takes_stop);
         return detail::async_generator_base::of(of_).goes_on_for(consumer_);
     }
@@ -178,11 +178,11 @@ template <typename T>
 class [[nodiscard("nothing is generated until it is awaited: co_await it")]] async_generator<T>::next_request {
 public:
     COFLUX_INLINE next_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return next_awaiter(p, of_);
     }
     next_outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return next_outcome_awaiter(p, of_);
     }
 

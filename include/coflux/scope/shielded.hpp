@@ -72,13 +72,13 @@ public:
     shielded_request& operator=(const shielded_request&) = delete;
 
     shielded_awaiter<await_result<A>> await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
-        (void)p.opened();
+        p.set_await_location(where);
+        (void)p.open_scope();
         return shielded_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
     }
     shielded_outcome_awaiter<await_result<A>> await_outcome_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
-        (void)p.opened();
+        p.set_await_location(where);
+        (void)p.open_scope();
         return shielded_outcome_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
     }
 

@@ -88,7 +88,7 @@ class [[nodiscard]] auto_reset_event::wait_awaiter : detail::lazy_wait<auto_rese
 public:
     explicit wait_awaiter(auto_reset_event& of) noexcept : of_(of) {}
     ~wait_awaiter() {
-        if (was_left()) of_.set();
+        if (is_unresumed()) of_.set();
     }
     [[nodiscard]] bool await_ready() noexcept { return ready_if(of_.try_wait()); }
     template <typename P>

@@ -93,7 +93,7 @@ public:
           guard_(guard),
           mutex_(mutex_of(guard)) {}
     ~wait_awaiter() {
-        if (was_left()) guard_ = mutex_.owned();
+        if (is_unresumed()) guard_ = mutex_.owned();
     }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
@@ -133,7 +133,7 @@ public:
     [[nodiscard]] bool await_ready() { return static_cast<bool>(predicate_()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return begin(h, [this] { return wait_until(p_.opened(), of_, guard_, predicate_); });
+        return begin(h, [this] { return wait_until(p_.open_scope(), of_, guard_, predicate_); });
     }
     void await_resume() { resumed(); }
 
@@ -152,7 +152,7 @@ template <typename Predicate>
 class [[nodiscard("co_await it")]] condition_variable::predicate_request {
 public:
     predicate_awaiter<Predicate> await_in(detail::promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         COFLUX_VERIFY(guard_.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
         return predicate_awaiter<Predicate>(p, of_, guard_, std::move(predicate_));
     }

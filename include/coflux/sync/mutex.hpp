@@ -101,7 +101,7 @@ class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
     COFLUX_INLINE ~lock_awaiter() {
-        if (was_left()) of_.leave();
+        if (is_unresumed()) of_.leave();
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.enter()); }
     template <typename P>

@@ -97,7 +97,7 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return of_.done(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return begin(h, [this] { return run(p_.opened(), of_, f_); });
+        return begin(h, [this] { return run(p_.open_scope(), of_, f_); });
     }
     void await_resume() { resumed(); }
 
@@ -113,7 +113,7 @@ public:
     using may_stop_its_awaiter = void;
 
     call_awaiter<F> await_in(detail::promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return call_awaiter<F>(p, of_, std::move(f_));
     }
 

@@ -109,7 +109,7 @@ class [[nodiscard]] semaphore::acquire_awaiter : detail::lazy_wait<semaphore> {
 public:
     COFLUX_INLINE acquire_awaiter(semaphore& of, std::size_t n) noexcept : of_(of), count_(n) {}
     COFLUX_INLINE ~acquire_awaiter() {
-        if (was_left()) of_.release(count_);
+        if (is_unresumed()) of_.release(count_);
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.try_acquire(count_)); }
     template <typename P>

@@ -100,7 +100,7 @@ class [[nodiscard]] shared_mutex::lock_awaiter : detail::lazy_wait<shared_mutex>
 public:
     COFLUX_INLINE explicit lock_awaiter(shared_mutex& of) noexcept : of_(of) {}
     COFLUX_INLINE ~lock_awaiter() {
-        if (this->was_left()) (void)of_.owned<Shared>();  // it dies at once
+        if (this->is_unresumed()) (void)of_.owned<Shared>();  // it dies at once
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return this->ready_if(of_.enter<Shared>()); }
     template <typename P>

@@ -54,7 +54,7 @@ struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_req
     /// The coroutine does nothing after it but end.
     [[nodiscard]] sleep_request last() const noexcept { return {deadline, true}; }
     sleep_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return sleep_awaiter(p, deadline, ends);
     }
 };

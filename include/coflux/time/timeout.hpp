@@ -45,7 +45,7 @@ struct nearer_deadline {
     }
     template <typename Handle>
     void enter(Handle& handle) noexcept {
-        if constexpr (requires(promise_base& p) { handle.begin(p); }) promise_base::of(handle.used()).lives_in(data);
+        if constexpr (requires(promise_base& p) { handle.begin(p); }) promise_base::of(handle.used()).use_data(data);
     }
 };
 struct same_deadline {
@@ -63,7 +63,7 @@ public:
     timeout_awaiter(promise_base& p, std::source_location where, Handle&& handle, steady_time deadline)
         : limited_wait(p, tick_of(deadline)),
           seen_(data_around(p, handle), deadline) {
-        p.awaits_at(where);
+        p.set_await_location(where);
         if constexpr (is_owned_handle<Handle>) {
             if (!handle.used().done()) limits(handle.used());
         } else {
@@ -115,9 +115,9 @@ public:
     timeout_request& operator=(const timeout_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         check_arguments(Deadline::name, awaited_);
-        (void)p.opened();  // what is no fork yet becomes one here
+        (void)p.open_scope();  // what is no fork yet becomes one here
         using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited_)))>;
         return timeout_awaiter<handle, Deadline>(p, where, as_handle(p, std::forward<A>(awaited_)), deadline_);
     }

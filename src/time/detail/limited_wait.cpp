@@ -25,11 +25,11 @@ void limited_wait::limits(frame_control& child) {
 
 std::coroutine_handle<> limited_wait::wait() noexcept {
     promise_base& p = *coroutine;
-    const bool told = p.suspends();
+    const bool told = p.begin_suspend() == suspension::stop;
     frame_control& c = *child_;
     const void* const here = identity_of(p.runs_on());
-    if (!c.done()) p.is_not(c);
-    if (!c.done() && !is_told_with(p, c, told)) [[unlikely]] {
+    if (!c.done()) p.check_not_self(c);
+    if (!c.done() && !is_stopped_with(p, c, told)) [[unlikely]] {
         passes_stop_.begin(p, told, this, &tell, &go_on_told);
     } else if (told) [[unlikely]] {
         return p.stop_here();
@@ -37,16 +37,16 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
     std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
     if (s == 0) {
-        if (worker* const w = this_thread.queues; w != nullptr && w->take_back(c.frame())) {
+        if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(c.frame())) {
             c.state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
             return transfer(c.frame());
         }
-        p.leaves();
+        p.clear_current();
         // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is visible.
         if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
             return std::noop_coroutine();
     } else {
-        p.leaves();
+        p.clear_current();
     }
     if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, *this)) return std::noop_coroutine();
     return transfer(go_on(here));
@@ -68,7 +68,7 @@ std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
 }
 
 void limited_wait::tell(void* self) noexcept {
-    tell_to_stop(*static_cast<limited_wait*>(self)->child_);
+    request_stop_of(*static_cast<limited_wait*>(self)->child_);
 }
 
 /// The child has ended while it was told.
@@ -94,7 +94,7 @@ bool limited_wait::limit_is_over() noexcept {
             break;
         }
     }
-    if (stopped && !late_ && !passes_stop_.has_failed()) p.turn_to_stop();
+    if (stopped && !late_ && !passes_stop_.has_failed()) p.begin_unwind();
     return true;
 }
 

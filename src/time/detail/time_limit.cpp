@@ -32,20 +32,20 @@ void time_limit::free() noexcept {
 }
 
 /// True if the deadline will not act; then the limit is gone.
-bool time_limit::forestall() noexcept {
+bool time_limit::try_disarm() noexcept {
     if (!(queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this))) return false;
     free();
     return true;
 }
 
 time_limit::verdict time_limit::over(promise_base& awaiting) noexcept {
-    if (forestall()) return verdict::in_time;
+    if (try_disarm()) return verdict::in_time;
     awaiting_ = &awaiting;
     return (met_.fetch_or(ended, memory_order_acq_rel) & told) != 0 ? verdict::late : verdict::acting;
 }
 
 void time_limit::cancel() noexcept {
-    if (forestall()) return;
+    if (try_disarm()) return;
     while ((met_.load(memory_order_acquire) & told) == 0) cpu_pause();  // pairs with the fetch_or of come_due()
     free();
 }

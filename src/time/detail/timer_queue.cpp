@@ -65,7 +65,7 @@ bool timer_queue::hand_out_one() noexcept {
 
 void timer_queue::sleeper_leaves_watched() noexcept {
     const worker* const w = this_thread.queues;
-    const bool stands_on_another = this_thread.below != nullptr || this_thread.room_on_top >= stack_closed;
+    const bool stands_on_another = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
     if (stands_on_another || w == nullptr || w->has_queued()) runs_others();
 }
 

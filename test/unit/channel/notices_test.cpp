@@ -52,7 +52,7 @@ struct look_out {
         look_out& from_;
     };
     awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return awaiter(p, *this);
     }
 };

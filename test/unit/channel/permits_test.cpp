@@ -42,7 +42,7 @@ struct wish {
         wish& of_;
     };
     awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return awaiter(p, *this);
     }
 };

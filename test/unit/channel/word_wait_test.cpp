@@ -36,7 +36,7 @@ struct one_word {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
             promise_base& p = coroutine();
-            if (p.suspends()) return p.stop_here();
+            if (p.begin_suspend() == coflux::detail::suspension::stop) return p.stop_here();
             publish(of_.word, idle, waiting);
             if (of_.stops) p.request_stop();
             of_.after_publication = of_.word.load();
@@ -49,7 +49,7 @@ struct one_word {
         one_word& of_;
     };
     awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return awaiter(p, *this);
     }
 };

@@ -224,7 +224,7 @@ TEST(stop_relay, who_asks_whether_a_child_is_told_does_not_look_at_who_made_it) 
         co_await 2ms;
         EXPECT_TRUE(made->done());  // and its maker is gone
         auto&& self = co_await coflux::context();
-        EXPECT_FALSE(coflux::detail::is_told_with(static_cast<coflux::detail::promise_base&>(self), made->used()));
+        EXPECT_FALSE(coflux::detail::is_stopped_with(static_cast<coflux::detail::promise_base&>(self), made->used()));
         EXPECT_EQ(co_await std::move(*made), 1);
     });
 }

@@ -41,7 +41,7 @@ std::vector<rest> rests(idle_workers& idle, parker& place, std::size_t times, Lo
 TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it_parks) {
     idle_workers idle(1);
     parker place;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     bool looked = false;
     idle.sleep(
         place,
@@ -63,7 +63,7 @@ TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it
 TEST(idle_workers, looks_for_work_again_after_a_park_that_was_no_wake_up) {
     idle_workers idle(2);
     parker place;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     int looks = 0, parks = 0;
     idle.sleep(
         place, [&] { return ++looks == 3; }, always,
@@ -79,8 +79,8 @@ TEST(idle_workers, looks_for_work_again_after_a_park_that_was_no_wake_up) {
 TEST(idle_workers, wakes_the_last_who_fell_asleep_and_takes_it_off_the_list) {
     idle_workers idle(2);
     parker first, last;
-    ASSERT_TRUE(idle.falls_asleep(first));
-    ASSERT_TRUE(idle.falls_asleep(last));
+    ASSERT_TRUE(idle.prepare_park(first));
+    ASSERT_TRUE(idle.prepare_park(last));
     idle.work_came();
     EXPECT_EQ(asleep(idle), 1U);
     EXPECT_TRUE(was_woken(last));
@@ -94,7 +94,7 @@ TEST(idle_workers, wakes_the_last_who_fell_asleep_and_takes_it_off_the_list) {
 TEST(idle_workers, wakes_nobody_while_somebody_looks_for_work) {
     idle_workers idle(2);
     parker place, other;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     idle.begin_search(other);
     idle.work_came();
     EXPECT_FALSE(was_woken(place));
@@ -110,10 +110,10 @@ TEST(idle_workers, has_a_look_out_while_it_looks_on_and_until_that_has_begun_to_
     idle_workers idle(3);
     parker first, second;
     EXPECT_FALSE(idle.somebody_looks_out());
-    ASSERT_TRUE(idle.falls_asleep(first));
+    ASSERT_TRUE(idle.prepare_park(first));
     EXPECT_EQ(rests(idle, first, 2, always), (std::vector{rest::moment, rest::moment}));
     EXPECT_TRUE(idle.somebody_looks_out()) << "it has not looked yet";
-    ASSERT_TRUE(idle.falls_asleep(second));
+    ASSERT_TRUE(idle.prepare_park(second));
     EXPECT_EQ(rests(idle, second, 1, always), std::vector{rest::while_others_work}) << "one is enough";
     idle.wakes_up(first);
     EXPECT_TRUE(idle.somebody_looks_out());
@@ -129,7 +129,7 @@ TEST(idle_workers, has_a_look_out_while_it_looks_on_and_until_that_has_begun_to_
 TEST(idle_workers, looks_once_more_when_it_does_not_look_out_any_more) {
     idle_workers idle(2);
     parker place;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     int looks = 0;
     EXPECT_EQ(rests(idle, place, 4, [&] { return ++looks < 2; }),
               (std::vector{rest::moment, rest::moment, rest::while_others_work, rest::while_others_work}));
@@ -140,7 +140,7 @@ TEST(idle_workers, looks_once_more_when_it_does_not_look_out_any_more) {
 TEST(idle_workers, has_no_look_out_when_all_sleep) {
     idle_workers idle(1);
     parker place;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     EXPECT_EQ(rests(idle, place, 1, always), std::vector{rest::for_ever});
     EXPECT_FALSE(idle.somebody_looks_out());
     idle.wakes_up(place);
@@ -149,7 +149,7 @@ TEST(idle_workers, has_no_look_out_when_all_sleep) {
 TEST(idle_workers, counts_on_who_was_woken_to_look) {
     idle_workers idle(2);
     parker place;
-    ASSERT_TRUE(idle.falls_asleep(place));
+    ASSERT_TRUE(idle.prepare_park(place));
     idle.wake_one();
     EXPECT_TRUE(idle.somebody_looks_out());
     EXPECT_TRUE(was_woken(place));
@@ -166,7 +166,7 @@ TEST(idle_workers, let_nobody_fall_asleep_after_the_end) {
     EXPECT_FALSE(idle.ended());
     idle.end();
     EXPECT_TRUE(idle.ended());
-    EXPECT_FALSE(idle.falls_asleep(place));
+    EXPECT_FALSE(idle.prepare_park(place));
     EXPECT_EQ(asleep(idle), 0U);
 }
 

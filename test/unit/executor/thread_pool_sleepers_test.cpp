@@ -143,7 +143,7 @@ public:
         held_.wait();
     }
     /// Until the worker has gone to sleep, if the others are held or sleep already.
-    void let_go() {
+    void free_unowned() {
         const std::uint64_t before = sleeps();
         let_go_.set();
         ended_.wait();
@@ -167,8 +167,8 @@ bool reaches_the_other_worker(pool& p, bool first_sleeps_first) {
         // The worker that falls asleep last is woken first. Work that comes while both are busy is for whoever is free first.
         holder first(p), second(p);
         p.execute(loose([] {}));
-        (first_sleeps_first ? first : second).let_go();
-        (first_sleeps_first ? second : first).let_go();
+        (first_sleeps_first ? first : second).free_unowned();
+        (first_sleeps_first ? second : first).free_unowned();
     }
     signal taken;
     holder busy(p);
@@ -176,7 +176,7 @@ bool reaches_the_other_worker(pool& p, bool first_sleeps_first) {
         std::chrono::milliseconds(25));  // two watch periods: who looks again by itself has done so
     p.execute(loose([&taken] { taken.set(); }));
     const bool reached = taken.wait_for(std::chrono::milliseconds(500));
-    busy.let_go();
+    busy.free_unowned();
     taken.wait();
     return reached;
 }

@@ -77,7 +77,7 @@ public:
     struct [[nodiscard]] request {
         faulty_mutex& of;
         awaiter await_in(coflux::detail::promise_base& p, std::source_location where) const noexcept {
-            p.awaits_at(where);
+            p.set_await_location(where);
             return awaiter(p, of);
         }
     };

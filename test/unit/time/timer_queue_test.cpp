@@ -137,7 +137,7 @@ TEST(timer_queue, says_what_to_watch_only_while_its_owner_is_awake) {
     EXPECT_EQ(m.queue.watched_deadline(), timing_wheel::never);
     t.arm_in(m.queue, m.start + 100);
     EXPECT_EQ(m.queue.watched_deadline(), m.start + 100);
-    m.queue.falls_asleep();
+    m.queue.prepare_park();
     EXPECT_EQ(m.queue.watched_deadline(), timing_wheel::never);
     m.queue.wakes_up();
     EXPECT_EQ(m.queue.watched_deadline(), m.start + 100);

@@ -69,7 +69,7 @@ public:
     receive_into_operation(channel_base<T>& at, T* into, Context&... context) noexcept
         : receive_operation<T, Node>(at, into, context...),
           into_(into) {}
-    /// g++: as wait_operation::was_left(). What was received is where it was to go.
+    /// g++: as wait_operation::is_unresumed(). What was received is where it was to go.
     ~receive_into_operation() {
         if constexpr (!COFLUX_CLANG) {
             if (this->outcome != channel_outcome::done) return;
@@ -99,11 +99,12 @@ public:
     reserve_operation(channel_base<T>& at, T*, Context&... context) noexcept : Node(context..., at) {
         Node::value = nullptr;
     }
-    /// g++: as wait_operation::was_left().
+    /// g++: as wait_operation::is_unresumed().
     ~reserve_operation() {
         if constexpr (!COFLUX_CLANG) {
             if (this->outcome != channel_outcome::done) return;
-            if constexpr (requires { Node::was_left(); }) (void)Node::was_left();  // a stopper looks at the channel
+            if constexpr (requires { Node::is_unresumed(); })
+                (void)Node::is_unresumed();  // a stopper looks at the channel
             at().give_back_reserved();
         }
     }
@@ -133,7 +134,7 @@ public:
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
         promise_base& p = this->coroutine();
-        if (p.suspends()) [[unlikely]]
+        if (p.begin_suspend() == suspension::stop) [[unlikely]]
             return p.stop_here();
         this->prepare(nullptr, 0);
         this->begin();
@@ -182,7 +183,7 @@ public:
     channel_request& operator=(const channel_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return channel_awaiter<Operation<T, channel_wait>>(at_, value_, p);
     }
     /// As a case of a select.

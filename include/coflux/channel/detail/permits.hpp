@@ -71,7 +71,7 @@ protected:
         return has_permit();
     }
     /// For destructors: true if there is a permit, and resumed() was not called.
-    [[nodiscard]] COFLUX_INLINE bool was_left() noexcept { return lazy_wait::was_left() && has_permit(); }
+    [[nodiscard]] COFLUX_INLINE bool is_unresumed() noexcept { return lazy_wait::is_unresumed() && has_permit(); }
 
 private:
     COFLUX_NOINLINE bool comes_soon() noexcept;

@@ -28,15 +28,15 @@ public:
 
     [[nodiscard]] bool await_ready() noexcept {
         while (frame_control* const c = next_running()) {
-            if (!coroutine->template run_fork_on_top<on_top_frame::kept>(c)) return false;
+            if (!coroutine->template run_fork_nested<nested_frame::kept>(c)) return false;
             --left_;  // it has ended, with a value
         }
         return !stops_awaiting();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
-        const bool told = p.suspends();
-        if (took_over_others(told)) [[unlikely]] {
+        const bool told = p.begin_suspend() == suspension::stop;
+        if (has_foreign_handles(told)) [[unlikely]] {
             passes_stop_.begin(p, told, this, &tell_all, &go_on);
         } else if (told) [[unlikely]] {
             return p.stop_here();
@@ -62,7 +62,7 @@ protected:
     all_awaiter(promise_base& p, std::size_t count, std::source_location where) noexcept : left_(count), count_(count) {
         coroutine = &p;
         ended = &all_awaiter::child_ended;
-        p.awaits_at(where);
+        p.set_await_location(where);
     }
     ~all_awaiter() = default;
 
@@ -108,20 +108,20 @@ private:
 
     /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that
     /// each has been checked before the wait.
-    [[nodiscard]] bool took_over_others(bool told) noexcept {
+    [[nodiscard]] bool has_foreign_handles(bool told) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {
             if constexpr (Children::many) {
                 if (i > prefetched) children().fetch(i - 1 - prefetched);
             }
             frame_control& c = children()[i - 1];
-            others |= !c.done() && !is_told_with(*coroutine, c, told);
+            others |= !c.done() && !is_stopped_with(*coroutine, c, told);
         }
         return others;
     }
     static void tell_all(void* self) noexcept {
         auto& all = *static_cast<all_awaiter*>(self);
-        for (std::size_t i = 0; i < all.count_; ++i) tell_to_stop(all.children()[i]);
+        for (std::size_t i = 0; i < all.count_; ++i) request_stop_of(all.children()[i]);
     }
     static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->passes_stop_.wake(); }
 
@@ -132,26 +132,26 @@ private:
             std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the end's fetch_or
             if (s == 0) {
                 const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
-                if (worker* const w = this_thread.queues; w != nullptr && w->take_back(c->frame())) {
+                if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(c->frame())) {
                     c->state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
                     return c->frame();
                 }
-                p.is_not(*c);
-                p.leaves();
+                p.check_not_self(*c);
+                p.clear_current();
                 // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is
                 // visible.
                 if (c->state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
                     return std::noop_coroutine();
             }
             if ((s & frame_state::list) != 0) {
-                p.is_not(*c);
-                p.leaves();
+                p.check_not_self(*c);
+                p.clear_current();
                 if (promise_base::add_waiter(*c, *this)) return std::noop_coroutine();
             }
         }
-        if (stops_awaiting()) p.turn_to_stop();
+        if (stops_awaiting()) p.begin_unwind();
         if (!passes_stop_.over()) [[unlikely]] {
-            p.leaves();
+            p.clear_current();
             return std::noop_coroutine();
         }
         return promise_base::resume_from(p, here);

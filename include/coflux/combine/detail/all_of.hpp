@@ -124,9 +124,9 @@ public:
     all_request& operator=(const all_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         std::apply([](const auto&... a) { check_arguments(Results::name, a...); }, awaited_);
-        (void)p.opened();  // what is no fork yet becomes one here
+        (void)p.open_scope();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... a) { return all_of(p, where, as_handle(p, std::forward<As>(a))...); },
                           std::move(awaited_));
     }
@@ -151,11 +151,11 @@ public:
     all_range_request& operator=(const all_range_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         if constexpr (holds_handles<Range>) {
             return all_of_range<Results, Range>(p, where, std::move(range_));
         } else {
-            (void)p.opened();
+            (void)p.open_scope();
             return all_of_range<Results, handles_of<Range>>(p, where, handles_in(p, Results::name, range_));
         }
     }

@@ -48,7 +48,7 @@ protected:
         : coroutine_(p),
           wanted_(wanted),
           errors_(errors) {
-        p.awaits_at(where);
+        p.set_await_location(where);
     }
     ~some_awaiter() = default;
 
@@ -83,7 +83,7 @@ private:
     /// where nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
     static bool waits(some_place& place) noexcept;
-    [[nodiscard]] bool took_over_others(bool told) const noexcept;
+    [[nodiscard]] bool has_foreign_handles(bool told) const noexcept;
     static void tell_all(void* self) noexcept;
     static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;

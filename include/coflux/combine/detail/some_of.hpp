@@ -97,9 +97,9 @@ public:
     some_request& operator=(const some_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         std::apply([](const auto&... a) { check_arguments(Choice::name, a...); }, awaited_);
-        (void)p.opened();  // what is no fork yet becomes one here
+        (void)p.open_scope();  // what is no fork yet becomes one here
         return std::apply([&](auto&&... a) { return some_of(p, where, as_handle(p, std::forward<As>(a))...); },
                           std::move(awaited_));
     }
@@ -126,14 +126,14 @@ public:
     some_range_request& operator=(const some_range_request&) = delete;
 
     auto await_in(promise_base& p, std::source_location where) && {
-        p.awaits_at(where);
+        p.set_await_location(where);
         using handle = typename handles_of<Range>::value_type;
         using awaiter = some_of_range<Choice, typename handle::value_type>;
         if constexpr (holds_handles<Range>) {
             check_elements(Choice::name, range_);
             return awaiter(p, where, wanted_, range_);
         } else {
-            (void)p.opened();
+            (void)p.open_scope();
             auto handles = handles_in(p, Choice::name, range_);
             return awaiter(p, where, wanted_, handles);
         }

@@ -75,14 +75,14 @@ public:
         // No other thread looks at it while the consumer runs: a plain store.
         control().state.store(reinterpret_cast<std::uintptr_t>(&consumer) | frame_state::direct, memory_order_relaxed);
         async_generator_base& leaf = *leaf_;
-        leaf.runs_for(consumer);
+        leaf.use_executor_of(consumer);
         if (leaf.control().word.has(frame_flags::scope_open | frame_flags::moved)) [[unlikely]]
             leaf.is_back();
-        if (leaf.suspends() || (&leaf != this && is_told())) [[unlikely]]
-            leaf.turn_to_stop();
+        if (leaf.begin_suspend() == suspension::stop || (&leaf != this && is_stop_requested())) [[unlikely]]
+            leaf.begin_unwind();
         return transfer(leaf.handle());
     }
-    /// g++, as wait_operation::was_left(): `consumer` has got an element, and does not look at it. The next next() goes
+    /// g++, as wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next() goes
     /// on.
     COFLUX_COLD static void is_left_by(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.
@@ -131,7 +131,7 @@ private:
         element_ = nullptr;
         if (outer_ != nullptr) [[unlikely]]
             leaves_stack();
-        if (control().word.is_shared()) [[unlikely]]
+        if (control().word.is_counted_atomically()) [[unlikely]]
             return body_ended<ending_kind::queued>();  // its handle is gone, its scope waits for it
         return body_ended<ending_kind::call>();
     }
@@ -184,7 +184,7 @@ public:
     };
     COFLUX_INLINE element_awaiter yield_value(reference v,
                                               std::source_location where = std::source_location::current()) noexcept {
-        this->awaits_at(where);
+        this->set_await_location(where);
         return element_awaiter(v);
     }
 
@@ -206,7 +206,7 @@ public:
                                            std::source_location where = std::source_location::current())
         requires(yields_rvalues && std::constructible_from<std::remove_cv_t<object>, const object&>)
     {
-        this->awaits_at(where);
+        this->set_await_location(where);
         return copy_awaiter(v);
     }
 
@@ -235,7 +235,7 @@ public:
         static_assert(
             std::is_same_v<typename given::reference, reference>,
             "coflux: co_yield elements_of() needs a generator with the same elements: loop over it, and yield what it gives");
-        this->awaits_at(where);
+        this->set_await_location(where);
         auto&& from = std::move(inner).get();
         frame_control& c = given::release(from);
         this->takes(c);
@@ -246,7 +246,7 @@ public:
     COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
                                                  std::source_location where = std::source_location::current()) {
         if constexpr (is_context_request<A>) {
-            this->awaits_at(where);
+            this->set_await_location(where);
             return answer_awaiter<environment&>(this->inner_environment());
         } else {
             return bind_await(*this, std::forward<A>(awaited), where);
@@ -284,12 +284,12 @@ public:
 
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(guess_frame_shape(size), find_environment(args...), ticket::none);
+        return allocate_frame(guess_frame_shape(size), find_environment(args...), counting::none);
     }
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE static void* operator new(std::size_t size, std::align_val_t alignment,
                                             COFLUX_ARGUMENT(Args, Given) & ... args) {
-        return allocate_frame(frame_shape_of(size, alignment), find_environment(args...), ticket::none);
+        return allocate_frame(frame_shape_of(size, alignment), find_environment(args...), counting::none);
     }
     COFLUX_INLINE static void operator delete(void* frame, std::size_t size) noexcept {
         deallocate_frame(frame, guess_frame_shape(size));
@@ -300,7 +300,7 @@ public:
 
     async_generator<T> get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_generator_parameters<Args...>();
-        this->awaits_at(where);
+        this->set_await_location(where);
         return async_generator<T>(this->control());
     }
 };

@@ -38,7 +38,7 @@ public:
 private:
     explicit time_limit(environment& target) noexcept : timer(how_it_ends), target_(target) {}
 
-    [[nodiscard]] bool forestall() noexcept;
+    [[nodiscard]] bool try_disarm() noexcept;
     static void come_due(timer& t) noexcept;
     static const environment& whose(const timer& t) noexcept;
     static const timer_kind how_it_ends;

@@ -158,7 +158,7 @@ public:
 
     /// The owner sleeps, until the next deadline at the latest: it needs no watch.
     /// Threads: the owner's.
-    void falls_asleep() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
+    void prepare_park() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
     void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
     /// For the watch: not before this is there anything that the owner should have handed out.
     [[nodiscard]] clock_tick watched_deadline() const noexcept {

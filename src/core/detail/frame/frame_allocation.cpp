@@ -19,12 +19,12 @@ thread_local std::exception_ptr allocation_failure;
 
 void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
     const environment_data& data = environment_access::data(parent);
-    if (!environment_access::is_object(parent)) return allocate_frame(shape, parent, ticket::shared, flags);
+    if (!environment_access::is_object(parent)) return allocate_frame(shape, parent, counting::atomic, flags);
     const frame_layout layout = layout_of_frame(shape, sizeof(root_links) + sizeof(frame_control));
     void* const base = data.frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
                                               : data.frames->allocate(layout.bytes, layout.alignment);
     auto* const control = ::new (control_in(base, layout.offset))
-        frame_control(data.frames, ticket::shared, flags | data.frames_flags | frame_flags::listed);
+        frame_control(data.frames, counting::atomic, flags | data.frames_flags | frame_flags::listed);
     control->where = std::source_location();  // the listing of the living may ask before its first await
     ::new (reinterpret_cast<root_links*>(control) - 1) root_links{};
     return control + 1;

@@ -64,8 +64,8 @@ bool shared_wait::claim(wait_operation& waiting) noexcept {
 
 std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     promise_base& p = coroutine();
-    if (p.suspends()) return p.stop_here();
-    p.is_not(c);
+    if (p.begin_suspend() == suspension::stop) return p.stop_here();
+    p.check_not_self(c);
     shared_place& place = *::new (allocate_pooled(sizeof(shared_place), alignof(shared_place))) shared_place(*this);
     place_ = &place;  // its destructor frees it where begin() throws
     begin();
@@ -103,12 +103,12 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
         list_place::leave(static_cast<list_place*>(&self));
         return promise_base::wake(awaiting, c.word.end(), here);
     };
-    if (p.suspends()) {
+    if (p.begin_suspend() == suspension::stop) {
         list_place::leave(place);
         return p.stop_here();
     }
-    p.is_not(child);
-    p.leaves();
+    p.check_not_self(child);
+    p.clear_current();
     if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
     list_place::leave(place);
     return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));

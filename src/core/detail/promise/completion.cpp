@@ -30,7 +30,7 @@ public:
     COFLUX_NOINLINE void add(std::coroutine_handle<> h) noexcept {
         if (h == std::noop_coroutine()) return;
         promise_base& w = promise_base::of(frame_control::of(h));
-        const bool in_an_await = this_thread.room_on_top != this_thread.room && w.runs_on() != nullptr;
+        const bool in_an_await = this_thread.nested_limit != this_thread.open_nested_limit && w.runs_on() != nullptr;
         if (!found_ && !in_an_await) {
             first_ = h;
             found_ = true;
@@ -96,8 +96,8 @@ bool one_less(environment& e) noexcept {
 }
 
 /// Gives a child's ticket back; returns the coroutine's scope that this completes, if it does.
-environment* give_back_ticket(ticket counted, environment* parent, successors& next, const void* here) noexcept {
-    if (counted == ticket::none) return nullptr;
+environment* give_back_ticket(counting counted, environment* parent, successors& next, const void* here) noexcept {
+    if (counted == counting::none) return nullptr;
     if (!environment_access::is_object(*parent)) return one_less(*parent) ? parent : nullptr;
     // A child of an environment object holds tickets of other scopes, too. They are given back from the lowest up: each
     // keeps the scopes above it alive. At most one coroutine is completed: while a generator has not ended, its
@@ -123,11 +123,11 @@ environment* give_back_ticket(ticket counted, environment* parent, successors& n
 /// Tells the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for each
 /// scope that this completes.
 /// `here` is the identity of the executor that this thread stands on. Returns the coroutine that goes on here. After
-/// leaves().
+/// clear_current().
 std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
     for (;;) {
-        const ticket counted = c->word.counted();
+        const counting counted = c->word.counted();
         const ending end = c->word.end();
         const bool listed = c->word.has(frame_flags::listed);
         if (listed) environment_access::unlist(*parent, *c);
@@ -136,7 +136,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         promise_base* direct = nullptr;                          // or the one coroutine in a plain await
         std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
         if (pointer_of(s) == 0 || (s & frame_state::list) != 0) {
-            if (end == ending::error && counted != ticket::none) environment_access::record(*parent, *c->error);
+            if (end == ending::error && counted != counting::none) environment_access::record(*parent, *c->error);
             if (s == frame_state::detached) {
                 destroy_at_end(*c, parent);
                 s = 0;
@@ -179,10 +179,10 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         // ticket is given back after the waiters: until then the parent, and all that its environment names, is alive.
         const environment* suspended = direct;
         if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
-        ticket to_give_back = counted;
-        if (counted == ticket::plain && suspended == parent) {
+        counting to_give_back = counted;
+        if (counted == counting::by_owner && suspended == parent) {
             --environment_access::children(*parent);
-            to_give_back = ticket::none;
+            to_give_back = counting::none;
         }
 
         if (direct != nullptr) next.add(promise_base::wake(*direct, end, here));
@@ -195,11 +195,11 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         environment* const completed = give_back_ticket(to_give_back, parent, next, here);
         if (completed == nullptr) return next.first();
         promise_base& scope = environment_access::coroutine(*completed);
-        if (scope.control().word.has(frame_flags::turned)) {
+        if (scope.control().word.has(frame_flags::unwinding)) {
             next.add(promise_base::resume_from(scope, here));  // its locals die on its own executor
             return next.first();
         }
-        scope.scope_joined();
+        scope.finish_scope();
         c = &scope.control();
         parent = scope.parent();
     }
@@ -207,7 +207,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
 
 /// A destructor threw while a stopped coroutine's locals die: as in the unwinding of an exception, nothing can be done.
 [[noreturn]] void fail_in_unwinding(const frame_control& c) noexcept {
-    const readable_name name(c.place().function_name());
+    const readable_name name(c.location().function_name());
     try {
         throw;
     } catch (const std::exception& e) {
@@ -218,7 +218,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
     }
 }
 
-void resume_turned(void* frame);
+void resume_unwinding(void* frame);
 void resume_unwound(void* frame);
 void resume_destroyed(void* frame);
 
@@ -226,15 +226,15 @@ void resume_destroyed(void* frame);
 /// memory, and in it the environment as it was.
 std::coroutine_handle<> unwound(promise_base& p) noexcept {
     resume_slot(p.handle()) = nullptr;  // done()
-    p.scope_joined();
-    promise_base::leaves();
+    p.finish_scope();
+    promise_base::clear_current();
     return tell(&p.control(), p.parent(), identity_of(p.runs_on()));
 }
 
 /// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters.
 /// The last of the children that the locals made continues with resume_destroyed().
 std::coroutine_handle<> unwind(promise_base& p) noexcept {
-    p.scope_joined();
+    p.finish_scope();
     const std::coroutine_handle<> h = p.handle();
     environment_access::reopen(p);
     frame_control::of(h).word.set(frame_flags::retain | frame_flags::scope_open);
@@ -247,7 +247,7 @@ std::coroutine_handle<> unwind(promise_base& p) noexcept {
 }
 
 /// First half of a stop: closes the scope; the last child continues with resume_unwound().
-std::coroutine_handle<> close_turned(promise_base& p) noexcept {
+std::coroutine_handle<> close_unwinding(promise_base& p) noexcept {
     resume_slot(p.handle()) = &resume_unwound;
     return p.close_scope() ? unwind(p) : std::noop_coroutine();
 }
@@ -256,8 +256,8 @@ std::coroutine_handle<> close_turned(promise_base& p) noexcept {
 void go_on(std::coroutine_handle<> h) noexcept {
     while (h != std::noop_coroutine()) {
         promise_base& p = promise_base::of(frame_control::of(h));
-        if (resume_slot(h) == &resume_turned) {
-            h = close_turned(p);
+        if (resume_slot(h) == &resume_unwinding) {
+            h = close_unwinding(p);
         } else if (resume_slot(h) == &resume_unwound) {
             h = unwind(p);
         } else if (resume_slot(h) == &resume_destroyed) {
@@ -270,9 +270,9 @@ void go_on(std::coroutine_handle<> h) noexcept {
     }
 }
 
-void resume_turned(void* frame) {
+void resume_unwinding(void* frame) {
     this_thread.current = nullptr;
-    go_on(close_turned(promise_base::of(frame_control::of(frame))));
+    go_on(close_unwinding(promise_base::of(frame_control::of(frame))));
 }
 
 void resume_unwound(void* frame) {
@@ -296,9 +296,9 @@ void foretell_end(frame_control& c) noexcept {
 
 void promise_base::body_failed() noexcept {
     frame_control& c = control();
-    if (c.word.has(frame_flags::turned)) fail_in_unwinding(c);
-    // What ends on top of its awaiter's stack ends with a value.
-    if (!c.word.has(frame_flags::inline_start) && c.is_on_top()) leaves_top();
+    if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
+    // What ends nested on its awaiter's stack ends with a value.
+    if (!c.word.has(frame_flags::inline_start) && c.is_nested()) leave_nested_run();
     failure* const f = current_failure();
     c.word.set_end(ending::error);
     c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
@@ -313,7 +313,7 @@ bool promise_base::close_scope() noexcept {
     return remaining_.fetch_add(left, memory_order_acq_rel) + left == 0;
 }
 
-void promise_base::scope_joined() noexcept {
+void promise_base::finish_scope() noexcept {
     frame_control& c = control();
     if (!c.word.has(frame_flags::scope_open) || !has_failures_or_waits()) return;
     environment_access::end_waits(*this);
@@ -329,45 +329,45 @@ void promise_base::scope_joined() noexcept {
 void promise_base::fail_awaits_itself() noexcept {
     this_thread.current = this;
     fail(__FILE__, __LINE__, "&awaited != this", "%s awaits itself: it would never end",
-         readable_name(control().place().function_name()).c_str());
+         readable_name(control().location().function_name()).c_str());
 }
 
 std::coroutine_handle<> promise_base::join_children() noexcept {
-    (void)suspends();  // no longer inline; a stop comes too late
-    leaves();
+    (void)begin_suspend();  // no longer inline; a stop comes too late
+    clear_current();
     if (!close_scope()) return std::noop_coroutine();
-    scope_joined();
-    leaves();
-    return transfer(tell_waiters());
+    finish_scope();
+    clear_current();
+    return transfer(notify_waiters());
 }
 
-std::coroutine_handle<> promise_base::tell_waiters() noexcept {
+std::coroutine_handle<> promise_base::notify_waiters() noexcept {
     return tell(&control(), parent_.get(), identity_of(runs_on()));
 }
 
 /// The end of a coroutine whose awaiter may be at home on another executor: this thread may have no coroutine to run.
 std::coroutine_handle<> promise_base::hand_over(promise_base& w) noexcept {
     const void* const here = identity_of(runs_on());
-    leaves();
+    clear_current();
     return transfer(resume_from(w, here));
 }
 
-std::coroutine_handle<> promise_base::ended_inline() noexcept {
-    leaves_inline();
-    leaves();
-    return transfer(tell_waiters());
+std::coroutine_handle<> promise_base::end_inline() noexcept {
+    leave_inline_start();
+    clear_current();
+    return transfer(notify_waiters());
 }
 
-void promise_base::turn_to_stop() noexcept {
+void promise_base::begin_unwind() noexcept {
     frame_control& c = control();
     c.word.set_end(ending::stopped);
-    c.word.set(frame_flags::turned);
-    resume_slot(handle()) = &resume_turned;
+    c.word.set(frame_flags::unwinding);
+    resume_slot(handle()) = &resume_unwinding;
 }
 
 std::coroutine_handle<> promise_base::stop_here() noexcept {
-    leaves();
-    turn_to_stop();
+    clear_current();
+    begin_unwind();
     return transfer(handle());
 }
 

@@ -14,7 +14,7 @@ namespace {
 bool is_wrapper(const environment& e) noexcept {
     if (environment_access::is_object(e)) return false;
     const frame_control& c = environment_access::coroutine(const_cast<environment&>(e)).control();
-    return std::string_view(c.place().file_name()).ends_with("coflux/core/detail/handle/wrapper.hpp");
+    return std::string_view(c.location().file_name()).ends_with("coflux/core/detail/handle/wrapper.hpp");
 }
 
 /// The coroutine that users wrote around it.
@@ -40,7 +40,7 @@ place_text::place_text(std::coroutine_handle<> h) noexcept {
 }
 
 void place_text::write(const frame_control& c) noexcept {
-    const std::source_location at = c.place();
+    const std::source_location at = c.location();
     if (at.line() == 0) {
         const bool failed = c.word.has(frame_flags::has_error);
         std::snprintf(text_.data(), text_.size(), "a coroutine %s", failed ? "that failed" : "before its first await");

@@ -20,7 +20,7 @@ void print_back_trace() noexcept {
             std::fprintf(stderr, "  in more coroutines above\n");
             return;
         }
-        const std::source_location at = environment_access::coroutine(*e).control().place();
+        const std::source_location at = environment_access::coroutine(*e).control().location();
         if (at.line() == 0) {
             std::fprintf(stderr, "  in a coroutine that failed\n");
             continue;

@@ -15,7 +15,7 @@ namespace {
 /// been known yet, or this is not the thread's own stack, of which nothing is known.
 bool has_room_after_all() noexcept {
     thread_state& t = this_thread;
-    if (t.room_to_begin == no_stack) {
+    if (t.room_to_begin == no_room) {
         t.stack = bounds_of_this_stack();
         t.room_to_begin = t.stack.room();
     }
@@ -49,13 +49,13 @@ void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     if (at_home && !t.looping) return run_aside(h);
     frame_control& c = control();
     c.where = std::source_location();  // the owner of the handle may ask before its first await
-    no_longer_inline();
+    end_inline_start();
     if (!at_home) return own->post(h);
     if (t.begins.coroutine == nullptr) resume_by_loop(t.begins);
     environment_access::set_begins_after(*this, std::exchange(t.begins.coroutine, this));
 }
 
-void promise_base::let_go(frame_control& c) noexcept {
+void promise_base::free_unowned(frame_control& c) noexcept {
     thread_state& t = this_thread;
     if (t.frees) {
         if (has_room_to_begin() || has_room_after_all()) [[likely]]

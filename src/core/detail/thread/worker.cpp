@@ -2,12 +2,12 @@
 
 namespace coflux::detail {
 
-void worker::ask_for_help() noexcept {
-    call_for_help();
+void worker::notify_one_aside() noexcept {
+    notify_one();
 }
 
-bool worker::owes_a_turn() noexcept {
-    return others_wait();
+bool worker::budget_exhausted_aside() noexcept {
+    return budget_exhausted();
 }
 
 }  // namespace coflux::detail

@@ -28,7 +28,7 @@ bool is_part_of(const promise_base& p, const environment* parent) noexcept {
     return false;
 }
 
-void tell_to_stop(frame_control& c) noexcept {
+void request_stop_of(frame_control& c) noexcept {
     if (!c.done()) promise_base::of(c).request_stop();
 }
 
@@ -99,11 +99,11 @@ struct relayed_await final : waiter, stop_relay {
         leave(w);
         return promise_base::wake(p, c.word.end(), here);
     }
-    static void tell(void* self) noexcept { tell_to_stop(*static_cast<relayed_await*>(self)->child); }
+    static void tell(void* self) noexcept { request_stop_of(*static_cast<relayed_await*>(self)->child); }
     static void go_on(void* self) noexcept {
         auto* const w = static_cast<relayed_await*>(self);
         promise_base& p = *w->waiter::coroutine;
-        if (w->child->word.ended_stopped() && !p.control().word.has(frame_flags::takes_stop)) p.turn_to_stop();
+        if (w->child->word.ended_stopped() && !p.control().word.has(frame_flags::takes_stop)) p.begin_unwind();
         const bool queued = p.runs_on() != nullptr;
         w->wake();
         if (queued) leave(w);
@@ -128,8 +128,8 @@ bool waits_for(frame_control& c, waiter& w) noexcept {
 }  // namespace
 
 std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
-    p.is_not(child);
-    const bool told = p.suspends();
+    p.check_not_self(child);
+    const bool told = p.begin_suspend() == suspension::stop;
     void* const block = allocate_pooled(sizeof(relayed_await), alignof(relayed_await));
     auto* const w = ::new (block) relayed_await(p, child);
     try {
@@ -138,15 +138,15 @@ std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
         relayed_await::leave(w);
         throw;
     }
-    if (!w->listens) tell_to_stop(child);
-    p.leaves();
+    if (!w->listens) request_stop_of(child);
+    p.clear_current();
     if (waits_for(child, *w)) return std::noop_coroutine();
     const std::coroutine_handle<> next = relayed_await::child_ended(*w, child, identity_of(p.runs_on()));
     return transfer(next);
 }
 
 std::coroutine_handle<> await_aside(promise_base& p, frame_control& child) {
-    if (!child.done() && !is_told_with(p, child)) return await_relayed(p, child);
+    if (!child.done() && !is_stopped_with(p, child)) return await_relayed(p, child);
     // relaxed: only the handle, which is the caller's, makes a list of it.
     if ((child.state.load(memory_order_relaxed) & frame_state::list) != 0) return await_in_list(p, child);
     return p.await_child(child);

@@ -133,7 +133,7 @@ void environment_access::end_waits(environment& e) noexcept {
             up->below = left;
         }
     }
-    // Awaits that g++ completed and never resumes from (was_left()) outlive the record of a stopped coroutine.
+    // Awaits that g++ completed and never resumes from (is_unresumed()) outlive the record of a stopped coroutine.
     while (r->waiting != nullptr) r->waiting->outlives_record();
     free_record(r);
 }
@@ -157,7 +157,7 @@ void wait_operation::withdraw_left() noexcept {
 }
 
 void wait_operation::stop_claimed(wait_operation& claimed) noexcept {
-    claimed.coroutine_->turn_to_stop();
+    claimed.coroutine_->begin_unwind();
     claimed.wake();
 }
 

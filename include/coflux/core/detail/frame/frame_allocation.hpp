@@ -26,7 +26,7 @@ COFLUX_INLINE void* control_in(void* base, std::size_t offset) noexcept {
 }
 
 template <bool EndsTrivially>
-COFLUX_INLINE void* allocate_pooled_frame(frame_shape shape, ticket counted, std::uint32_t flags) {
+COFLUX_INLINE void* allocate_pooled_frame(frame_shape shape, counting counted, std::uint32_t flags) {
     const frame_layout layout = layout_of_frame(shape, sizeof(frame_control));
     void* const base = allocate_pooled(layout.bytes, layout.alignment);
     if (EndsTrivially && !COFLUX_ASAN && layout.offset == sizeof(frame_control)) {
@@ -40,7 +40,7 @@ COFLUX_INLINE void* allocate_pooled_frame(frame_shape shape, ticket counted, std
 /// Memory for a frame behind its control, counted as `counted` by its parent. Throws what the resource throws,
 /// before any effect.
 template <bool EndsTrivially = false>
-COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent, ticket counted,
+COFLUX_INLINE void* allocate_frame(frame_shape shape, const environment& parent, counting counted,
                                    std::uint32_t flags = 0) {
     if (data_ref_of(parent).pooled()) [[likely]]
         return allocate_pooled_frame<EndsTrivially>(shape, counted, flags);
@@ -65,9 +65,9 @@ template <bool EndsTrivially>
 COFLUX_INLINE void* allocate_queued_frame(frame_shape shape, environment& parent) {
     const data_ref& data = data_ref_of(parent);
     if (data.is_usual()) [[likely]]
-        return allocate_pooled_frame<EndsTrivially>(shape, ticket::plain, 0);
+        return allocate_pooled_frame<EndsTrivially>(shape, counting::by_owner, 0);
     return data.is_of_object() ? allocate_shared_frame(shape, parent, 0)
-                               : allocate_frame<EndsTrivially>(shape, parent, ticket::plain);
+                               : allocate_frame<EndsTrivially>(shape, parent, counting::by_owner);
 }
 
 /// Frames with an error, a list entry, or a control that must survive.

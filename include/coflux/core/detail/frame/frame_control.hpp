@@ -23,31 +23,37 @@ class failure;
 enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame_word
 
 /// Where a coroutine is counted as a child.
-enum class ticket : std::uint32_t {
-    none,    ///< a call: nowhere, its awaiter owns it
-    plain,   ///< created by the parent coroutine itself: the parent's plain counter
-    shared,  ///< created by another coroutine or thread, or in an environment object: the parent's atomic counter
+enum class counting : std::uint32_t {
+    none,      ///< a call: nowhere, its awaiter owns it
+    by_owner,  ///< made by the parent coroutine itself: in the parent's plain count
+    atomic,    ///< made by another coroutine or thread, or in an environment object: in the parent's atomic count
 };
 
 namespace frame_flags {
-inline constexpr std::uint32_t from_resource = 1 << 3;  ///< the memory is of `resource`, not of the frame pool
-inline constexpr std::uint32_t freed_at_once = 1 << 7;  ///< and its deallocate() does nothing: spare the call
-/// A call that cannot end by going on with its caller: it went to another executor, or left the top of its caller's
-/// stack.
+/// It asked for its context: it may have children.
+inline constexpr std::uint32_t scope_open = 1 << 2;
+/// The memory is of `resource`, not of the frame pool.
+inline constexpr std::uint32_t from_resource = 1 << 3;
+/// A call that cannot end by going on with its caller: it went to another executor, or its nested run has suspended.
 inline constexpr std::uint32_t moved = 1 << 4;
-inline constexpr std::uint32_t scope_open = 1
-                                            << 2;  ///< it asked for its context: it may have children (environment.hpp)
-inline constexpr std::uint32_t inline_start = 1
-                                              << 8;  ///< runs inside the call that creates it and has not suspended yet
-inline constexpr std::uint32_t takes_stop = 2 << 8;  ///< its current await wants a child's stop as an outcome
-inline constexpr std::uint32_t retain = 4 << 8;  ///< operator delete leaves the memory: the control outlives the frame
+/// The memory is of a resource whose deallocate() does nothing: spare the call.
+inline constexpr std::uint32_t freed_at_once = 1 << 7;
+/// It runs inside the call that makes it, and has not suspended yet.
+inline constexpr std::uint32_t inline_start = 1 << 8;
+/// Its current await takes a child's stop as an outcome.
+inline constexpr std::uint32_t takes_stop = 1 << 9;
+/// operator delete leaves the memory: the control outlives the frame.
+inline constexpr std::uint32_t retain = 1 << 10;
 /// The frame is gone, the memory is not; or it is going, and what it returns is in `result`.
-inline constexpr std::uint32_t destroyed = 8 << 8;
-inline constexpr std::uint32_t listed =
-    16 << 8;  ///< an environment object lists it: root_links stand in front of the control
-inline constexpr std::uint32_t turned = 32 << 8;        ///< stopped in its body: resuming it unwinds it
-inline constexpr std::uint32_t has_error = 64 << 8;     ///< `error` is set and owned
-inline constexpr std::uint32_t holds_value = 128 << 8;  ///< the promise holds a result that has a destructor
+inline constexpr std::uint32_t destroyed = 1 << 11;
+/// An environment object lists it: root_links stand in front of the control.
+inline constexpr std::uint32_t listed = 1 << 12;
+/// Stopped in its body: resuming it unwinds it.
+inline constexpr std::uint32_t unwinding = 1 << 13;
+/// `error` is set and owned.
+inline constexpr std::uint32_t has_error = 1 << 14;
+/// The promise holds a result that has a destructor.
+inline constexpr std::uint32_t holds_value = 1 << 15;
 }  // namespace frame_flags
 
 /// Where a coroutine is counted, how it ended and its frame_flags, in one word that is always read and written whole. A
@@ -56,10 +62,10 @@ inline constexpr std::uint32_t holds_value = 128 << 8;  ///< the promise holds a
 /// the coroutine.
 class frame_word {
 public:
-    COFLUX_INLINE frame_word(ticket counted, std::uint32_t flags) noexcept
+    COFLUX_INLINE frame_word(counting counted, std::uint32_t flags) noexcept
         : bits_(static_cast<std::uint32_t>(counted) | flags) {}
 
-    [[nodiscard]] COFLUX_INLINE ticket counted() const noexcept { return static_cast<ticket>(bits_ & 3); }
+    [[nodiscard]] COFLUX_INLINE counting counted() const noexcept { return static_cast<counting>(bits_ & 3); }
     /// How the coroutine ended, once its state says done.
     [[nodiscard]] COFLUX_INLINE ending end() const noexcept { return static_cast<ending>((bits_ >> end_shift) & 3); }
     COFLUX_INLINE void set_end(ending e) noexcept {
@@ -70,14 +76,14 @@ public:
     [[nodiscard]] COFLUX_INLINE bool ended_stopped() const noexcept {
         return (bits_ & (static_cast<std::uint32_t>(ending::stopped) << end_shift)) != 0;
     }
-    [[nodiscard]] COFLUX_INLINE bool is_plain() const noexcept {
-        return (bits_ & static_cast<std::uint32_t>(ticket::plain)) != 0;
+    [[nodiscard]] COFLUX_INLINE bool is_counted_by_owner() const noexcept {
+        return (bits_ & static_cast<std::uint32_t>(counting::by_owner)) != 0;
     }
-    [[nodiscard]] COFLUX_INLINE bool is_shared() const noexcept {
-        return (bits_ & static_cast<std::uint32_t>(ticket::shared)) != 0;
+    [[nodiscard]] COFLUX_INLINE bool is_counted_atomically() const noexcept {
+        return (bits_ & static_cast<std::uint32_t>(counting::atomic)) != 0;
     }
-    void count_as_shared() noexcept {
-        bits_ = (bits_ & ~std::uint32_t{3}) | static_cast<std::uint32_t>(ticket::shared);
+    void count_atomically() noexcept {
+        bits_ = (bits_ & ~std::uint32_t{3}) | static_cast<std::uint32_t>(counting::atomic);
     }
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
@@ -106,7 +112,7 @@ public:
     }
 
     /// True if the ticket is this, the end a value and the flags are exactly these, whatever the memory.
-    [[nodiscard]] COFLUX_INLINE bool is_exactly(ticket t, std::uint32_t flags) const noexcept {
+    [[nodiscard]] COFLUX_INLINE bool is_exactly(counting t, std::uint32_t flags) const noexcept {
         return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once | ~0U << freed_shift)) ==
                (static_cast<std::uint32_t>(t) | flags);
     }
@@ -126,18 +132,18 @@ private:
 ///   list [| pointer]  views or callbacks exist: a stack of waiters; frames are then counted by `references`
 ///   done              ended without a waiter; the result is in the frame
 ///   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
-///   pointer | on_top  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
+///   pointer | nested  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
 ///                     frees itself when it ends there, which its awaiter then knows from what is left on the stack
 namespace frame_state {
 inline constexpr std::uintptr_t done = 1;
 inline constexpr std::uintptr_t detached = 2;
 inline constexpr std::uintptr_t list = 4;
 inline constexpr std::uintptr_t direct = 8;
-inline constexpr std::uintptr_t on_top = done | direct;
+inline constexpr std::uintptr_t nested = done | direct;
 inline constexpr std::uintptr_t tags = 15;
 
 COFLUX_INLINE constexpr bool frees_itself(std::uintptr_t s) noexcept {
-    return (s & (on_top | detached)) == (on_top | detached);
+    return (s & (nested | detached)) == (nested | detached);
 }
 }  // namespace frame_state
 
@@ -155,10 +161,10 @@ struct alignas(16) frame_control {
     frame_word word;
     std::uint32_t references_;  // set with `list`, not before; see references()
 
-    COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, ticket counted, std::uint32_t flags) noexcept
+    COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, counting counted, std::uint32_t flags) noexcept
         : word(counted, flags) {
         if (memory != nullptr) resource = memory;
-        if (counted != ticket::none && (flags & frame_flags::inline_start) == 0)
+        if (counted != counting::none && (flags & frame_flags::inline_start) == 0)
             begin_as(0);  // the thread that gets the handle may use it at once
     }
     ~frame_control() = delete;
@@ -181,22 +187,22 @@ struct alignas(16) frame_control {
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
     /// Where it stands, for messages; nothing once the error has taken the place.
-    [[nodiscard]] COFLUX_GLANCE std::source_location place() const noexcept {
+    [[nodiscard]] COFLUX_GLANCE std::source_location location() const noexcept {
         return word.has(frame_flags::has_error) ? std::source_location() : where;
     }
 
-    /// It runs on top of the stack of the coroutine that awaits it, or has ended there.
-    [[nodiscard]] COFLUX_INLINE bool is_on_top() const noexcept {
+    /// It runs nested on the stack of the coroutine that awaits it, or has ended there.
+    [[nodiscard]] COFLUX_INLINE bool is_nested() const noexcept {
         // relaxed: only that stack's thread can reach the frame.
-        return (state.load(memory_order_relaxed) & frame_state::on_top) == frame_state::on_top;
+        return (state.load(memory_order_relaxed) & frame_state::nested) == frame_state::nested;
     }
 
     /// Its handle is going, and a coroutine that was woken by its end has not taken the result. g++ completes all
     /// awaits of an expression before it takes the first result; if that throws, the other results stay where they are.
-    [[nodiscard]] bool is_left_behind() const noexcept {
+    [[nodiscard]] bool is_untaken() const noexcept {
         // acquire pairs with the exchange of the end, where that was elsewhere. The awaiter keeps the handle until it
         // is woken.
-        return (state.load(memory_order_acquire) & frame_state::on_top) == frame_state::direct;
+        return (state.load(memory_order_acquire) & frame_state::nested) == frame_state::direct;
     }
 
     /// Has ended, and not by a stop.

@@ -14,24 +14,24 @@ namespace coflux::detail {
 /// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit, `co_await (c ?
 /// f(here) : g(here))`, and destroys the original, too. A copy that is awaited stands in another place, and that is
 /// noticed. With clang it costs nothing, because it is nothing.
-class kept_place {
+class kept_address {
 public:
-    COFLUX_INLINE kept_place() noexcept : place_(this) {}
-    kept_place(const kept_place&) = delete;
-    kept_place& operator=(const kept_place&) = delete;
+    COFLUX_INLINE kept_address() noexcept : place_(this) {}
+    kept_address(const kept_address&) = delete;
+    kept_address& operator=(const kept_address&) = delete;
     [[nodiscard]] COFLUX_INLINE bool is_here() const noexcept { return place_ == this; }
     [[nodiscard]] bool is_left() const noexcept { return place_ == nullptr; }
     COFLUX_INLINE void leave() noexcept { place_ = nullptr; }
 
 private:
-    const kept_place* place_;
+    const kept_address* place_;
 };
-struct no_place {
+struct no_address {
     [[nodiscard]] static constexpr bool is_here() noexcept { return true; }
     [[nodiscard]] static constexpr bool is_left() noexcept { return false; }
     static constexpr void leave() noexcept {}
 };
-using handle_place = std::conditional_t<COFLUX_CLANG, no_place, kept_place>;
+using handle_address = std::conditional_t<COFLUX_CLANG, no_address, kept_address>;
 
 class promise_base;
 /// What `p` awaits is a bitwise copy.
@@ -62,7 +62,7 @@ public:
         pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waits_bit);
     }
     /// Tells the optimiser what it cannot know of a pointer that it loads again.
-    COFLUX_INLINE void has_not_waited() const noexcept {
+    COFLUX_INLINE void assume_not_waited() const noexcept {
         const bool waits = waited();
         COFLUX_ASSUME(!waits);
     }
@@ -76,7 +76,7 @@ private:
     static constexpr std::uintptr_t waits_bit = 1;
 
 protected:
-    [[no_unique_address]] handle_place place_;  // first: where the handle is, too
+    [[no_unique_address]] handle_address place_;  // first: where the handle is, too
 
 private:
     frame_control* pointer_;

@@ -152,7 +152,7 @@ struct [[nodiscard]] adopting_request {
     A&& awaited;
 
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
-        if constexpr (requires { awaited.adopted_by(p); }) awaited.adopted_by(p);
+        if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
         using operand = std::remove_cvref_t<A>;
         if constexpr (foretelling_request<operand>) {
             return awaited.last().await_in(p, where);
@@ -188,7 +188,7 @@ decltype(auto) as_handle(promise_base& p, A&& awaited) {
         if constexpr (has_home<std::remove_cvref_t<A>>) {
             if (environment& in = awaited.home(p); &in != &p) {
                 kind elsewhere(wrapped<A>(in, given).release());
-                promise_base::of(elsewhere.used()).runs_for(p);
+                promise_base::of(elsewhere.used()).use_executor_of(p);
                 return elsewhere;
             }
         }

@@ -40,7 +40,7 @@ public:
     explicit context_awaiter(promise_base& self) noexcept : self_(self) {}
     [[nodiscard]] bool await_ready() const noexcept { return true; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}
-    [[nodiscard]] COFLUX_INLINE environment& await_resume() const noexcept { return self_.opened(); }
+    [[nodiscard]] COFLUX_INLINE environment& await_resume() const noexcept { return self_.open_scope(); }
 
 private:
     promise_base& self_;

@@ -50,7 +50,7 @@ public:
     foreign_awaiter(promise_base& p, A&& awaited, std::source_location where)
         : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p, nullptr},
           inner_(awaiter_of(std::forward<A>(awaited))) {
-        p.awaits_at(where);
+        p.set_await_location(where);
     }
 
     foreign_awaiter(const foreign_awaiter&) = delete;
@@ -61,8 +61,8 @@ public:
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
         promise_base& p = *proxy_.coroutine;
-        (void)p.suspends();  // not a stop point
-        p.leaves();
+        (void)p.begin_suspend();  // not a stop point
+        p.clear_current();
         if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
             driver_->goes_abroad(p);
         try {

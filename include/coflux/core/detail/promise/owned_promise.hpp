@@ -43,7 +43,7 @@ public:
     template <typename A>
     COFLUX_INLINE decltype(auto) await_transform(A&& awaited,
                                                  std::source_location where = std::source_location::current()) {
-        if constexpr (kind == start_kind::inline_start && is_context_request<A>) this->awaits_at(where);
+        if constexpr (kind == start_kind::inline_start && is_context_request<A>) this->set_await_location(where);
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
@@ -134,11 +134,11 @@ public:
     COFLUX_COROUTINE_ARGUMENTS(Args, Given)
     COFLUX_INLINE explicit owned_promise(COFLUX_ARGUMENT(Args, Given) & ... args) noexcept
         : owned_promise_base<T, E>(find_environment(args...)) {
-        if constexpr (borrows_any<Args...> && !starts_deferred<E>) this->borrows_something();
-        if constexpr (is_task<Handle>) this->is_made_as_task();
+        if constexpr (borrows_any<Args...> && !starts_deferred<E>) this->mark_as_borrowing();
+        if constexpr (is_task<Handle>) this->mark_as_task();
     }
     COFLUX_INLINE ~owned_promise() {
-        if constexpr (!ends_trivially<T, Args...>) this->scope_ends();
+        if constexpr (!ends_trivially<T, Args...>) this->end_scope();
     }
     owned_promise(const owned_promise&) = delete;
     owned_promise& operator=(const owned_promise&) = delete;
@@ -164,7 +164,7 @@ public:
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
         // One that starts inline writes its first place at its first await, and nothing reads it before.
-        if constexpr (start_kind_of<E> != start_kind::inline_start) this->awaits_at(where);
+        if constexpr (start_kind_of<E> != start_kind::inline_start) this->set_await_location(where);
         return Handle(this->control());
     }
 
@@ -186,7 +186,7 @@ private:
             // What is made to be begun later is made by the coroutine whose environment it gets, or in an environment
             // object.
             if (starts_deferred<E> ? !data_ref_of(env).is_of_object() : this_thread.current == &env) [[likely]]
-                return allocate_frame<ends_trivially<T, Args...>>(shape, env, ticket::plain, flags);
+                return allocate_frame<ends_trivially<T, Args...>>(shape, env, counting::by_owner, flags);
             return allocate_shared_frame(shape, env, flags);
         }
     }

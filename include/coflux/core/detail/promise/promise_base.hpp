@@ -12,20 +12,12 @@
 #include <coflux/base/stack.hpp>
 #include <coflux/core/detail/frame/frame_control.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/coroutine_kind.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/core/environment.hpp>
 
 namespace coflux::detail {
-
-/// What the type of a coroutine says about its start: in the call that makes it, through a queue, or as the
-/// environment has it.
-enum class start_kind { inline_start, queued, inherited };
-/// What it says about its end.
-enum class ending_kind { call, queued, may_be_inline };
-/// What becomes of a frame whose coroutine ends on top of its awaiter's stack: the awaiter has it, with the result in
-/// it; or it is freed at once, and the result is in thread_result.
-enum class on_top_frame { kept, freed };
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
 /// because results are stored without over-alignment (result.hpp).
@@ -39,7 +31,7 @@ public:
     /// `this`, found by way of its frame. A coroutine has its frame's address in a register; where it needs the
     /// promise's too, in each of its awaits, the optimiser would keep that in a second one, and save and restore it
     /// wherever the coroutine runs.
-    [[nodiscard]] COFLUX_INLINE promise_base* found_again() noexcept {
+    [[nodiscard]] COFLUX_INLINE promise_base* rematerialized_this() noexcept {
         if constexpr (COFLUX_CLANG) {
             void* frame = handle().address();
             asm volatile("" : "+r"(frame));
@@ -53,19 +45,19 @@ public:
         return std::coroutine_handle<promise_base>::from_address(&c + 1).promise();
     }
     [[nodiscard]] const executor_entry* runs_on() const noexcept { return executor_; }
-    using environment::is_told;
+    using environment::is_stop_requested;
     [[nodiscard]] environment* parent() const noexcept { return parent_.get(); }
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
-    COFLUX_INLINE void runs_for(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
+    COFLUX_INLINE void use_executor_of(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
     /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays
     /// below that, from which it has its memory, its deadline and its stop; what a generator makes its children in has
     /// none of its own.
     [[nodiscard]] environment& home(promise_base& caller) const noexcept;
     /// The call goes to another caller than the coroutine that made it, if that stands in its home.
-    void adopted_by(promise_base& caller) noexcept;
+    void set_caller(promise_base& caller) noexcept;
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
-    void lives_in(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
+    void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.
     void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
     /// Made in `p` itself, and without views or callbacks.
@@ -89,33 +81,34 @@ public:
         return !stack_is_below(this_thread.room_to_begin);
     }
 
-    COFLUX_INLINE void unhandled_exception() noexcept { found_again()->body_failed(); }
+    COFLUX_INLINE void unhandled_exception() noexcept { rematerialized_this()->body_failed(); }
 
     // --- awaits ---
 
     /// Every await of the coroutine begins here: remembers where it stands, for the live tree.
-    COFLUX_INLINE void awaits_at(std::source_location where) noexcept { control().where = where; }
+    COFLUX_INLINE void set_await_location(std::source_location where) noexcept { control().where = where; }
 
-    /// Every await that really suspends: from now on another thread may resume the coroutine. True if it must stop
-    /// instead.
-    [[nodiscard]] COFLUX_INLINE bool suspends() noexcept {
-        if (is_told_more()) [[unlikely]]
-            return found_again()->suspends_slowly();
-        if (control().is_on_top()) found_again()->leaves_top();
-        return false;
+    /// Every await that really suspends: from now on another thread may resume the coroutine, unless it must stop.
+    [[nodiscard]] COFLUX_INLINE suspension begin_suspend() noexcept {
+        if (may_be_stopped()) [[unlikely]]
+            return rematerialized_this()->begin_suspend_slowly();
+        if (control().is_nested()) rematerialized_this()->leave_nested_run();
+        return suspension::proceed;
     }
 
-    /// Control goes back to the loop or to the creator and not to another coroutine of ours. After suspends().
-    static COFLUX_INLINE void leaves() noexcept { this_thread.current = std::exchange(this_thread.below, nullptr); }
+    /// Control goes back to the loop or to the creator and not to another coroutine of ours. After begin_suspend().
+    static COFLUX_INLINE void clear_current() noexcept {
+        this_thread.current = std::exchange(this_thread.below, nullptr);
+    }
 
     /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed
-    /// and not resumed (g++, as in frame_control::is_left_behind()).
-    COFLUX_INLINE void takes_no_stop() noexcept {
+    /// and not resumed (g++, as in frame_control::is_untaken()).
+    COFLUX_INLINE void clear_takes_stop() noexcept {
         if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
     }
 
     /// The coroutine asks for its context: it is an environment for children from now on.
-    COFLUX_INLINE environment& opened() noexcept {
+    COFLUX_INLINE environment& open_scope() noexcept {
         frame_control& c = control();
         if (!c.word.has(frame_flags::scope_open)) c.word.set(frame_flags::scope_open);
         this_thread.current = this;
@@ -127,57 +120,57 @@ public:
         if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
     }
 
-    /// Before an await of `child`, a fork: if it lies on top of this worker's forks, and so has not begun, it runs here
-    /// and now, on top of this coroutine's stack. True if it has ended there, with a value; else the caller waits for
+    /// Before an await of `child`, a fork: if it is the newest of this worker's forks, and so has not begun, it runs here
+    /// and now, nested on this coroutine's stack. True if it has ended there, with a value; else the caller waits for
     /// it as for any fork.
-    template <on_top_frame Frame>
-    COFLUX_INLINE bool run_fork_on_top(frame_control* child) noexcept {
-        if (!has_room_on_top()) return false;
-        const promise_base* const self = found_again();
+    template <nested_frame Frame>
+    COFLUX_INLINE bool run_fork_nested(frame_control* child) noexcept {
+        if (!may_run_nested()) return false;
+        const promise_base* const self = rematerialized_this();
         // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in
         // this sum, too. g++: the handle may be empty.
         const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
         if (COFLUX_CLANG && !is_own()) [[unlikely]]
             return false;
         const auto may_take = [&]() noexcept { return COFLUX_CLANG || is_own(); };
-        if (!this_thread.queues->take_back(frame_control::frame_of(child), may_take)) return false;
+        if (!this_thread.queues->pop_if_newest(frame_control::frame_of(child), may_take)) return false;
         // Only this thread can begin it: a plain store tells it where it is.
-        child->state.store(on_top_of<Frame>(self), memory_order_relaxed);
+        child->state.store(nested_in<Frame>(self), memory_order_relaxed);
         child->frame().resume();
-        if (!ended_on_top()) [[unlikely]]
+        if (!ended_nested()) [[unlikely]]
             return false;
         --own_.children;
         return true;
     }
-    /// run_fork_on_top() for a call, which this coroutine alone knows.
-    template <on_top_frame Frame>
-    COFLUX_INLINE bool run_call_on_top(frame_control* callee) noexcept {
-        if (!has_room_on_top()) [[unlikely]] {
+    /// run_fork_nested() for a call, which this coroutine alone knows.
+    template <nested_frame Frame>
+    COFLUX_INLINE bool run_call_nested(frame_control* callee) noexcept {
+        if (!may_run_nested()) [[unlikely]] {
             callee->begin_as(frame_state::detached);
             return false;
         }
-        of(*callee).runs_for(*this);
-        callee->begin_as(on_top_of<Frame>(found_again()));
+        of(*callee).use_executor_of(*this);
+        callee->begin_as(nested_in<Frame>(rematerialized_this()));
         callee->frame().resume();
-        return ended_on_top();
+        return ended_nested();
     }
 
     /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
     /// worker's forks.
     COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept {
-        if (suspends()) [[unlikely]]
+        if (begin_suspend() == suspension::stop) [[unlikely]]
             return stop_here();
-        if (worker* const w = this_thread.queues; w != nullptr && w->take_back(child.frame())) [[likely]] {
+        if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(child.frame())) [[likely]] {
             // The child has not begun and only this thread can begin it: a plain store publishes the continuation to
             // it.
             child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
             return transfer(child.frame());
         }
-        leaves();
+        clear_current();
         return await_elsewhere(child);
     }
     /// Before a wait for `child`, which has not ended: a checked error if that is this coroutine itself.
-    void is_not(const frame_control& child) noexcept {
+    void check_not_self(const frame_control& child) noexcept {
         if (&child == &control()) [[unlikely]]
             fail_awaits_itself();
     }
@@ -188,30 +181,30 @@ public:
     std::coroutine_handle<> stop_here() noexcept;
 
     /// Makes this suspended coroutine end as stopped when it is resumed next.
-    void turn_to_stop() noexcept;
+    void begin_unwind() noexcept;
 
     /// After the body: no more children; true if none is left, else the last one goes on.
     bool close_scope() noexcept;
     /// After the last child: a child's unobserved error becomes this coroutine's.
-    void scope_joined() noexcept;
+    void finish_scope() noexcept;
 
     // --- the end ---
 
-    /// The body ended with a value, on top of the stack of an awaiter that wants no frame, and no child is left: the
+    /// The body ended with a value, nested on the stack of an awaiter that wants no frame, and no child is left: the
     /// coroutine frees itself. If a child is left, it has left the top: a second look may find none.
     [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
         frame_control& c = control();
         // relaxed: if it is on top, only this thread can reach it.
         if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
         if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            found_again()->leaves_top();
+            rematerialized_this()->leave_nested_run();
             return false;
         }
         return true;
     }
 
     /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
-    COFLUX_INLINE void gives_way(std::uint64_t result) noexcept {
+    COFLUX_INLINE void keep_result_and_free(std::uint64_t result) noexcept {
         frame_control* c = &control();
         // To the optimiser the control is a part of the promise, whose last stores are never read.
         asm("" : "+r"(c));
@@ -227,7 +220,7 @@ public:
         frame_control& c = control();
         const frame_word word = c.word;
         if constexpr (Kind == ending_kind::may_be_inline) {
-            if (word.is_exactly(ticket::plain, frame_flags::inline_start)) {
+            if (word.is_exactly(counting::by_owner, frame_flags::inline_start)) {
                 // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
                 // tell.
                 c.begin_as(frame_state::done);
@@ -239,38 +232,38 @@ public:
                 return call_ended(c);
         }
         if (word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            return found_again()->join_children();
+            return rematerialized_this()->join_children();
         }
         if constexpr (Kind == ending_kind::call) {
             if (!word.has(frame_flags::moved)) [[likely]]
                 return call_ended(c);
-            return leaves_and_tells();
+            return notify_waiters_after_clear();
         } else {
             if constexpr (Kind == ending_kind::may_be_inline) {
-                if (word.has(frame_flags::inline_start)) return found_again()->ended_inline();
+                if (word.has(frame_flags::inline_start)) return rematerialized_this()->end_inline();
             }
             const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
-            // On top: the awaiter goes on below.
+            // Nested: the awaiter goes on below.
             if ((s & frame_state::done) != 0) return std::noop_coroutine();
-            if (word.is_plain()) [[likely]] {
+            if (word.is_counted_by_owner()) [[likely]] {
                 if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_.get())) |
                           frame_state::direct)) [[likely]] {
                     promise_base& w = static_cast<promise_base&>(*parent_);
                     --w.own_.children;  // it is suspended in the await of this very child
                     if (runs_on() == w.runs_on()) [[likely]]
                         return transfer(w.handle());
-                    return found_again()->hand_over(w);
+                    return rematerialized_this()->hand_over(w);
                 }
                 if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
                     waiter& w = *reinterpret_cast<waiter*>(s);
                     if (w.coroutine == parent_.get()) {
                         --parent_->own_.children;  // it is suspended in a wait for this very child
-                        leaves();
+                        clear_current();
                         return transfer(w.ended(w, c, identity_of(executor_)));
                     }
                 }
             }
-            return leaves_and_tells();
+            return notify_waiters_after_clear();
         }
     }
 
@@ -281,7 +274,7 @@ public:
     /// Queues or returns `w` for resumption: here if this is its executor, through its own otherwise.
     static std::coroutine_handle<> resume_from(promise_base& w, const void* here) noexcept;
 
-    /// Frees the frame of a coroutine that ended with a value on top of its awaiter's stack, or never began.
+    /// Frees the frame of a coroutine that ended with a value nested on its awaiter's stack, or never began.
     COFLUX_INLINE static void free_plainly(frame_control& c) noexcept {
         if (const std::size_t size_class = c.word.freed_as(); size_class != 0) [[likely]] {
             deallocate_class(&c, size_class);
@@ -301,7 +294,7 @@ public:
     COFLUX_ASIDE static void drop(frame_control& c) noexcept;
     /// drop() where the handle just dies: a checked error if the coroutine borrows, has not ended, and is not joined in
     /// time by itself.
-    COFLUX_ASIDE static void lose(frame_control& c) noexcept;
+    COFLUX_ASIDE static void drop_checked(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
         if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]]
@@ -310,7 +303,7 @@ public:
     }
     static void drop_reference(frame_control& c) noexcept;
     /// Destroys what ended and was waited for. An error that its awaiter did not come to take is its scope's.
-    COFLUX_ASIDE static void drop_ended(frame_control& c) noexcept;
+    COFLUX_ASIDE static void discard_ended(frame_control& c) noexcept;
     /// Frees what thread_state::to_free has above `down_to`: before the memory goes away that it may be in. What is
     /// below is left to the loop that stands below on this stack.
     static void free_left_over(const frame_control* down_to) noexcept;
@@ -328,14 +321,14 @@ protected:
 
     // Of the new coroutine, before another thread knows it.
     /// It has a parameter that is borrowed.
-    void borrows_something() noexcept {
+    void mark_as_borrowing() noexcept {
         if (!detail::lends(*parent_.own())) mark(borrows);
     }
     /// It is a task: its handle waits for it, unless it is made in a coroutine.
-    COFLUX_ASIDE void is_made_as_task() noexcept;
+    COFLUX_ASIDE void mark_as_task() noexcept;
     /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and
     /// parameters make is noticed. One that is stopped waits for them.
-    COFLUX_INLINE void scope_ends() noexcept {
+    COFLUX_INLINE void end_scope() noexcept {
         // relaxed: only for this thread; to other threads it would be a look, not a promise.
         if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
     }
@@ -345,21 +338,21 @@ protected:
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
         // A shared one is counted at once: its creator does not hold the parent as a caller does.
-        if (c.word.is_shared()) [[unlikely]]
-            return count_in_shared(c);
+        if (c.word.is_counted_atomically()) [[unlikely]]
+            return count_in_atomically(c);
         if constexpr (Kind == start_kind::inline_start) return;
         if constexpr (Kind == start_kind::inherited) {
             if (runs_on() == nullptr) return;
         }
-        count_plainly();
+        count_by_owner();
     }
 
     /// Counts the new coroutine, and queues it for its first resumption.
     COFLUX_INLINE void count_and_start(std::coroutine_handle<> h) noexcept {
         const executor_entry* const own = executor_.own();
         if (this_thread.current != parent_.own()) [[unlikely]]
-            return count_and_start_shared(h);
-        count_plainly();
+            return count_and_start_atomically(h);
+        count_by_owner();
         start_on(own, h);
     }
 
@@ -374,7 +367,7 @@ private:
             return this_thread.queues->push_fork(h);
         start_elsewhere(h);
     }
-    COFLUX_INLINE void count_plainly() noexcept {
+    COFLUX_INLINE void count_by_owner() noexcept {
         if (++parent_.own()->own_.children == 0) [[unlikely]]
             fold_children();
     }
@@ -382,13 +375,14 @@ private:
     friend struct environment_access;
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
-    [[nodiscard]] COFLUX_INLINE bool is_told_more() const noexcept {
-        // relaxed: where it tells, is_told() looks again, and pairs with request_stop().
+    [[nodiscard]] COFLUX_INLINE bool may_be_stopped() const noexcept {
+        // relaxed: where it tells, is_stop_requested() looks again, and pairs with request_stop().
         return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
     }
     /// Every await is a stop point: one that may be told to stop suspends first.
-    [[nodiscard]] COFLUX_INLINE bool has_room_on_top() noexcept {
-        return stack_address() > this_thread.room_on_top && (!is_told_more() || !found_again()->told_to_suspend());
+    [[nodiscard]] COFLUX_INLINE bool may_run_nested() noexcept {
+        return stack_address() > this_thread.nested_limit &&
+               (!may_be_stopped() || !rematerialized_this()->must_suspend_first());
     }
     [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
         // relaxed: the child that left a failure has given its ticket back since.
@@ -400,22 +394,22 @@ private:
         return ((own_.children + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
                has_failures_or_waits();
     }
-    template <on_top_frame Frame>
-    [[nodiscard]] static COFLUX_INLINE std::uintptr_t on_top_of(const promise_base* awaiting) noexcept {
-        return reinterpret_cast<std::uintptr_t>(awaiting) + frame_state::on_top +
-               (Frame == on_top_frame::freed ? frame_state::detached : 0);
+    template <nested_frame Frame>
+    [[nodiscard]] static COFLUX_INLINE std::uintptr_t nested_in(const promise_base* awaiting) noexcept {
+        return reinterpret_cast<std::uintptr_t>(awaiting) + frame_state::nested +
+               (Frame == nested_frame::freed ? frame_state::detached : 0);
     }
-    /// What ran on top of this coroutine's stack has given control back: true if it has ended.
-    [[nodiscard]] COFLUX_INLINE bool ended_on_top() noexcept {
-        if (this_thread.room_on_top == no_stack) [[unlikely]] {
-            found_again()->control_is_back();
+    /// What ran nested on this coroutine's stack has given control back: true if it has ended.
+    [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept {
+        if (this_thread.nested_limit == no_room) [[unlikely]] {
+            rematerialized_this()->regain_control();
             return false;
         }
-        this_thread.current = found_again();
+        this_thread.current = rematerialized_this();
         return true;
     }
-    COFLUX_INLINE std::coroutine_handle<> leaves_and_tells() noexcept {
-        return leaves(), transfer(found_again()->tell_waiters());
+    COFLUX_INLINE std::coroutine_handle<> notify_waiters_after_clear() noexcept {
+        return clear_current(), transfer(rematerialized_this()->notify_waiters());
     }
     /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is
     /// this thread's own.
@@ -429,21 +423,21 @@ private:
     COFLUX_ASIDE void begin_slowly(std::coroutine_handle<> h) noexcept;
     COFLUX_COLD void body_failed() noexcept;
     [[noreturn]] COFLUX_COLD void fail_awaits_itself() noexcept;
-    COFLUX_ASIDE bool suspends_slowly() noexcept;
-    COFLUX_ASIDE bool told_to_suspend() noexcept;
-    COFLUX_ASIDE void leaves_top() noexcept;
-    COFLUX_ASIDE void control_is_back() noexcept;
-    void leaves_inline() noexcept;
-    void no_longer_inline() noexcept;
-    static void let_go(frame_control& c) noexcept;
+    COFLUX_ASIDE suspension begin_suspend_slowly() noexcept;
+    COFLUX_ASIDE bool must_suspend_first() noexcept;
+    COFLUX_ASIDE void leave_nested_run() noexcept;
+    COFLUX_ASIDE void regain_control() noexcept;
+    void leave_inline_start() noexcept;
+    void end_inline_start() noexcept;
+    static void free_unowned(frame_control& c) noexcept;
     std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;
-    std::coroutine_handle<> tell_waiters() noexcept;
+    std::coroutine_handle<> notify_waiters() noexcept;
     std::coroutine_handle<> hand_over(promise_base& w) noexcept;
-    std::coroutine_handle<> ended_inline() noexcept;
+    std::coroutine_handle<> end_inline() noexcept;
     COFLUX_ASIDE void fold_children() noexcept;
-    COFLUX_ASIDE void count_in_shared(frame_control& c) noexcept;
-    COFLUX_ASIDE void count_and_start_shared(std::coroutine_handle<> h) noexcept;
+    COFLUX_ASIDE void count_in_atomically(frame_control& c) noexcept;
+    COFLUX_ASIDE void count_and_start_atomically(std::coroutine_handle<> h) noexcept;
     static void free_ended(frame_control& c) noexcept;
 };
 

@@ -58,7 +58,7 @@ inline constexpr bool goes_by_thread = [] {
 
 /// What becomes of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
 template <typename T>
-inline constexpr on_top_frame on_top_frame_for = goes_by_thread<T> ? on_top_frame::freed : on_top_frame::kept;
+inline constexpr nested_frame nested_frame_for = goes_by_thread<T> ? nested_frame::freed : nested_frame::kept;
 
 /// The result of a coroutine that has just freed itself, from the word that it left.
 template <typename T>
@@ -156,7 +156,7 @@ template <typename T, typename... Args>
         if (!p.frees_itself()) return false;
         if constexpr (!ends_trivially<T, Args...>) {
             // The destructors of parameters may run whole coroutines, whose results go by the thread too.
-            p.gives_way(p.result_word());
+            p.keep_result_and_free(p.result_word());
         } else if constexpr (!std::is_void_v<T>) {
             thread_result = p.result_word();
         }
@@ -212,7 +212,7 @@ private:
     frame_control& c_;
 };
 
-/// At the end of a scope frees a frame that ended on top of its awaiter's stack.
+/// At the end of a scope frees a frame that ended nested on its awaiter's stack.
 class plainly_freed_frame {
 public:
     COFLUX_INLINE explicit plainly_freed_frame(awaited_frame& c) noexcept : c_(c) {}

@@ -32,10 +32,11 @@ struct proxy_frame {
     proxy_frame* next = nullptr;  // in thread_state::resumed
 };
 
-/// No room on the stack.
-inline constexpr std::uintptr_t no_stack = ~std::uintptr_t{0};
-/// No room either, but no coroutine has left the top of the stack.
-inline constexpr std::uintptr_t stack_closed = no_stack - 1;
+/// What stands in place of an address where the stack has no room; no address of a stack is as high.
+enum stack_limit : std::uintptr_t {
+    no_room = ~std::uintptr_t{0},  ///< as nested_limit in a worker: a nested run has suspended, and control is not back
+    nested_closed = no_room - 1,   ///< none has, and none may begin
+};
 
 /// State of one thread; trivially destructible, so that access needs no guard.
 struct thread_state {
@@ -59,13 +60,13 @@ struct thread_state {
     proxy_frame* resumed;        ///< coroutines that a foreign operation resumed while `next` was taken
     proxy_frame* last_resumed;   ///< has a value while `resumed` has
     stop_walk* stopping;  ///< a stop request further down this stack, which takes over what requests here have claimed
-    /// How far down the stack an await may begin a child on top of its coroutine. Nowhere outside workers, and from
+    /// How far down the stack an await may begin a child nested on its coroutine. Nowhere outside workers, and from
     /// where a coroutine that began so suspends until control is back with the code below it
     /// (docs/design/fork_join.md).
-    std::uintptr_t room_on_top = no_stack;
-    std::uintptr_t room = no_stack;  ///< `room_on_top` where no coroutine has suspended
-    /// How far down the stack a coroutine may begin in the call that makes it; no_stack until the first one asks.
-    std::uintptr_t room_to_begin = no_stack;
+    std::uintptr_t nested_limit = no_room;
+    std::uintptr_t open_nested_limit = no_room;  ///< `nested_limit` where no coroutine has suspended
+    /// How far down the stack a coroutine may begin in the call that makes it; no_room until the first one asks.
+    std::uintptr_t room_to_begin = no_room;
     stack_bounds stack;  ///< the thread's own; nothing until the first coroutine asks. Coroutines may run on another.
     /// Coroutines that found no such room, youngest first: the outermost loop on this stack begins them. In `resumed`
     /// while it has any.
@@ -82,7 +83,7 @@ struct thread_state {
 
 COFLUX_SHARED inline constinit thread_local thread_state this_thread{};
 
-/// What the coroutine that has just freed itself on top of its awaiter's stack returned: result.hpp. For itself: as a
+/// What the coroutine that has just freed itself nested on its awaiter's stack returned: result.hpp. For itself: as a
 /// member of thread_state it would be found by an address that the optimiser keeps in a register while the coroutine
 /// runs.
 COFLUX_SHARED inline constinit thread_local std::uint64_t thread_result = 0;

@@ -39,7 +39,7 @@ inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexce
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
         } else if (!outer && somebody_woken()) [[unlikely]] {
-            t.room_on_top = t.room;  // no other coroutine stands on this stack
+            t.nested_limit = t.open_nested_limit;  // no other coroutine stands on this stack
             h = take_woken();
         } else {
             break;

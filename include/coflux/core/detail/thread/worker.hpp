@@ -28,23 +28,23 @@ public:
     /// Queues a coroutine that was just created: youngest first for the owner, oldest first for thieves.
     COFLUX_INLINE void push_fork(std::coroutine_handle<> h) noexcept {
         forks_.push(h.address());
-        if (somebody_sleeps()) [[unlikely]]
-            ask_for_help();
+        if (has_sleepers()) [[unlikely]]
+            notify_one_aside();
     }
 
     /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when other coroutines are
     /// owed a turn of the loop.
-    COFLUX_INLINE bool take_back(std::coroutine_handle<> h) noexcept {
-        return take_back(h, []() noexcept { return true; });
+    COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h) noexcept {
+        return pop_if_newest(h, []() noexcept { return true; });
     }
     /// Takes `h` back if `allowed()`, which is asked only if `h` is the youngest fork.
     template <typename Allowed>
-    COFLUX_INLINE bool take_back(std::coroutine_handle<> h, Allowed allowed) noexcept {
+    COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h, Allowed allowed) noexcept {
         return forks_.pop_if(h.address(), [this, allowed]() noexcept {
             if (!allowed()) return false;
             // Unsigned, so that a compiler may decrement in memory and look at the sign.
-            turns_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(turns_) - 1);
-            return turns_ >= 0 || !owes_a_turn();
+            tick_budget_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(tick_budget_) - 1);
+            return tick_budget_ >= 0 || !budget_exhausted_aside();
         });
     }
 
@@ -52,18 +52,18 @@ public:
     COFLUX_INLINE void push_ready(std::coroutine_handle<> h) noexcept {
         if (!ready_.push(h.address())) [[unlikely]]
             return overflow(h);
-        if (somebody_sleeps()) [[unlikely]]
-            ask_for_help();
+        if (has_sleepers()) [[unlikely]]
+            notify_one_aside();
     }
 
     /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
-        if (turns_ <= 0 || forks_.size() != 0) [[unlikely]]
+        if (tick_budget_ <= 0 || forks_.size() != 0) [[unlikely]]
             return std::noop_coroutine();
         void* const next = ready_.take();
         if (next == nullptr) [[unlikely]]
             return std::noop_coroutine();
-        --turns_;
+        --tick_budget_;
         return std::coroutine_handle<>::from_address(next);
     }
 
@@ -74,26 +74,26 @@ protected:
     worker(const void* executor, const atomic<std::uint32_t>& idle) noexcept : executor_(executor), idle_(&idle) {}
     ~worker() = default;
 
-    virtual void call_for_help() noexcept = 0;
+    virtual void notify_one() noexcept = 0;
     /// With no turns left, where the youngest fork is asked back, unless it was stolen: true if the loop must run; else
     /// there are turns again.
-    virtual bool others_wait() noexcept = 0;
+    virtual bool budget_exhausted() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
 
-    // call_for_help() and others_wait() for a fast path, whose registers they keep.
-    COFLUX_ASIDE void ask_for_help() noexcept;
-    COFLUX_ASIDE bool owes_a_turn() noexcept;
+    // notify_one() and budget_exhausted() for a fast path, whose registers they keep.
+    COFLUX_ASIDE void notify_one_aside() noexcept;
+    COFLUX_ASIDE bool budget_exhausted_aside() noexcept;
 
     /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
     /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds
     /// (docs/design/thread_pool.md).
-    [[nodiscard]] COFLUX_INLINE bool somebody_sleeps() const noexcept {
+    [[nodiscard]] COFLUX_INLINE bool has_sleepers() const noexcept {
         return idle_->load(memory_order_relaxed) - 1 < 0xffffU;
     }
 
     const void* executor_;
     const atomic<std::uint32_t>* idle_;
-    std::int32_t turns_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
+    std::int32_t tick_budget_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
     work_stealing_deque forks_;
     ready_ring ready_;
 };

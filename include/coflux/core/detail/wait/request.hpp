@@ -25,7 +25,7 @@ public:
     constexpr COFLUX_INLINE request(Args... args) noexcept : args_(std::forward<Args>(args)...) {}
 
     COFLUX_INLINE Awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return make(p, std::index_sequence_for<Args...>());
     }
 

@@ -25,21 +25,21 @@ namespace coflux::detail {
 /// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of.
 /// Elsewhere the child may end meanwhile, and with it whatever it was made in; so what was made in an environment
 /// object below `p` is told twice.
-[[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child) noexcept {
+[[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || is_part_of(p, parent);
 }
 
-/// is_told_with() where `p` may have been `told` before it waits. `p` is then unwound at once, which joins what was
+/// is_stopped_with() where `p` may have been `told` before it waits. `p` is then unwound at once, which joins what was
 /// made in `p` itself, and nothing else. What was made in an environment object that `p` is a part of may still use the
 /// frame.
-[[nodiscard]] inline bool is_told_with(const promise_base& p, frame_control& child, bool told) noexcept {
+[[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child, bool told) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || (!told && is_part_of(p, parent));
 }
 
 /// Requests a stop of a coroutine whose frame the caller keeps.
-void tell_to_stop(frame_control& c) noexcept;
+void request_stop_of(frame_control& c) noexcept;
 
 /// Suspends for the end of one that is not told with `p`, and tells it: what await_suspend must return.
 /// Errors: std::bad_alloc; then nothing has happened.

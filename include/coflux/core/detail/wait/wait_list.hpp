@@ -69,7 +69,7 @@ wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, 
 template <typename Ready>
 std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
     promise_base& p = w.coroutine();
-    if (p.suspends()) [[unlikely]]
+    if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
     switch (try_to_wait(list.lock, list.queue, w, ready)) {
     case wait_attempt::ready: return transfer(p.handle());
@@ -111,7 +111,7 @@ public:
         : wanting<typename Primitive::want>(p, kind, w),
           of_(of) {}
 
-    using wait_operation::was_left;
+    using wait_operation::is_unresumed;
 
     /// What await_suspend returns. `at` changes under the list's lock, unless the coroutine is stopped.
     std::coroutine_handle<> suspend(wait_progress& at) {
@@ -155,7 +155,7 @@ protected:
     using want = typename Primitive::want;
 
     COFLUX_INLINE lazy_wait() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
-    COFLUX_INLINE ~lazy_wait() { (void)was_left(); }
+    COFLUX_INLINE ~lazy_wait() { (void)is_unresumed(); }
 
     /// What await_ready returns: `taken`, which is true if the operation has been done.
     COFLUX_INLINE bool ready_if(bool taken) noexcept {
@@ -176,12 +176,12 @@ protected:
         if constexpr (!COFLUX_CLANG) progress_ = wait_progress::none;
         return has_waited;
     }
-    /// For destructors, as wait_operation::was_left(): true if the operation has been done, and resumed() was not
+    /// For destructors, as wait_operation::is_unresumed(): true if the operation has been done, and resumed() was not
     /// called. What it took is the destructor's to give back.
-    COFLUX_INLINE bool was_left() noexcept {
+    COFLUX_INLINE bool is_unresumed() noexcept {
         if constexpr (!COFLUX_CLANG) {
             if (progress_ != wait_progress::none) [[unlikely]]
-                return progress_ == wait_progress::ready || node_.was_left();
+                return progress_ == wait_progress::ready || node_.is_unresumed();
         }
         return false;
     }

@@ -65,15 +65,15 @@ public:
 
     /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under
     /// the lock that claim() takes, so that a request is either seen here or finds the operation queued.
-    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->told_to_stop(); }
+    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->must_stop_now(); }
 
     /// What await_suspend returns when the operation is queued, and may be gone by now.
     [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {
         const bool inside_creator = this_thread.below != nullptr;
-        promise_base::leaves();
+        promise_base::clear_current();
         worker* const w = this_thread.queues;
         // The coroutine below on this stack goes on: a creator, or an awaiter.
-        if (w == nullptr || inside_creator || this_thread.room_on_top >= stack_closed) [[unlikely]]
+        if (w == nullptr || inside_creator || this_thread.nested_limit >= nested_closed) [[unlikely]]
             return std::noop_coroutine();
         return transfer(w->next_ready());
     }
@@ -110,12 +110,12 @@ public:
 
 protected:
     COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
-    ~wait_operation() { (void)was_left(); }
+    ~wait_operation() { (void)is_unresumed(); }
 
     /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that
     /// throws, or if a later one is stopped, the completed ones end here. True, once, for one that was woken and did
     /// not come to its end(): it is withdrawn, and has what it waited for.
-    COFLUX_INLINE bool was_left() noexcept {
+    COFLUX_INLINE bool is_unresumed() noexcept {
         if constexpr (!COFLUX_CLANG) {
             if (record_ != nullptr) [[unlikely]] {
                 withdraw_left();

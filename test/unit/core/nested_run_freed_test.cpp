@@ -1,4 +1,4 @@
-// A coroutine that ends on top of its awaiter's stack frees its own frame, and its result goes by the thread: whatever it returns,
+// A coroutine that ends nested on its awaiter's stack frees its own frame, and its result goes by the thread: whatever it returns,
 // whatever its parameters do when they die, and whoever else ends meanwhile. docs/design/fork_join.md has the protocol.
 #include <coflux/core/detail/promise/result.hpp>
 

@@ -1,4 +1,4 @@
-// A child that begins on top of its awaiter's stack and leaves it: its end on another thread against the awaiter, which has control
+// A child that begins nested on its awaiter's stack and leaves it: its end on another thread against the awaiter, which has control
 // back and is about to wait. docs/design/fork_join.md.
 #include <coroutine>
 #include <cstdint>
@@ -43,15 +43,15 @@ struct goes_elsewhere {
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
             detail::promise_base& awaiting = p;
-            if (awaiting.suspends() && !stays) return awaiting.stop_here();
-            awaiting.leaves();
+            if (awaiting.begin_suspend() == coflux::detail::suspension::stop && !stays) return awaiting.stop_here();
+            awaiting.clear_current();
             awaiting.runs_on()->post(h);
             return std::noop_coroutine();
         }
         void await_resume() const noexcept { detail::this_thread.current = &p; }
     };
     awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.awaits_at(where);
+        p.set_await_location(where);
         return {p, stays};
     }
 };
@@ -66,14 +66,14 @@ public:
     void begins() noexcept {
         forks_.push(this);
         (void)forks_.steal();
-        (void)somebody_sleeps();
+        (void)has_sleepers();
     }
     [[nodiscard]] void* pop() noexcept { return forks_.pop(); }
     [[nodiscard]] void* steal() noexcept { return forks_.steal(); }
 
 private:
-    void call_for_help() noexcept override {}
-    bool others_wait() noexcept override {
+    void notify_one() noexcept override {}
+    bool budget_exhausted() noexcept override {
         turns_ = 1000;
         return false;
     }
@@ -93,7 +93,7 @@ struct of_on_top : coroutine_scenario<Derived, 2>, coflux::model::places, root_o
         for (model_worker& w : workers) w.begins();
     }
     void run(unsigned thread) {
-        detail::this_thread.room = detail::stack_address() - 24 * 1024;
+        detail::this_thread.open_nested_limit = detail::stack_address() - 24 * 1024;
         detail::this_thread.queues = &workers[thread];
         detail::this_thread.executor = &pool;
         if (thread != 0) return help();
@@ -104,7 +104,7 @@ struct of_on_top : coroutine_scenario<Derived, 2>, coflux::model::places, root_o
     static constexpr int parent_leaves = 2;
 
     bool run_one() noexcept override {
-        detail::this_thread.room_on_top = detail::this_thread.room;
+        detail::this_thread.nested_limit = detail::this_thread.open_nested_limit;
         const bool ran = pool.run_one() || run_fork();
         detail::this_thread.current = nullptr;
         return ran;
@@ -150,7 +150,7 @@ private:
     }
 };
 
-/// on_top → 0, and 0 → pointer or done.
+/// nested → 0, and 0 → pointer or done.
 struct call_leaves : of_on_top<call_leaves> {
     static task<void> root(environment&, call_leaves* s) {
         auto&& here = co_await coflux::context();
@@ -392,8 +392,8 @@ struct stop_of_awaiter : of_on_top<stop_of_awaiter> {
 int main(int count, char** arguments) {
     using coflux::model::sampled;
     return coflux::model::run(
-        count, arguments, "on_top", "a child that leaves the top of its awaiter's stack, and ends on another thread",
-        {sampled<call_leaves>("call_leaves", "on_top to 0, and 0 to pointer or done"),
+        count, arguments, "nested", "a child that suspends in its nested run, and ends on another thread",
+        {sampled<call_leaves>("call_leaves", "nested to 0, and 0 to pointer or done"),
          sampled<two_calls_leave>("two_calls_leave", "the same at two levels"),
          sampled<fork_leaves>("fork_leaves", "a fork that is taken back or stolen, and its ticket"),
          sampled<fork_in_call_leaves>("fork_in_call_leaves", "a fork on top of a call on top"),

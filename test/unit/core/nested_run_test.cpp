@@ -178,17 +178,17 @@ void expect_chains_on(const memory& lend) {
     }
 }
 
-TEST(on_top, a_chain_of_awaits_ends_as_its_bottom_does_wherever_it_suspends) {
+TEST(nested, a_chain_of_awaits_ends_as_its_bottom_does_wherever_it_suspends) {
     expect_chains_on([](const auto& use) { use(nullptr); });
 }
-TEST(on_top, a_chain_of_awaits_gives_every_frame_back_to_its_resource) {
+TEST(nested, a_chain_of_awaits_gives_every_frame_back_to_its_resource) {
     expect_chains_on([](const auto& use) {
         coflux::counting_resource frames;
         use(&frames);
         EXPECT_EQ(frames.live(), 0U);
     });
 }
-TEST(on_top, a_chain_of_awaits_works_on_a_resource_that_frees_nothing) {
+TEST(nested, a_chain_of_awaits_works_on_a_resource_that_frees_nothing) {
     expect_chains_on([](const auto& use) {
         std::pmr::monotonic_buffer_resource frames;
         use(&frames);
@@ -240,7 +240,7 @@ coflux::task<void, pool> awaits_in_other_ways(coflux::environment&) {
     }
 }
 
-TEST(on_top, a_handle_that_is_moved_viewed_or_combined_gives_the_same) {
+TEST(nested, a_handle_that_is_moved_viewed_or_combined_gives_the_same) {
     coflux::counting_resource frames;
     for (const std::size_t threads : {1U, 2U}) {
         pool workers(threads);
@@ -257,7 +257,7 @@ coflux::fork<void> stops_its_own_handle(coflux::environment&, coflux::borrowed<c
     *survived = true;
 }
 
-TEST(on_top, a_fork_is_told_to_stop_through_its_handle_while_it_is_awaited) {
+TEST(nested, a_fork_is_told_to_stop_through_its_handle_while_it_is_awaited) {
     pool one(1);
     auto env = coflux::make_environment(one);
     bool survived = false;
@@ -318,7 +318,7 @@ coflux::fork<void> resumes_the_suspended(coflux::environment&, between b) {
     b->suspended.resume();
 }
 
-TEST(on_top, a_call_that_has_suspended_is_waited_for_although_its_caller_is_told_to_stop) {
+TEST(nested, a_call_that_has_suspended_is_waited_for_although_its_caller_is_told_to_stop) {
     pool one(1);
     auto env = coflux::make_environment(one);
     stop_in_between b;
@@ -346,7 +346,7 @@ coflux::task<void, pool> forks_after_a_failure(coflux::environment&) {
     EXPECT_EQ(coflux::detail::this_thread.current, &here);
 }
 
-TEST(on_top, a_coroutine_is_the_current_one_again_after_what_left_the_top_of_its_stack) {
+TEST(nested, a_coroutine_is_the_current_one_again_after_what_left_the_top_of_its_stack) {
     pool one(1);
     auto env = coflux::make_environment(one);
     forks_after_a_failure(env).get();

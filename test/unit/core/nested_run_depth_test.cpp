@@ -1,4 +1,4 @@
-// What runs on top of its awaiter's stack has room there for some depth only, and leaves it at any time.
+// What runs nested on its awaiter's stack has room there for some depth only, and leaves it at any time.
 #include <coflux/base/stack.hpp>
 
 #include <cstddef>
