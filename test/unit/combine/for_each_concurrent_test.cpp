@@ -18,7 +18,7 @@
 #include <coflux/coflux.hpp>
 
 #include "contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/gate.hpp"
 #include "support/iterations.hpp"
 

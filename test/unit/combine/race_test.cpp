@@ -10,7 +10,7 @@
 #include <coflux/coflux.hpp>
 
 #include "contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/gate.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <coflux/coflux.hpp>
 
 #include "contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/iterations.hpp"
 
 namespace {

@@ -19,7 +19,7 @@
 #include <coflux/coflux.hpp>
 
 #include "contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/foreign_event.hpp"
 #include "support/iterations.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/witness.hpp"
 
 namespace {

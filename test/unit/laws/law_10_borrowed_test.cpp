@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 
 namespace {
 

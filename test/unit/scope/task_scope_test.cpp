@@ -15,7 +15,7 @@
 #include <coflux/coflux.hpp>
 
 #include "../combine/contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/gate.hpp"
 #include "support/iterations.hpp"
 

@@ -15,7 +15,7 @@
 #include <coflux/testing/failing_resource.hpp>
 
 #include "../combine/contenders.hpp"
-#include "core/stage.hpp"
+#include "../core/stage.hpp"
 #include "support/gate.hpp"
 
 namespace {
