@@ -16,9 +16,9 @@ using answers = coflux::channel<std::size_t[]>;  // holds none: a send lasts unt
 coflux::fork<void, pool> reads(coflux::environment&, coflux::channel_sender<texts> out, int count) {
     for (int i = 1; i <= count; ++i) {
         // A permit before the work: what is read can be sent for sure, and is never left over.
-        auto place = co_await out.reserve();
-        if (!place) co_return;  // closed: all receivers are gone
-        place->send(std::make_unique<std::string>(static_cast<std::size_t>(i), 'x'));
+        auto slot = co_await out.reserve();
+        if (!slot) co_return;  // closed: all receivers are gone
+        slot->send(std::make_unique<std::string>(static_cast<std::size_t>(i), 'x'));
     }
 }  // the last sender dies: the packers receive what is left, and then nothing
 

@@ -4,8 +4,8 @@ namespace coflux::detail {
 
 template class list_wait<permits>;
 
-bool permit_wait::comes_soon() noexcept {
-    return from_.giving_.comes_soon([this]() noexcept {
+bool permit_wait::spin_until() noexcept {
+    return from_.giving_.spin_until([this]() noexcept {
         answer_ = from_.try_acquire();
         return answer_ != permits::answer::none;
     });

@@ -94,13 +94,13 @@ bool select_core::attempt_channels(channel_wakes& wakes) noexcept {
 bool select_core::await_ready() noexcept {
     promise_base& p = coroutine();
     if (children_ == 0) {
-        if (otherwise_ == nobody && would_wait()) return false;
+        if (otherwise_ == no_case && would_wait()) return false;
         channel_wakes wakes;
         all_locks locks(cases_);
         const bool done = attempt_channels(wakes);
         locks.unlock();
         wakes.wake();
-        if (!done && otherwise_ != nobody) decide_at_once(otherwise_);
+        if (!done && otherwise_ != no_case) decide_at_once(otherwise_);
         return is_decided();
     }
     const auto count = static_cast<std::uint32_t>(cases_.size());
@@ -129,14 +129,14 @@ bool select_core::await_ready() noexcept {
 
 std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
-    const bool told_before = p.begin_suspend() == suspension::stop;
+    const bool stops = p.begin_suspend() == suspension::stop;
     if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
-    if (told_before) [[unlikely]]
+    if (stops) [[unlikely]]
         return stop_and_join();
     try {
         begin();
     } catch (...) {
-        stop_losers(nobody);
+        stop_losers(no_case);
         throw;
     }
     published_ = true;
@@ -223,7 +223,7 @@ std::coroutine_handle<> select_core::stop_and_join() noexcept {
 std::coroutine_handle<> select_core::join_losers() noexcept {
     promise_base& p = coroutine();
     units_.store(1, memory_order_relaxed);  // published by waits_for()
-    stop_losers(is_decided() ? decided() - first_case : nobody);
+    stop_losers(is_decided() ? decided() - first_case : no_case);
     for (select_entry& e : cases_) {
         if (e.child == nullptr || !e.child->runs()) continue;
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
@@ -253,7 +253,7 @@ void select_core::joined() noexcept {
     promise_base& p = coroutine();
     joined_ = true;
     const std::uint32_t word = decided();
-    const std::uint32_t winner = word >= first_case ? word - first_case : nobody;
+    const std::uint32_t winner = word >= first_case ? word - first_case : no_case;
     for (const select_entry& e : cases_) {
         if (e.child == nullptr || !e.child->keeps_error || e.child->position == winner) continue;
         frame_control& c = *e.child->control;
@@ -303,14 +303,14 @@ bool select_core::claim(wait_operation& op) noexcept {
     auto& self = static_cast<select_core&>(op);
     std::uint32_t s = idle;
     // acq_rel pairs with the CAS of await_suspend(), which then fails, and with decide().
-    if (self.word_.compare_exchange_strong(s, told, memory_order_acq_rel, memory_order_relaxed)) return false;
+    if (self.word_.compare_exchange_strong(s, stop_requested, memory_order_acq_rel, memory_order_relaxed)) return false;
     return s == open && self.word_.compare_exchange_strong(s, stopped, memory_order_acq_rel, memory_order_relaxed);
 }
 
 void select_core::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<select_core&>(claimed);
     if (self.children_ == 0) return stop_claimed(self);
-    self.stop_losers(nobody);
+    self.stop_losers(no_case);
     if (!self.give_back_unit()) return;
     self.joined();
     self.wake();

@@ -48,7 +48,7 @@ void slot_list::add_spare_blocks(std::size_t blocks) {
 
 slot_claim slot_list::claim_in_new_block() {
     growth_.lock();
-    sending_.is_here();
+    sending_.set_here();
     for (;;) {
         // Under the lock the word changes by fetch_add only: a full block stays full, and a closed list closed.
         const std::uint64_t t = tail_.load(memory_order_relaxed);

@@ -18,7 +18,7 @@ void spsc_words::unreserve() noexcept {
 
 void spsc_words::end_now() noexcept {
     std::uintptr_t seen = tail_.load(memory_order_relaxed);
-    // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in word_wait.
+    // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in atomic_waiter.
     while (!tail_.compare_exchange_weak(seen, (seen & ~(waits | marked)) | ended, memory_order_acq_rel,
                                         memory_order_relaxed)) {}
     if ((seen & waits) != 0) wake_receiver();
@@ -41,25 +41,25 @@ void spsc_words::close() noexcept {
 }
 
 void spsc_words::wake_receiver() noexcept {
-    sending_.is_here();
+    sending_.set_here();
     receiver_->wake();
 }
 
 void spsc_words::wake_sender() noexcept {
-    receiving_.is_here();
+    receiving_.set_here();
     sender_->wake();
 }
 
-bool spsc_send_wait::comes_soon() noexcept {
-    return words_.receiving_.comes_soon([this]() noexcept { return words_.has_room() || words_.is_sealed(); });
+bool spsc_send_wait::spin_until() noexcept {
+    return words_.receiving_.spin_until([this]() noexcept { return words_.has_room() || words_.is_sealed(); });
 }
 
-bool spsc_receive_wait::comes_soon() noexcept {
-    return words_.sending_.comes_soon([this]() noexcept { return words_.has_value() || words_.finished(); });
+bool spsc_receive_wait::spin_until() noexcept {
+    return words_.sending_.spin_until([this]() noexcept { return words_.has_value() || words_.finished(); });
 }
 
 std::coroutine_handle<> spsc_send_wait::wait() {
-    words_.sending_.is_here();
+    words_.sending_.set_here();
     // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the
     // wait.
     words_.sender_ = this;
@@ -67,7 +67,7 @@ std::coroutine_handle<> spsc_send_wait::wait() {
 }
 
 std::coroutine_handle<> spsc_receive_wait::wait() {
-    words_.receiving_.is_here();
+    words_.receiving_.set_here();
     // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes
     // it.
     const std::uintptr_t empty = words_.first_ | words_.closed_;

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/channel/detail/notice_board.hpp>
-#include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/version_wait.hpp>
+#include <coflux/channel/detail/versioned_slots.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -46,8 +46,8 @@ private:
 namespace detail {
 
 template <typename T>
-class broadcast_state : public notice_board<T> {
-    using board = notice_board<T>;
+class broadcast_state : public versioned_slots<T> {
+    using board = versioned_slots<T>;
 
 public:
     using node = typename board::node;
@@ -66,7 +66,7 @@ public:
     void send(T&& value) {
         node* const fresh = this->made(std::move(value));
         this->lock();
-        node* const old = std::exchange(ring_[place(this->published())], fresh);
+        node* const old = std::exchange(ring_[slot(this->published())], fresh);
         wait_operation* const all = this->publish();
         const bool dead = this->drop_locked(old);
         this->unlock();
@@ -83,7 +83,7 @@ public:
         }
         const std::uint64_t oldest = sent - std::min<std::uint64_t>(sent, ring_.size());
         const std::uint64_t at = std::max(next, oldest);
-        node* const n = ring_[place(at)];
+        node* const n = ring_[slot(at)];
         this->hold(*n);
         this->unlock();
         struct held {
@@ -99,10 +99,10 @@ public:
     /// A receiver is gone; without any, what there is cannot be received.
     void receiver_leaves() noexcept {
         if (!this->receiver_gone()) return;
-        for (node*& place : ring_) {
+        for (node*& slot : ring_) {
             this->lock();
             // One that subscribes meanwhile gets what is sent from then on.
-            node* const n = this->receivers() == 0 ? std::exchange(place, nullptr) : nullptr;
+            node* const n = this->receivers() == 0 ? std::exchange(slot, nullptr) : nullptr;
             const bool dead = this->drop_locked(n);
             this->unlock();
             if (dead) this->dispose(n);
@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t place(std::uint64_t number) const noexcept {
+    [[nodiscard]] std::size_t slot(std::uint64_t number) const noexcept {
         return static_cast<std::size_t>(number % ring_.size());
     }
 
@@ -126,10 +126,10 @@ private:
 };
 
 template <typename T>
-class [[nodiscard]] broadcast_awaiter : notice_wait {
+class [[nodiscard]] broadcast_awaiter : version_wait {
 public:
     broadcast_awaiter(promise_base& p, broadcast_state<T>& s, std::uint64_t& to_come) noexcept
-        : notice_wait(p, s, notices::after(to_come)),
+        : version_wait(p, s, slot_version::after(to_come)),
           state_(s),
           next_(to_come) {}
     [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
@@ -199,7 +199,9 @@ public:
         state_.reset();
     }
     /// True if all senders are gone; there may be values left.
-    [[nodiscard]] bool closed() const noexcept { return !state_ || (state_->word() & detail::notices::ended) != 0; }
+    [[nodiscard]] bool closed() const noexcept {
+        return !state_ || (state_->word() & detail::slot_version::ended) != 0;
+    }
 
 private:
     [[nodiscard]] detail::broadcast_state<T>& state() const noexcept {
@@ -287,7 +289,7 @@ template <queue_value T>
     requires std::copy_constructible<T>
 [[nodiscard]] std::pair<broadcast_sender<T>, broadcast_receiver<T>>
 make_broadcast(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
-    COFLUX_VERIFY(capacity != 0, "a broadcast channel without a place");
+    COFLUX_VERIFY(capacity != 0, "a broadcast channel without a slot");
     auto state = detail::state_handle<detail::broadcast_state<T>>::make(resource, capacity);
     auto other = state;
     const std::uint64_t next = state->receiver_joins();

@@ -37,10 +37,10 @@ public:
     using value_type = T;
 
     /// `co_await ch.send(std::move(v))`: true once the value is in the channel or with a receiver; false if the channel
-    /// is closed, and then `v` has not been moved from. Waits while there is no place.
+    /// is closed, and then `v` has not been moved from. Waits while no slot is free.
     /// Stops: has not sent; `v` has not been moved from. A temporary dies with the coroutine, an object that outlives
     /// the coroutine is whole.
-    /// Lifetime: `v` is moved from only when its place is there: it lives until the await ends, so await it where it is
+    /// Lifetime: `v` is moved from only once it has a slot: it lives until the await ends, so await it where it is
     /// made.
     detail::channel_request<detail::send_operation, T> send(T&& v) noexcept {
         return detail::channel_request<detail::send_operation, T>(*this, &v);
@@ -121,15 +121,15 @@ private:
 
 namespace detail {
 
-/// What channels with places add.
+/// What channels with slots add.
 template <typename T>
 class bounded_channel : public basic_channel<T> {
 public:
-    /// `co_await ch.reserve()`: a permit for one place, or nothing if the channel is closed. Waits while there is no
-    /// place, in one queue with the senders.
-    /// Stops: holds no place.
+    /// `co_await ch.reserve()`: a permit for one slot, or nothing if the channel is closed. Waits while no
+    /// slot is free, in one queue with the senders.
+    /// Stops: holds no slot.
     channel_request<reserve_operation, T> reserve() noexcept { return channel_request<reserve_operation, T>(*this); }
-    /// A permit for one place if that needs no wait; else nothing.
+    /// A permit for one slot if that needs no wait; else nothing.
     [[nodiscard]] std::optional<permit<T>> try_reserve() noexcept {
         this->lock();
         const channel_outcome outcome = this->reserve_locked();
@@ -147,30 +147,30 @@ protected:
     ~bounded_channel() = default;
 };
 
-/// Places inside the channel. A base, so that they are there before and after the rest of it.
+/// Slots inside the channel. A base, so that they are there before and after the rest of it.
 template <typename T, std::size_t N>
-struct channel_places {
-    channel_place<T> places[N];
+struct channel_slots {
+    channel_slot<T> slots[N];
 };
 
-/// Places from a memory resource.
+/// Slots from a memory resource.
 template <typename T>
 class channel_memory {
 public:
     channel_memory(std::size_t capacity, std::pmr::memory_resource& memory) : memory_(memory), capacity_(capacity) {
         COFLUX_VERIFY(capacity != 0,
                       "a dynamic_channel needs a capacity of at least 1: channel<T[]> is the rendezvous");
-        if (capacity > static_cast<std::size_t>(-1) / sizeof(channel_place<T>)) throw std::bad_array_new_length();
-        places = static_cast<channel_place<T>*>(memory.allocate(bytes(), alignof(channel_place<T>)));
+        if (capacity > static_cast<std::size_t>(-1) / sizeof(channel_slot<T>)) throw std::bad_array_new_length();
+        slots = static_cast<channel_slot<T>*>(memory.allocate(bytes(), alignof(channel_slot<T>)));
     }
     channel_memory(const channel_memory&) = delete;
     channel_memory& operator=(const channel_memory&) = delete;
-    ~channel_memory() { memory_.deallocate(places, bytes(), alignof(channel_place<T>)); }
+    ~channel_memory() { memory_.deallocate(slots, bytes(), alignof(channel_slot<T>)); }
 
-    channel_place<T>* places;
+    channel_slot<T>* slots;
 
 private:
-    [[nodiscard]] std::size_t bytes() const noexcept { return capacity_ * sizeof(channel_place<T>); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return capacity_ * sizeof(channel_slot<T>); }
 
     std::pmr::memory_resource& memory_;
     std::size_t capacity_;
@@ -189,9 +189,9 @@ class channel {
 ///
 /// Shapes: any N from 1 on. The rest: basic_channel. Adds reserve(), try_reserve(), capacity() and size().
 template <typename T, std::size_t N>
-class channel<T[N]> final : private detail::channel_places<T, N>, public detail::bounded_channel<T> {
+class channel<T[N]> final : private detail::channel_slots<T, N>, public detail::bounded_channel<T> {
 public:
-    channel() noexcept : detail::bounded_channel<T>(this->places, N) {}
+    channel() noexcept : detail::bounded_channel<T>(this->slots, N) {}
 
     /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
     /// not be called.
@@ -224,7 +224,7 @@ class dynamic_channel final : private detail::channel_memory<T>, public detail::
 public:
     explicit dynamic_channel(std::size_t capacity, std::pmr::memory_resource* memory = std::pmr::get_default_resource())
         : detail::channel_memory<T>(capacity, *memory),
-          detail::bounded_channel<T>(this->places, capacity) {}
+          detail::bounded_channel<T>(this->slots, capacity) {}
 
     /// Counted ends: the death of the last one of a side closes the channel. Where they are made and die, close() need
     /// not be called.

@@ -81,7 +81,7 @@ public:
     {
         return at().try_send(v);
     }
-    /// As reserve() and try_reserve() of a channel with places. A permit needs no sender any more.
+    /// As reserve() and try_reserve() of a channel with slots. A permit needs no sender any more.
     auto reserve() const noexcept
         requires requires(Channel& c) { c.reserve(); }
     {

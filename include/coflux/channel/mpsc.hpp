@@ -19,13 +19,13 @@
 
 namespace coflux {
 
-/// A place in a bounded mpsc channel, got from `reserve()`. It can be used once; unused, its death gives the place
+/// A slot in a bounded mpsc channel, got from `reserve()`. It can be used once; unused, its death gives the slot
 /// back.
 ///
 /// Shapes: movable; keeps the channel's state alive.
 /// Threads: one at a time.
 template <typename T>
-class [[nodiscard("its death gives the place back")]] mpsc_permit {
+class [[nodiscard("its death gives the slot back")]] mpsc_permit {
 public:
     explicit mpsc_permit(detail::state_handle<detail::mpsc_state<T>> s) noexcept : state_(std::move(s)) {}
     mpsc_permit(mpsc_permit&&) noexcept = default;
@@ -63,7 +63,7 @@ template <typename T>
 class [[nodiscard]] mpsc_send_awaiter : permit_wait {
 public:
     mpsc_send_awaiter(promise_base& p, mpsc_state<T>& s, T& value) noexcept
-        : permit_wait(p, s.places()),
+        : permit_wait(p, s.slots()),
           state_(s),
           value_(value) {}
     COFLUX_INLINE ~mpsc_send_awaiter() {
@@ -82,7 +82,7 @@ template <typename T>
 class [[nodiscard]] mpsc_reserve_awaiter : permit_wait {
 public:
     mpsc_reserve_awaiter(promise_base& p, const state_handle<mpsc_state<T>>& s) noexcept
-        : permit_wait(p, s->places()),
+        : permit_wait(p, s->slots()),
           state_(s) {}
     ~mpsc_reserve_awaiter() {
         if (is_unresumed()) state_->give_back(1);
@@ -129,12 +129,12 @@ public:
     }
     ~mpsc_sender() { close(); }
 
-    /// `co_await tx.send(std::move(v))`: waits for a place, first come, first served, and sends.
+    /// `co_await tx.send(std::move(v))`: waits for a slot, first come, first served, and sends.
     ///
     /// Returns: true if sent; false if the channel is closed, and `value` is then as it was.
     /// Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
-    /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
+    /// Stops: a stop point if no slot is free; a send that is stopped has sent nothing, and the value stays with the
     /// caller.
     /// Costs: no allocation.
     /// Lifetime: `value` lives until the await is over, as a temporary does.
@@ -148,9 +148,9 @@ public:
     {
         return {state(), T(value)};
     }
-    /// Sends if there is a place and no coroutine waits for one; false otherwise, and `value` is then as it was.
+    /// Sends if a slot is free and no coroutine waits for one; false otherwise, and `value` is then as it was.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
-        return state().places().try_acquire() == detail::permits::answer::granted && state().push(std::move(value));
+        return state().slots().try_acquire() == detail::permits::answer::granted && state().push(std::move(value));
     }
     [[nodiscard("false: it was not sent")]] bool try_send(const T& value)
         requires std::copy_constructible<T>
@@ -159,12 +159,12 @@ public:
         return try_send(std::move(copy));
     }
 
-    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if
+    /// `auto permit = co_await tx.reserve();` waits for a slot and keeps it: `permit->send(v)` cannot fail, even if
     /// the channel is closed before.
     ///
     /// Returns: the permit; nothing if the channel is closed.
     /// Resumes, Errors, Costs: as send().
-    /// Stops: a stop point if there is no place; loses nothing.
+    /// Stops: a stop point if no slot is free; loses nothing.
     [[nodiscard("co_await it: nothing is reserved until then")]] detail::mpsc_reserve_request<T>
     reserve() const noexcept {
         (void)state();
@@ -180,7 +180,7 @@ public:
     /// True if nothing can be sent any more: the receiver has closed or is gone.
     [[nodiscard]] bool closed() const noexcept { return !state_ || state_->closed(); }
     /// How many values fit in.
-    [[nodiscard]] std::size_t capacity() const noexcept { return state().places().capacity(); }
+    [[nodiscard]] std::size_t capacity() const noexcept { return state().slots().capacity(); }
 
 private:
     [[nodiscard]] COFLUX_INLINE detail::mpsc_state<T>& state() const noexcept {
@@ -203,7 +203,7 @@ private:
 template <queue_value T>
 [[nodiscard]] std::pair<mpsc_sender<T>, mpsc_receiver<T>>
 make_mpsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
-    COFLUX_VERIFY(capacity != 0, "an mpsc channel without a place");
+    COFLUX_VERIFY(capacity != 0, "an mpsc channel without a slot");
     auto state = detail::state_handle<detail::mpsc_state<T>>::make(resource, capacity);
     auto other = state;
     return {mpsc_sender<T>(std::move(state)), mpsc_receiver<T>(std::move(other))};

@@ -13,8 +13,8 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/channel/detail/atomic_waiter.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
-#include <coflux/channel/detail/word_wait.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -36,7 +36,7 @@ public:
         T* const placed = ::new (static_cast<void*>(value_)) T(std::move(v));
         std::uintptr_t seen = 0;
         // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in
-        // word_wait.
+        // atomic_waiter.
         while (!word_.compare_exchange_weak(seen, sent, memory_order_acq_rel, memory_order_acquire)) {
             if (seen != closed) continue;
             give_back(v, *placed);  // closed in this very moment
@@ -82,7 +82,7 @@ private:
 
     // | value            | meaning                                 | leaves it                                    |
     // | ---------------- | --------------------------------------- | -------------------------------------------- |
-    // | 0, word_wait's 2 | nothing has happened                    | sender → sent; either end → closed; receiver |
+    // | 0 or `marked`    | nothing has happened                    | sender → sent; either end → closed; receiver |
     // | a pointer > 6    | the receiver's wait_operation: it waits | sender → sent; sender's death → closed; stop |
     // | sent             | the value is there                      | receiver → taken                             |
     // | taken            | it was received                         | nothing                                      |
@@ -95,9 +95,9 @@ private:
 };
 
 template <typename T>
-class [[nodiscard]] oneshot_awaiter : word_wait {
+class [[nodiscard]] oneshot_awaiter : atomic_waiter {
 public:
-    oneshot_awaiter(promise_base& p, oneshot_state<T>& s) noexcept : word_wait(p), state_(s) {}
+    oneshot_awaiter(promise_base& p, oneshot_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
     [[nodiscard]] bool await_ready() const noexcept { return state_.settled(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
         return wait_in(state_.word(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));

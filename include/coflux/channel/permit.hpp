@@ -1,4 +1,4 @@
-// permit: a place in a channel, held for one value.
+// permit: a slot in a channel, held for one value.
 #pragma once
 
 #include <utility>
@@ -17,18 +17,18 @@ class bounded_channel;
 
 }  // namespace detail
 
-/// A place in a bounded channel: `auto p = co_await ch.reserve(); if (p) p->send(make_value());`
+/// A slot in a bounded channel: `auto p = co_await ch.reserve(); if (p) p->send(make_value());`
 ///
-/// What is sent with it cannot fail and is not lost: the place is there, and a close() after the reserve() does not
+/// What is sent with it cannot fail and is not lost: it has its slot, and a close() after the reserve() does not
 /// take it away. Receivers see the end of the channel only after all permits are used or gone.
 ///
 /// Shapes: move-only.
 /// Threads: any, one at a time.
 /// Costs: those of a send that need not wait; no allocation.
-/// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its place back, to the
+/// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its slot back, to the
 /// first waiter for one.
 template <typename T>
-class [[nodiscard("a permit that is dropped gives its place back")]] permit {
+class [[nodiscard("a permit that is dropped gives its slot back")]] permit {
 public:
     permit(permit&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
     permit& operator=(permit&& other) noexcept {
@@ -43,7 +43,7 @@ public:
     /// True until it is used or moved from.
     [[nodiscard]] bool valid() const noexcept { return at_ != nullptr; }
 
-    /// Sends `value` in the reserved place; never waits, wakes a receiver that does.
+    /// Sends `value` into the reserved slot; never waits, wakes a receiver that does.
     /// Errors: a second send with one permit is a checked error. A copy that throws is the caller's: the permit is
     /// still valid.
     void send(T value) noexcept {

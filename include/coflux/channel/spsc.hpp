@@ -20,12 +20,12 @@
 
 namespace coflux {
 
-/// A place in an spsc channel, got from `reserve()`. It can be used once; unused, its death gives the place back.
+/// A slot in an spsc channel, got from `reserve()`. It can be used once; unused, its death gives the slot back.
 ///
 /// Shapes: movable; keeps the channel's state alive.
 /// Threads: counts as the sender: one of them at a time.
 template <typename T>
-class [[nodiscard("its death gives the place back")]] spsc_permit {
+class [[nodiscard("its death gives the slot back")]] spsc_permit {
 public:
     explicit spsc_permit(detail::state_handle<detail::spsc_state<T>> s) noexcept : state_(std::move(s)) {}
     spsc_permit(spsc_permit&&) noexcept = default;
@@ -80,12 +80,12 @@ public:
     }
     ~spsc_sender() { close(); }
 
-    /// `co_await tx.send(std::move(v))`: waits for a place, and sends.
+    /// `co_await tx.send(std::move(v))`: waits for a slot, and sends.
     ///
     /// Returns: true if sent; false if the channel is closed, and `value` is then as it was.
     /// Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is sent then.
-    /// Stops: a stop point if there is no place; a send that is stopped has sent nothing, and the value stays with the
+    /// Stops: a stop point if no slot is free; a send that is stopped has sent nothing, and the value stays with the
     /// caller.
     /// Costs: one locked instruction; no allocation.
     /// Lifetime: `value` lives until the await is over.
@@ -99,7 +99,7 @@ public:
     {
         return {state(), T(value)};
     }
-    /// Sends if there is a place; false otherwise, and `value` is then as it was.
+    /// Sends if a slot is free; false otherwise, and `value` is then as it was.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
         return state().has_room() && state().send(value, false);
     }
@@ -110,12 +110,12 @@ public:
         return try_send(std::move(copy));
     }
 
-    /// `auto permit = co_await tx.reserve();` waits for a place and keeps it: `permit->send(v)` cannot fail, even if
+    /// `auto permit = co_await tx.reserve();` waits for a slot and keeps it: `permit->send(v)` cannot fail, even if
     /// the channel is closed before.
     ///
     /// Returns: the permit; nothing if the channel is closed.
     /// Resumes, Errors: as send().
-    /// Stops: a stop point if there is no place; loses nothing.
+    /// Stops: a stop point if no slot is free; loses nothing.
     /// Costs: no allocation.
     [[nodiscard("co_await it: nothing is reserved until then")]] detail::spsc_reserve_request<T, spsc_permit<T>>
     reserve() const noexcept {
@@ -241,7 +241,7 @@ private:
 template <queue_value T>
 [[nodiscard]] std::pair<spsc_sender<T>, spsc_receiver<T>>
 make_spsc(std::size_t capacity, std::pmr::memory_resource* resource = &frame_pool::shared()) {
-    COFLUX_VERIFY(capacity != 0, "an spsc channel without a place");
+    COFLUX_VERIFY(capacity != 0, "an spsc channel without a slot");
     auto state = detail::state_handle<detail::spsc_state<T>>::make(resource, capacity);
     auto other = state;
     return {spsc_sender<T>(std::move(state)), spsc_receiver<T>(std::move(other))};

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/channel/detail/notice_board.hpp>
-#include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/version_wait.hpp>
+#include <coflux/channel/detail/versioned_slots.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -19,8 +19,8 @@ namespace coflux {
 namespace detail {
 
 template <typename T>
-class watch_state : public notice_board<T> {
-    using board = notice_board<T>;
+class watch_state : public versioned_slots<T> {
+    using board = versioned_slots<T>;
 
 public:
     using node = typename board::node;
@@ -57,10 +57,10 @@ private:
 };
 
 template <typename T>
-class [[nodiscard]] watch_awaiter : notice_wait {
+class [[nodiscard]] watch_awaiter : version_wait {
 public:
     watch_awaiter(promise_base& p, watch_state<T>& s, std::uint64_t& seen) noexcept
-        : notice_wait(p, s, notices::after(seen)),
+        : version_wait(p, s, slot_version::after(seen)),
           state_(s),
           seen_(seen) {}
     [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
@@ -160,7 +160,7 @@ public:
     /// True if there is a value that this receiver has not seen.
     [[nodiscard]] bool has_changed() const noexcept { return state().published() != seen_; }
     /// True if the sender is gone.
-    [[nodiscard]] bool closed() const noexcept { return (state().word() & detail::notices::ended) != 0; }
+    [[nodiscard]] bool closed() const noexcept { return (state().word() & detail::slot_version::ended) != 0; }
 
     /// The latest value; it is not marked as seen.
     /// Costs: one short lock, and one at the end of the look.

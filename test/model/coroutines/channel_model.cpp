@@ -62,10 +62,10 @@ struct of_channel : coroutine_scenario<Derived, Threads>, coflux::model::places,
     [[nodiscard]] int all_received() { return received[0].get() + received[1].get(); }
 };
 
-/// Two senders, one receiver, one place; the close comes behind the last value.
-struct one_place : of_channel<one_place, coflux::channel<traced[1]>, 2> {
+/// Two senders, one receiver, one slot; the close comes behind the last value.
+struct one_slot : of_channel<one_slot, coflux::channel<traced[1]>, 2> {
     static constexpr int values = 1;
-    static task root(environment&, one_place* s) {
+    static task root(environment&, one_slot* s) {
         auto&& here = co_await coflux::context();
         receives(here, s, 0).attach();
         auto a = sends(here, s, 0);
@@ -127,7 +127,7 @@ struct seen_closed : of_channel<seen_closed, coflux::channel<traced[1]>, 2> {
     void holds() { MODEL_CHECK(finished[0]); }
 };
 
-/// Values and a close without a place: sender and receiver meet.
+/// Values and a close without a slot: sender and receiver meet.
 struct rendezvous : of_channel<rendezvous, coflux::channel<traced[]>, 2> {
     static constexpr int values = 2;
     static task root(environment&, rendezvous* s) {
@@ -145,9 +145,9 @@ struct rendezvous : of_channel<rendezvous, coflux::channel<traced[]>, 2> {
 /// A permit that is out when the channel is closed.
 struct permit : of_channel<permit, coflux::channel<traced[1]>, 2> {
     static fork sends(environment&, permit* s) {
-        auto place = co_await s->channel.reserve();
-        if (place) {
-            place->send(traced(1));
+        auto slot = co_await s->channel.reserve();
+        if (slot) {
+            slot->send(traced(1));
             s->sent[0].set(1);
         }
     }
@@ -163,7 +163,7 @@ struct permit : of_channel<permit, coflux::channel<traced[1]>, 2> {
     void holds() { MODEL_CHECK(finished[0] && all_received() == all_sent()); }
 };
 
-/// A stop while they wait: nobody waits for a value or a place that went with one who was stopped.
+/// A stop while they wait: no waiter waits for a value or a slot that went with a stopped one.
 struct stop : of_channel<stop, coflux::channel<traced[1]>, 2> {
     static constexpr int values = 2;
     static task root(environment&, stop* s) {
@@ -183,11 +183,11 @@ struct stop : of_channel<stop, coflux::channel<traced[1]>, 2> {
 int main(int count, char** arguments) {
     using coflux::model::sampled;
     return coflux::model::run(count, arguments, "channel", "the channel of many senders and receivers",
-                              {sampled<one_place>("one_place", "senders wait, a receiver waits, close behind the last"),
+                              {sampled<one_slot>("one_slot", "senders wait, a receiver waits, close behind the last"),
                                sampled<two_receivers>("two_receivers", "receivers wait, all are told of the end"),
                                sampled<closed_at_any_time>("closed_at_any_time", "values and a close"),
                                sampled<seen_closed>("seen_closed", "closed() without the lock"),
-                               sampled<rendezvous>("rendezvous", "no place: handed over, or refused"),
-                               sampled<permit>("permit", "a reserved place and close"),
+                               sampled<rendezvous>("rendezvous", "no slot: handed over, or refused"),
+                               sampled<permit>("permit", "a reserved slot and close"),
                                sampled<stop>("stop", "nodes taken out by a stop")});
 }

@@ -84,7 +84,7 @@ struct of_mpsc : coroutine_scenario<Derived, Threads>, coflux::model::places, ro
     }
 };
 
-/// Two senders and one place: permits that are waited for; the last sender ends the queue behind all values.
+/// Two senders and one slot: permits that are waited for; the last sender ends the queue behind all values.
 struct bounded : of_mpsc<bounded, 2> {
     static constexpr int values = 1;
     static task root(environment&, bounded* s) {
@@ -184,7 +184,7 @@ struct permit_and_close : of_mpsc<permit_and_close, 2> {
     }
 };
 
-/// A stop while senders wait for a place and the receiver for a value: no permit is lost with those who are stopped.
+/// A stop while senders wait for a slot and the receiver for a value: no permit is lost with the stopped waiters.
 struct stop : of_mpsc<stop, 2> {
     static constexpr int values = 2;
     static task root(environment&, stop* s) {

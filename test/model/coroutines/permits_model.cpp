@@ -101,7 +101,7 @@ struct stop_in_front : of_permits<stop_in_front, 2> {
     }
 };
 
-/// The receiver closes while a sender waits for a place: it is refused, what was sent comes, and then the end.
+/// The receiver closes while a sender waits for a slot: it is refused, what was sent comes, and then the end.
 struct closed_with_a_waiter : of_permits<closed_with_a_waiter, 2>, coflux::model::places {
     plain<int> sent{0};
     int received = 0;

@@ -79,13 +79,13 @@ struct of_spsc : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_
     }
 };
 
-/// One place: each side waits for the other; the sender's end comes behind its last value.
-struct one_place : of_spsc<one_place, 1> {
+/// One slot: each side waits for the other; the sender's end comes behind its last value.
+struct one_slot : of_spsc<one_slot, 1> {
     static constexpr int values = 3;
 };
 
 /// The ring wraps around, and the sender is mostly ahead.
-struct two_places : of_spsc<two_places, 2> {
+struct two_slots : of_spsc<two_slots, 2> {
     static constexpr int values = 4;
 };
 
@@ -216,8 +216,8 @@ struct stop : of_spsc<stop, 1> {
 int main(int count, char** arguments) {
     using coflux::model::sampled;
     return coflux::model::run(count, arguments, "spsc", "the ring of one sender and one receiver",
-                              {sampled<one_place>("one_place", "waits in tail and in head, publish, released"),
-                               sampled<two_places>("two_places", "reuse of places"),
+                              {sampled<one_slot>("one_slot", "waits in tail and in head, publish, released"),
+                               sampled<two_slots>("two_slots", "reuse of slots"),
                                sampled<last_value>("last_value", "ended behind the last value"),
                                sampled<receiver_closes>("receiver_closes", "sealed, a send refused or received"),
                                sampled<permit_and_close>("permit_and_close", "sealed and a permit out"),

@@ -121,7 +121,7 @@ TEST(broadcast, gives_what_was_sent_and_then_the_end_when_the_last_sender_dies) 
     EXPECT_FALSE(s.run(receives(s.env, borrowed(rx))));
 }
 
-TEST(broadcast, refuses_a_send_to_nobody_and_takes_one_again_after_a_subscription) {
+TEST(broadcast, refuses_a_send_without_receivers_and_takes_one_again_after_a_subscription) {
     auto [tx, rx] = make_broadcast<std::string>(2);
     rx.close();
     EXPECT_TRUE(tx.closed());
@@ -133,7 +133,7 @@ TEST(broadcast, refuses_a_send_to_nobody_and_takes_one_again_after_a_subscriptio
     EXPECT_EQ(late.try_receive()->substr(0, 4), "kept");
 }
 
-TEST(broadcast, lets_values_die_when_they_are_overwritten_or_nobody_can_get_them) {
+TEST(broadcast, lets_values_die_when_they_are_overwritten_or_no_receiver_is_left) {
     const auto value = std::make_shared<int>(1);
     auto [tx, rx] = make_broadcast<std::shared_ptr<int>>(2);
     auto other = rx.subscribe();

@@ -81,14 +81,14 @@ TEST(channel_sender, is_made_at_every_kind_of_channel) {
     EXPECT_TRUE(fixed.closed());
 }
 
-TEST(channel_sender, leaves_a_permit_its_place) {
+TEST(channel_sender, leaves_a_permit_its_slot) {
     numbers ch;
     sender tx = ch.sender();
-    auto place = tx.try_reserve();
-    ASSERT_TRUE(place.has_value());
+    auto slot = tx.try_reserve();
+    ASSERT_TRUE(slot.has_value());
     tx.close();
     EXPECT_FALSE(ch.drained()) << "the permit's value is to come";
-    place->send(1);
+    slot->send(1);
     EXPECT_EQ(ch.try_receive(), 1);
     EXPECT_TRUE(ch.drained());
 }

@@ -102,7 +102,7 @@ TEST(channel_race, each_value_arrives_once_and_in_its_senders_order) {
     races<coflux::channel<item[]>>();
 }
 
-TEST(channel_race, permits_among_sends_lose_no_place_and_no_value) {
+TEST(channel_race, permits_among_sends_lose_no_slot_and_no_value) {
     pool threads{2};
     auto env = coflux::make_environment(threads);
     runs_many_to_many<coflux::channel<item[1]>>(env, reserves_and_sends<coflux::channel<item[1]>>, each).get();

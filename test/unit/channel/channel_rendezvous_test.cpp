@@ -35,7 +35,7 @@ TEST(channel_rendezvous, send_lasts_until_a_receiver_takes_the_value) {
 TEST(channel_rendezvous, receiver_that_waits_gets_the_value_from_the_send) {
     by_hand h;
     rendezvous ch;
-    EXPECT_FALSE(ch.try_send(0)) << "nobody is there to take it";
+    EXPECT_FALSE(ch.try_send(0)) << "there is no receiver";
     auto r = receives(h.env, borrowed(ch));
     h.drive();
     EXPECT_TRUE(ch.try_send(1));
@@ -83,7 +83,7 @@ TEST(channel_rendezvous, close_wakes_senders_and_receivers) {
     EXPECT_TRUE(to_senders.drained()) << "what was not taken was not sent";
 }
 
-TEST(channel_rendezvous, stopped_operations_meet_nobody) {
+TEST(channel_rendezvous, stopped_operations_do_not_meet) {
     by_hand h;
     coflux::channel<std::unique_ptr<int>[]> ch;
     auto kept = std::make_unique<int>(5);

@@ -41,7 +41,7 @@ void passes_in_order() {
                 const auto v = co_await c->receive();
                 EXPECT_EQ(v, first + static_cast<int>(i));
             }
-            if (round % 2 == 0) {  // so that the oldest stands at every place once
+            if (round % 2 == 0) {  // so that the oldest stands at every slot once
                 EXPECT_TRUE(co_await c->send(next++));
                 EXPECT_EQ(co_await c->receive(), next - 1);
             }
@@ -86,11 +86,11 @@ TEST(channel, that_is_full_makes_senders_wait_and_serves_them_first_come_first_s
     EXPECT_FALSE(third.done());
     EXPECT_FALSE(fourth.done());
     EXPECT_EQ(ch.try_receive(), 1);
-    EXPECT_EQ(h.executor.pending(), 1U) << "one place, one sender, and it is queued, not run";
+    EXPECT_EQ(h.executor.pending(), 1U) << "one slot, one sender, and it is queued, not run";
     h.drive();
     EXPECT_TRUE(third.done());
     EXPECT_FALSE(fourth.done());
-    EXPECT_FALSE(ch.try_send(5)) << "the place is the waiting sender's";
+    EXPECT_FALSE(ch.try_send(5)) << "the slot is the waiting sender's";
     EXPECT_EQ(ch.try_receive(), 2);
     EXPECT_EQ(ch.try_receive(), 3);
     EXPECT_EQ(ch.try_receive(), 4);
@@ -186,7 +186,7 @@ TEST(channel, send_that_is_stopped_has_not_sent_and_a_value_that_outlives_it_is_
     ASSERT_NE(kept, nullptr);
     EXPECT_EQ(*kept, 2);
     EXPECT_EQ(**ch.try_receive(), 1);
-    EXPECT_EQ(**ch.try_receive(), 3) << "the next in the queue got the place";
+    EXPECT_EQ(**ch.try_receive(), 3) << "the next in the queue got the slot";
     h.drive();
     EXPECT_TRUE(second.get());
 }
@@ -232,7 +232,7 @@ TEST(channel, operations_after_a_stop_request_do_what_needs_no_wait_and_else_sto
     EXPECT_THROW(t.get(), coflux::task_stopped);
     EXPECT_EQ(steps, 2);
     EXPECT_TRUE(ch.try_send(7));
-    EXPECT_EQ(ch.try_receive(), 7) << "nobody was left in the queue";
+    EXPECT_EQ(ch.try_receive(), 7) << "no waiter was left in the queue";
 }
 
 // --- values
@@ -253,7 +253,7 @@ TEST(channel, carries_what_only_moves_and_what_wants_its_own_cache_line) {
     }
 }
 
-TEST(channel, destroys_what_nobody_received) {
+TEST(channel, destroys_what_was_not_received) {
     const auto witness = std::make_shared<int>(0);
     {
         coflux::channel<std::shared_ptr<int>[3]> ch;
@@ -306,7 +306,7 @@ TEST(channel, sends_the_copy_that_was_made_in_the_call) {
 
 // --- dynamic_channel
 
-TEST(channel, of_a_capacity_chosen_at_run_time_allocates_its_places_once) {
+TEST(channel, of_a_capacity_chosen_at_run_time_allocates_its_slots_once) {
     by_hand h;
     coflux::counting_resource memory;
     {
@@ -325,7 +325,7 @@ TEST(channel, of_a_capacity_chosen_at_run_time_allocates_its_places_once) {
     EXPECT_THROW(coflux::dynamic_channel<int>(1, &memory), std::bad_alloc);
 }
 
-TEST(channel_death, of_no_places_at_run_time_is_refused) {
+TEST(channel_death, of_no_slots_at_run_time_is_refused) {
     EXPECT_DEATH(coflux::dynamic_channel<int>(0), "capacity of at least 1");
 }
 

@@ -27,13 +27,13 @@ struct receivers {
     std::optional<coflux::mpsc_receiver<receivers>> answers;
     std::optional<coflux::spsc_receiver<receivers>> one;
     std::optional<coflux::oneshot_receiver<receivers>> once;
-    std::optional<coflux::mpsc_permit<receivers>> place;
+    std::optional<coflux::mpsc_permit<receivers>> slot;
     std::optional<coflux::spsc_permit<receivers>> first;
     std::optional<coflux::broadcast_receiver<message>> everybody;
     std::optional<coflux::watch_receiver<message>> state;
 };
 struct bounded {
-    std::optional<coflux::permit<bounded>> place;
+    std::optional<coflux::permit<bounded>> slot;
     std::optional<coflux::channel_sender<coflux::channel<bounded[2]>>> out;
     std::optional<coflux::channel_receiver<coflux::channel<bounded[2]>>> in;
 };

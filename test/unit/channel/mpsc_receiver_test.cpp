@@ -94,7 +94,7 @@ struct refuses_to_be_assigned {
     ~refuses_to_be_assigned() = default;
 };
 
-TEST(mpsc_receiver, loses_only_the_value_whose_assignment_throws_and_no_place) {
+TEST(mpsc_receiver, loses_only_the_value_whose_assignment_throws_and_no_slot) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<refuses_to_be_assigned>(3);
     for (int i = 1; i <= 3; ++i) EXPECT_TRUE(tx.try_send(refuses_to_be_assigned(i)));

@@ -41,7 +41,7 @@ coflux::task<std::optional<int>, manual_executor> receives(coflux::environment&,
     co_return co_await rx->receive();
 }
 
-TEST(mpsc, holds_as_many_values_as_it_has_places) {
+TEST(mpsc, holds_as_many_values_as_it_has_slots) {
     for (const std::size_t capacity :
          {std::size_t{1}, std::size_t{2}, std::size_t{63}, std::size_t{64}, std::size_t{130}}) {
         auto [tx, rx] = make_mpsc<std::size_t>(capacity);
@@ -55,7 +55,7 @@ TEST(mpsc, holds_as_many_values_as_it_has_places) {
     }
 }
 
-TEST(mpsc, lets_senders_wait_for_places_first_come_first_served) {
+TEST(mpsc, lets_senders_wait_for_slots_first_come_first_served) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     EXPECT_TRUE(s.run(sends(s.env, borrowed(tx), 0)));
@@ -65,7 +65,7 @@ TEST(mpsc, lets_senders_wait_for_places_first_come_first_served) {
     EXPECT_FALSE(one.done());
     EXPECT_FALSE(two.done());
     EXPECT_EQ(rx.try_receive(), 0);
-    EXPECT_FALSE(tx.try_send(9)) << "the place is promised";
+    EXPECT_FALSE(tx.try_send(9)) << "the slot is promised";
     EXPECT_FALSE(one.done()) << "woken, not run";
     s.drive();
     EXPECT_TRUE(one.get());
@@ -129,7 +129,7 @@ TEST(mpsc, leaves_a_value_that_was_not_sent_with_its_caller) {
     EXPECT_EQ(*value.value, 3);
 }
 
-TEST(mpsc, sends_nothing_when_the_send_is_stopped_and_leaves_the_place_to_others) {
+TEST(mpsc, sends_nothing_when_the_send_is_stopped_and_leaves_the_slot_to_others) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     EXPECT_TRUE(tx.try_send(0));
@@ -143,10 +143,10 @@ TEST(mpsc, sends_nothing_when_the_send_is_stopped_and_leaves_the_place_to_others
     s.drive();
     EXPECT_TRUE(other.get());
     EXPECT_EQ(rx.try_receive(), 2);
-    EXPECT_TRUE(tx.try_send(3)) << "nobody waits any more";
+    EXPECT_TRUE(tx.try_send(3)) << "there is no waiter any more";
 }
 
-TEST(mpsc, completes_a_send_that_was_promised_a_place_before_the_stop) {
+TEST(mpsc, completes_a_send_that_was_promised_a_slot_before_the_stop) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     EXPECT_TRUE(tx.try_send(0));
@@ -159,7 +159,7 @@ TEST(mpsc, completes_a_send_that_was_promised_a_place_before_the_stop) {
     EXPECT_EQ(rx.try_receive(), 1);
 }
 
-TEST(mpsc, stops_a_send_that_was_told_to_before_it_waits_unless_there_is_a_place) {
+TEST(mpsc, stops_a_send_that_was_told_to_before_it_waits_unless_there_is_a_slot) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     const auto root = [](coflux::environment&, borrowed<mpsc_sender<int>> out) -> coflux::task<void, manual_executor> {
@@ -176,7 +176,7 @@ TEST(mpsc, stops_a_send_that_was_told_to_before_it_waits_unless_there_is_a_place
     EXPECT_TRUE(tx.try_send(3));
 }
 
-TEST(mpsc, keeps_a_reserved_place_even_when_it_is_closed) {
+TEST(mpsc, keeps_a_reserved_slot_even_when_it_is_closed) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(2);
     auto first = *s.run(reserves(s.env, borrowed(tx)));
@@ -198,7 +198,7 @@ TEST(mpsc, keeps_a_reserved_place_even_when_it_is_closed) {
     EXPECT_EQ(again.get(), std::nullopt);
 }
 
-TEST(mpsc, gives_an_unused_permits_place_to_the_next) {
+TEST(mpsc, gives_an_unused_permits_slot_to_the_next) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     auto waiting = [&s, &tx = tx] {
@@ -214,7 +214,7 @@ TEST(mpsc, gives_an_unused_permits_place_to_the_next) {
     EXPECT_EQ(rx.try_receive(), 4);
 }
 
-TEST(mpsc, refuses_a_reservation_when_closed_and_drops_what_a_permit_sends_to_nobody) {
+TEST(mpsc, refuses_a_reservation_when_closed_and_drops_what_a_permit_sends_then) {
     stage<manual_executor> s;
     auto [tx, rx] = make_mpsc<int>(1);
     auto permit = *s.run(reserves(s.env, borrowed(tx)));
@@ -358,17 +358,17 @@ coflux::task<void, pool> stops_senders(coflux::environment&, std::size_t rounds)
         EXPECT_EQ(co_await rx.receive(), 0);
         two.request_stop();
         const auto first = co_await coflux::as_outcome(std::move(one));
-        // Where the first has sent, there is no place for the second before it is received.
+        // Where the first has sent, there is no slot for the second before it is received.
         std::size_t received = rx.try_receive() ? 1U : 0U;
         const auto second = co_await coflux::as_outcome(std::move(two));
         while (rx.try_receive()) ++received;
         EXPECT_EQ(received, (first.is_stopped() ? 0U : 1U) + (second.is_stopped() ? 0U : 1U));
-        EXPECT_TRUE(tx.try_send(1)) << "no place is lost";
+        EXPECT_TRUE(tx.try_send(1)) << "no slot is lost";
         EXPECT_EQ(rx.try_receive(), 1);
     }
 }
 
-TEST(mpsc, loses_no_place_when_stops_race_with_receives) {
+TEST(mpsc, loses_no_slot_when_stops_race_with_receives) {
     pool threads{3};
     auto env = coflux::make_environment(threads);
     stops_senders(env, coflux_test::race_rounds / 4).get();

@@ -89,7 +89,7 @@ TEST(oneshot, keeps_what_was_sent_before_the_receiver_closed) {
     EXPECT_FALSE(rx.try_receive().has_value());
 }
 
-TEST(oneshot, destroys_a_value_that_nobody_takes) {
+TEST(oneshot, destroys_a_value_that_is_not_taken) {
     const auto value = std::make_shared<int>(1);
     {
         auto [tx, rx] = make_oneshot<std::shared_ptr<int>>();

@@ -18,13 +18,13 @@ using coflux::borrowed;
 using coflux_test::by_hand;
 using coflux_test::receives;
 using coflux_test::sends;
-using one_place = coflux::channel<int[1]>;
-using two_places = coflux::channel<int[2]>;
+using one_slot = coflux::channel<int[1]>;
+using two_slots = coflux::channel<int[2]>;
 
 static_assert(!std::is_copy_constructible_v<coflux::permit<int>> &&
               std::is_nothrow_move_constructible_v<coflux::permit<int>>);
 
-/// Reserves a place, then hands the permit to whoever gave it the room.
+/// Reserves a slot, then hands the permit over through the room that it was given.
 template <typename Channel>
 by_hand::task<bool> reserves(coflux::environment&, borrowed<Channel> ch,
                              borrowed<std::optional<coflux::permit<int>>> room) {
@@ -34,23 +34,23 @@ by_hand::task<bool> reserves(coflux::environment&, borrowed<Channel> ch,
     co_return true;
 }
 
-TEST(permit, holds_a_place_until_it_is_used) {
-    one_place ch;
+TEST(permit, holds_a_slot_until_it_is_used) {
+    one_slot ch;
     auto p = ch.try_reserve();
     ASSERT_TRUE(p.has_value());
-    EXPECT_FALSE(ch.try_send(1)) << "the place is held";
+    EXPECT_FALSE(ch.try_send(1)) << "the slot is held";
     EXPECT_EQ(ch.try_reserve(), std::nullopt);
     EXPECT_EQ(ch.try_receive(), std::nullopt) << "and empty";
     p->send(2);
     EXPECT_FALSE(p->valid());
-    EXPECT_FALSE(ch.try_send(3)) << "the place is taken";
+    EXPECT_FALSE(ch.try_send(3)) << "the slot is taken";
     EXPECT_EQ(ch.try_receive(), 2);
     EXPECT_TRUE(ch.try_send(4));
 }
 
 TEST(permit, that_is_sent_with_serves_a_receiver_that_waits) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     auto r = receives(h.env, borrowed(ch));
     h.drive();
@@ -58,12 +58,12 @@ TEST(permit, that_is_sent_with_serves_a_receiver_that_waits) {
     EXPECT_EQ(h.executor.pending(), 1U) << "queued, not run inside the send";
     h.drive();
     EXPECT_EQ(r.get(), 1);
-    EXPECT_TRUE(ch.try_send(2)) << "the place is free again";
+    EXPECT_TRUE(ch.try_send(2)) << "the slot is free again";
 }
 
-TEST(permit, that_dies_unused_gives_its_place_to_the_first_who_waits) {
+TEST(permit, that_dies_unused_gives_its_slot_to_the_first_waiter) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     auto first = sends(h.env, borrowed(ch), 1);
     auto second = sends(h.env, borrowed(ch), 2);
@@ -78,9 +78,9 @@ TEST(permit, that_dies_unused_gives_its_place_to_the_first_who_waits) {
     EXPECT_TRUE(second.get());
 }
 
-TEST(permit, holds_no_value_back_a_send_and_a_receive_meet_without_a_place) {
+TEST(permit, holds_no_value_back_a_send_and_a_receive_meet_without_a_slot) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     const auto p = ch.try_reserve();
     auto s = sends(h.env, borrowed(ch), 1);
     h.drive();
@@ -96,7 +96,7 @@ TEST(permit, holds_no_value_back_a_send_and_a_receive_meet_without_a_place) {
 
 TEST(permit, that_is_waited_for_does_not_stand_between_a_send_and_a_receive) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     std::optional<coflux::permit<int>> q;
     auto reserve = reserves(h.env, borrowed(ch), borrowed(q));
@@ -107,7 +107,7 @@ TEST(permit, that_is_waited_for_does_not_stand_between_a_send_and_a_receive) {
     h.drive();
     EXPECT_TRUE(r.done());
     EXPECT_TRUE(s.done());
-    EXPECT_FALSE(reserve.done()) << "its place is not free yet";
+    EXPECT_FALSE(reserve.done()) << "its slot is not free yet";
     p.reset();
     h.drive();
     EXPECT_TRUE(reserve.get());
@@ -120,7 +120,7 @@ TEST(permit, that_is_waited_for_does_not_stand_between_a_send_and_a_receive) {
 
 TEST(permit, that_is_sent_with_while_both_sides_wait_serves_both) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     std::optional<coflux::permit<int>> q;
     auto reserve = reserves(h.env, borrowed(ch), borrowed(q));
@@ -133,7 +133,7 @@ TEST(permit, that_is_sent_with_while_both_sides_wait_serves_both) {
     p->send(1);
     h.drive();
     EXPECT_EQ(r1.get(), 1);
-    EXPECT_TRUE(reserve.get()) << "the place of the value that was handed over";
+    EXPECT_TRUE(reserve.get()) << "the slot of the value that was handed over";
     EXPECT_FALSE(r2.done());
     q->send(2);
     h.drive();
@@ -143,7 +143,7 @@ TEST(permit, that_is_sent_with_while_both_sides_wait_serves_both) {
 
 TEST(permit, is_waited_for_in_one_queue_with_sends) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     ASSERT_TRUE(ch.try_send(0));
     std::optional<coflux::permit<int>> p;
     auto first = sends(h.env, borrowed(ch), 1);
@@ -157,7 +157,7 @@ TEST(permit, is_waited_for_in_one_queue_with_sends) {
     EXPECT_EQ(ch.try_receive(), 1);
     h.drive();
     EXPECT_TRUE(second.get());
-    EXPECT_FALSE(third.done()) << "the place is reserved";
+    EXPECT_FALSE(third.done()) << "the slot is reserved";
     p->send(2);
     EXPECT_EQ(ch.try_receive(), 2);
     EXPECT_EQ(ch.try_receive(), 3);
@@ -167,7 +167,7 @@ TEST(permit, is_waited_for_in_one_queue_with_sends) {
 
 TEST(permit, sends_after_the_close_and_receivers_wait_for_it) {
     by_hand h;
-    two_places ch;
+    two_slots ch;
     auto p = ch.try_reserve();
     auto q = ch.try_reserve();
     ch.close();
@@ -191,7 +191,7 @@ TEST(permit, sends_after_the_close_and_receivers_wait_for_it) {
 
 TEST(permit, that_dies_unused_after_the_close_ends_the_wait_of_receivers) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     auto r = receives(h.env, borrowed(ch));
     h.drive();
@@ -203,9 +203,9 @@ TEST(permit, that_dies_unused_after_the_close_ends_the_wait_of_receivers) {
     EXPECT_EQ(r.get(), std::nullopt);
 }
 
-TEST(permit, is_nothing_for_those_who_wait_when_the_channel_closes) {
+TEST(permit, is_nothing_for_the_waiters_when_the_channel_closes) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     ASSERT_TRUE(ch.try_send(0));
     std::optional<coflux::permit<int>> p;
     auto waits = reserves(h.env, borrowed(ch), borrowed(p));
@@ -217,7 +217,7 @@ TEST(permit, is_nothing_for_those_who_wait_when_the_channel_closes) {
 
 TEST(permit, is_not_held_by_a_reserve_that_was_stopped) {
     by_hand h;
-    one_place ch;
+    one_slot ch;
     ASSERT_TRUE(ch.try_send(0));
     std::optional<coflux::permit<int>> p;
     auto waits = reserves(h.env, borrowed(ch), borrowed(p));
@@ -229,15 +229,14 @@ TEST(permit, is_not_held_by_a_reserve_that_was_stopped) {
     EXPECT_TRUE(ch.try_send(1));
 }
 
-TEST(permit, in_a_coroutine_that_is_stopped_gives_its_place_back) {
+TEST(permit, in_a_coroutine_that_is_stopped_gives_its_slot_back) {
     by_hand h;
-    one_place ch;
-    coflux::channel<int[]> nobody;
-    auto t = [](coflux::environment&, borrowed<one_place> c,
-                borrowed<coflux::channel<int[]>> n) -> by_hand::task<void> {
+    one_slot ch;
+    coflux::channel<int[]> unused;
+    auto t = [](coflux::environment&, borrowed<one_slot> c, borrowed<coflux::channel<int[]>> n) -> by_hand::task<void> {
         auto p = co_await c->reserve();
         p->send(*co_await n->receive());
-    }(h.env, borrowed(ch), borrowed(nobody));
+    }(h.env, borrowed(ch), borrowed(unused));
     h.drive();
     EXPECT_FALSE(ch.try_send(1));
     t.request_stop();
@@ -250,7 +249,7 @@ TEST(permit, moves_and_carries_what_only_moves) {
     coflux::channel<coflux_test::move_only[2]> ch;
     auto p = ch.try_reserve();
     auto q = ch.try_reserve();
-    *p = std::move(*q);  // the place of p is now q's
+    *p = std::move(*q);  // the slot of p is now q's
     q.reset();
     EXPECT_TRUE(ch.try_reserve().has_value()) << "given back once";
     p->send(coflux_test::move_only(4));
@@ -258,7 +257,7 @@ TEST(permit, moves_and_carries_what_only_moves) {
 }
 
 TEST(permit_death, that_is_used_twice_is_a_checked_error) {
-    one_place ch;
+    one_slot ch;
     auto p = ch.try_reserve();
     p->send(1);
     EXPECT_DEATH(p->send(2), "permit that was used");
@@ -269,7 +268,7 @@ TEST(permit_death, that_outlives_its_channel_is_a_checked_error) {
         {
             coflux_test::die_rather_than_hang();
             std::optional<coflux::permit<int>> p;
-            one_place ch;
+            one_slot ch;
             p = ch.try_reserve();
         },
         "before 1 of its permits");

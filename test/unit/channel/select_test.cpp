@@ -119,7 +119,7 @@ TEST(select, takes_every_operation_of_a_channel_as_a_case) {
     }(h.env, borrowed(a), borrowed(never)));
 }
 
-TEST(select, reserve_that_waits_gets_a_place_only_if_it_wins) {
+TEST(select, reserve_that_waits_gets_a_slot_only_if_it_wins) {
     by_hand h;
     bounded a;
     rendezvous b;
@@ -133,7 +133,7 @@ TEST(select, reserve_that_waits_gets_a_place_only_if_it_wins) {
     h.drive();
     EXPECT_TRUE(b.try_send(5));
     EXPECT_EQ(a.try_receive(), 1);
-    EXPECT_TRUE(a.try_send(2)) << "a place that nobody holds";
+    EXPECT_TRUE(a.try_send(2)) << "a slot that no permit holds";
     h.drive();
     EXPECT_EQ(loses.get(), 1U);
     auto wins = waits(h.env, borrowed(a), borrowed(b));
@@ -216,7 +216,7 @@ TEST(select, does_not_meet_itself) {
     EXPECT_EQ(first.index == 1 ? first.value : second.value, first.index == 1 ? 2 : 1);
 }
 
-TEST(select, serves_those_who_stand_behind_one_that_was_decided_elsewhere) {
+TEST(select, serves_the_waiters_behind_one_that_was_decided_elsewhere) {
     by_hand h;
     bounded a;
     rendezvous b;
@@ -333,7 +333,7 @@ TEST(select, gives_the_value_of_a_call_or_fork_that_ends_first) {
         auto by_fork = co_await coflux::select(x->receive(), std::move(f));
         EXPECT_EQ(get<1>(by_fork), 32);
     }(h.env, borrowed(a), borrowed(b), borrowed(j)));
-    EXPECT_TRUE(a.try_send(5)) << "nobody is left in the queue";
+    EXPECT_TRUE(a.try_send(5)) << "no waiter is left in the queue";
     EXPECT_EQ(a.try_receive(), 5);
 }
 

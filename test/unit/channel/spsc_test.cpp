@@ -48,7 +48,7 @@ coflux::task<std::vector<int>, manual_executor> receives_some(coflux::environmen
     co_return values;
 }
 
-TEST(spsc, holds_as_many_values_as_it_has_places_in_their_order) {
+TEST(spsc, holds_as_many_values_as_it_has_slots_in_their_order) {
     for (const std::size_t capacity :
          {std::size_t{1}, std::size_t{2}, std::size_t{3}, std::size_t{8}, std::size_t{100}}) {
         auto [tx, rx] = make_spsc<std::size_t>(capacity);
@@ -65,7 +65,7 @@ TEST(spsc, holds_as_many_values_as_it_has_places_in_their_order) {
     }
 }
 
-TEST(spsc, lets_the_sender_wait_for_a_place_and_wakes_it_without_running_it) {
+TEST(spsc, lets_the_sender_wait_for_a_slot_and_wakes_it_without_running_it) {
     stage<manual_executor> s;
     auto [tx, rx] = make_spsc<int>(1);
     EXPECT_TRUE(s.run(sends(s.env, borrowed(tx), 1)));
@@ -162,7 +162,7 @@ TEST(spsc, refuses_sends_when_the_receiver_closes_or_dies) {
     }
 }
 
-TEST(spsc, destroys_what_nobody_received) {
+TEST(spsc, destroys_what_was_not_received) {
     const auto value = std::make_shared<int>(1);
     auto [tx, rx] = make_spsc<std::shared_ptr<int>>(3);
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(tx.try_send(value));
@@ -171,7 +171,7 @@ TEST(spsc, destroys_what_nobody_received) {
     EXPECT_EQ(value.use_count(), 1);
 }
 
-TEST(spsc, keeps_a_reserved_place_even_when_it_is_closed) {
+TEST(spsc, keeps_a_reserved_slot_even_when_it_is_closed) {
     stage<manual_executor> s;
     auto [tx, rx] = make_spsc<int>(2);
     auto first = *s.run(reserves(s.env, borrowed(tx)));

@@ -1,5 +1,5 @@
 // Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a class; if that
-// throws, the others are never resumed from. The places that they were given in a channel go back.
+// throws, the others are never resumed from. The slots that they were given in a channel go back.
 #include <coflux/channel/channel.hpp>
 
 #include <cstddef>
@@ -92,7 +92,7 @@ void check(how way, Operation operation, Meanwhile meanwhile) {
 
 constexpr auto nothing = [] {};
 
-TEST(two_awaits, of_which_the_first_fails_reserve_no_place_in_a_channel) {
+TEST(two_awaits, of_which_the_first_fails_reserve_no_slot_in_a_channel) {
     for (const how way : all_ways) {
         coflux::channel<int[1]> ch;
         const auto reserves = [&ch] { return ch.reserve(); };
@@ -123,7 +123,7 @@ root tries_a_select(coflux::environment&, how way, borrowed<coflux::channel<int[
     }
 }
 
-TEST(two_awaits, of_which_the_first_fails_reserve_no_place_by_a_select) {
+TEST(two_awaits, of_which_the_first_fails_reserve_no_slot_by_a_select) {
     for (const how way : all_ways) {
         for (const bool waits : {false, true}) {
             by_hand h;
@@ -158,7 +158,7 @@ TEST(two_awaits, of_which_the_first_fails_leave_what_was_received_where_it_was_t
     }
 }
 
-TEST(two_awaits, of_which_the_first_fails_hold_no_place_in_an_mpsc_queue) {
+TEST(two_awaits, of_which_the_first_fails_hold_no_slot_in_an_mpsc_queue) {
     for (const how way : all_ways) {
         auto [tx, rx] = coflux::make_mpsc<int>(1);
         const auto reserves = [&tx = tx] { return tx.reserve(); };
@@ -187,7 +187,7 @@ TEST(two_awaits, of_which_the_first_fails_let_an_mpsc_queue_that_was_closed_end)
         auto [tx, rx] = coflux::make_mpsc<int>(1);
         std::string error;
         auto t = tries(h.env, way, [&tx = tx] { return tx.reserve(); }, &error);
-        // The place goes back behind the close, if there is one.
+        // The slot goes back behind the close, if there is one.
         auto closes = [](coflux::environment&, borrowed<coflux::mpsc_receiver<int>> end) -> root {
             end->close();
             co_return;
@@ -198,7 +198,7 @@ TEST(two_awaits, of_which_the_first_fails_let_an_mpsc_queue_that_was_closed_end)
     }
 }
 
-TEST(two_awaits, of_which_the_first_fails_hold_no_place_in_an_spsc_queue) {
+TEST(two_awaits, of_which_the_first_fails_hold_no_slot_in_an_spsc_queue) {
     for (const how way : all_ways) {
         auto [tx, rx] = coflux::make_spsc<int>(1);
         const auto reserves = [&tx = tx] { return tx.reserve(); };

@@ -141,10 +141,10 @@ TEST(used_up_ends_death, refuse_to_send_and_to_receive) {
     EXPECT_DEATH((void)new_rx.has_changed(), "a watch receiver that was moved from");
 }
 
-TEST(used_up_ends_death, refuse_channels_without_a_place_and_batches_of_nothing) {
-    EXPECT_DEATH((void)coflux::make_spsc<int>(0), "an spsc channel without a place");
-    EXPECT_DEATH((void)coflux::make_mpsc<int>(0), "an mpsc channel without a place");
-    EXPECT_DEATH((void)coflux::make_broadcast<int>(0), "a broadcast channel without a place");
+TEST(used_up_ends_death, refuse_channels_without_a_slot_and_batches_of_nothing) {
+    EXPECT_DEATH((void)coflux::make_spsc<int>(0), "an spsc channel without a slot");
+    EXPECT_DEATH((void)coflux::make_mpsc<int>(0), "an mpsc channel without a slot");
+    EXPECT_DEATH((void)coflux::make_broadcast<int>(0), "a broadcast channel without a slot");
     auto [spsc_tx, spsc_rx] = coflux::make_spsc<int>(1);
     auto [mpsc_tx, mpsc_rx] = coflux::make_mpsc<int>(1);
     std::vector<int> none;

@@ -108,7 +108,7 @@ TEST(watch, keeps_a_borrowed_value_while_newer_ones_come) {
         auto old = rx.borrow();
         EXPECT_TRUE(tx.send(second));
         EXPECT_TRUE(tx.send(nullptr));
-        EXPECT_EQ(second.use_count(), 1) << "nobody looks at it";
+        EXPECT_EQ(second.use_count(), 1) << "no receiver looks at it";
         EXPECT_EQ(first.use_count(), 2);
         EXPECT_EQ(**old, 1);
         auto newer = rx.borrow();
@@ -132,7 +132,7 @@ TEST(watch, outlives_its_ends_in_a_look) {
     EXPECT_EQ(memory.live(), 0U);
 }
 
-TEST(watch, sends_to_nobody_but_keeps_the_value_for_later) {
+TEST(watch, without_receivers_keeps_the_value_for_later) {
     auto [tx, rx] = make_watch<move_only>(move_only(0));
     EXPECT_FALSE(tx.closed());
     { const auto dead = std::move(rx); }

@@ -63,13 +63,13 @@ TEST(planted_faults, a_mutex_that_a_stopped_waiter_unlocks) {
 // Faults in a channel.
 
 /// A coflux::channel<int[2]> that may be derived from.
-class two_places : coflux::detail::channel_places<int, 2>, public coflux::detail::bounded_channel<int> {
+class two_slots : coflux::detail::channel_slots<int, 2>, public coflux::detail::bounded_channel<int> {
 public:
-    two_places() noexcept : coflux::detail::bounded_channel<int>(places, 2) {}
+    two_slots() noexcept : coflux::detail::bounded_channel<int>(slots, 2) {}
 };
 
 /// Its close() drops the last value.
-class forgetful_channel : public two_places {
+class forgetful_channel : public two_slots {
 public:
     void close() noexcept {
         if (!closed()) {
@@ -77,26 +77,26 @@ public:
             const auto second = try_receive();
             if (second) (void)try_send(int{*first});
         }
-        two_places::close();
+        two_slots::close();
     }
 };
 /// Its try_receive() takes the younger of two values.
-class impatient_channel : public two_places {
+class impatient_channel : public two_slots {
 public:
     std::optional<int> try_receive() noexcept {
-        auto first = two_places::try_receive();
-        auto second = two_places::try_receive();
+        auto first = two_slots::try_receive();
+        auto second = two_slots::try_receive();
         if (!second) return first;
         (void)try_send(int{*first});
         return second;
     }
 };
 /// Its try_send() sends twice if it can.
-class generous_channel : public two_places {
+class generous_channel : public two_slots {
 public:
     bool try_send(int&& v) noexcept {
-        const bool sent = two_places::try_send(int{v});
-        (void)two_places::try_send(int{v});
+        const bool sent = two_slots::try_send(int{v});
+        (void)two_slots::try_send(int{v});
         return sent;
     }
 };

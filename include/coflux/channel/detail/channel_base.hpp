@@ -1,4 +1,4 @@
-// A channel's values: how they move between senders, places and receivers. Every function but the public ones of
+// A channel's values: how they move between senders, slots and receivers. Every function but the public ones of
 // channel.hpp is called with the lock held.
 #pragma once
 
@@ -22,9 +22,9 @@ inline constexpr bool is_channel_value =
 
 /// Room for one value, without a value.
 template <typename T>
-union channel_place {
-    channel_place() noexcept {}
-    ~channel_place() {}
+union channel_slot {
+    channel_slot() noexcept {}
+    ~channel_slot() {}
     T value;
 };
 
@@ -35,10 +35,10 @@ class channel_base : public channel_core {
         "coflux: a channel's values must be objects that move and die without throwing: send a std::unique_ptr of it");
 
 public:
-    /// `places` are `capacity`, and live longer than this object.
-    channel_base(channel_place<T>* places, std::size_t capacity) noexcept : channel_core(capacity), places_(places) {}
+    /// `slots` are `capacity`, and live longer than this object.
+    channel_base(channel_slot<T>* slots, std::size_t capacity) noexcept : channel_core(capacity), slots_(slots) {}
     ~channel_base() {
-        while (count() != 0) std::destroy_at(&places_[empty_place()].value);
+        while (count() != 0) std::destroy_at(&slots_[empty_slot()].value);
     }
 
     COFLUX_INLINE channel_outcome send_locked(T& value, channel_wakes& wakes) noexcept {
@@ -48,20 +48,20 @@ public:
             deliver(*r, value, wakes);
             return channel_outcome::done;
         }
-        if (!has_place()) return channel_outcome::pending;
+        if (!has_free_slot()) return channel_outcome::pending;
         put(value);
         return channel_outcome::done;
     }
 
     COFLUX_INLINE channel_outcome receive_locked(std::optional<T>& room, channel_wakes& wakes) noexcept {
         if (count() != 0) {
-            T& oldest = places_[empty_place()].value;
+            T& oldest = slots_[empty_slot()].value;
             room.emplace(std::move(oldest));
             std::destroy_at(&oldest);
             if (!senders().empty()) fill_from_senders(wakes);
             return channel_outcome::done;
         }
-        // A rendezvous, or permits hold all places.
+        // A rendezvous, or permits hold all slots.
         if (channel_node* const s = senders().take_with_value()) {
             room.emplace(std::move(*static_cast<T*>(s->value)));
             wakes.add(*s, channel_outcome::done);
@@ -96,21 +96,21 @@ public:
     }
 
 private:
-    void put(T& value) noexcept { std::construct_at(&places_[fill_place()].value, std::move(value)); }
+    void put(T& value) noexcept { std::construct_at(&slots_[fill_slot()].value, std::move(value)); }
 
     static void deliver(channel_node& receiver, T& value, channel_wakes& wakes) noexcept {
         static_cast<std::optional<T>*>(receiver.value)->emplace(std::move(value));
         wakes.add(receiver, channel_outcome::done);
     }
 
-    /// There may be a free place: the first waiters for one get it.
+    /// There may be a free slot: the first waiters for one get it.
     COFLUX_NOINLINE void fill_from_senders(channel_wakes& wakes) noexcept {
-        while (!senders().empty() && has_place()) {
+        while (!senders().empty() && has_free_slot()) {
             channel_node* const s = senders().take();
             if (s == nullptr) return;
             wakes.add(*s, channel_outcome::done);
             if (s->value == nullptr) {
-                reserve_place();
+                reserve_slot();
                 continue;
             }
             // A receiver that waits beside a send is of the same select, which the send has just decided: it is
@@ -124,7 +124,7 @@ private:
         }
     }
 
-    channel_place<T>* const places_;
+    channel_slot<T>* const slots_;
 };
 
 }  // namespace coflux::detail

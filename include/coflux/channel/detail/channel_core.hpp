@@ -1,4 +1,4 @@
-// Everything of a channel that does not depend on the type of its values: lock, places, queues, close.
+// Everything of a channel that does not depend on the type of its values: lock, slots, queues, close.
 //
 // The page docs/design/channel.md has the protocol.
 #pragma once
@@ -79,13 +79,13 @@ public:
     [[nodiscard]] COFLUX_INLINE bool drained_locked() const noexcept {
         return closed_locked() && count_ == 0 && reserved_ == 0;
     }
-    [[nodiscard]] COFLUX_INLINE bool has_place() const noexcept { return count_ + reserved_ != capacity_; }
+    [[nodiscard]] COFLUX_INLINE bool has_free_slot() const noexcept { return count_ + reserved_ != capacity_; }
     [[nodiscard]] COFLUX_INLINE channel_queue& senders() noexcept { return senders_; }
     [[nodiscard]] COFLUX_INLINE channel_queue& receivers() noexcept { return receivers_; }
-    /// A place for a permit.
+    /// A slot for a permit.
     channel_outcome reserve_locked() noexcept {
         if (closed_locked()) return channel_outcome::closed;
-        if (!has_place()) return channel_outcome::pending;
+        if (!has_free_slot()) return channel_outcome::pending;
         reserved_ = reserved_ + 1;
         return channel_outcome::done;
     }
@@ -96,22 +96,22 @@ public:
     }
 
 protected:
-    /// The place that is filled next; it counts as filled from now on.
-    COFLUX_INLINE std::size_t fill_place() noexcept {
+    /// The slot that is filled next; it counts as filled from now on.
+    COFLUX_INLINE std::size_t fill_slot() noexcept {
         std::size_t at = head_ + count_;
         if (at >= capacity_) at -= capacity_;
         count_ = count_ + 1;
         return at;
     }
-    /// The place of the oldest value; it counts as empty from now on.
-    COFLUX_INLINE std::size_t empty_place() noexcept {
+    /// The slot of the oldest value; it counts as empty from now on.
+    COFLUX_INLINE std::size_t empty_slot() noexcept {
         const std::size_t at = head_;
         head_ = at + 1 == capacity_ ? 0 : at + 1;
         count_ = count_ - 1;
         return at;
     }
     void give_up_reserved() noexcept { reserved_ = reserved_ - 1; }
-    void reserve_place() noexcept { reserved_ = reserved_ + 1; }
+    void reserve_slot() noexcept { reserved_ = reserved_ + 1; }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
 private:
@@ -122,15 +122,15 @@ private:
     atomic<bool> closed_{false};        // false -> true, once; the store is a release, for is_closed()
     relaxed<std::uint32_t> turn_{0};    // seeds where a select begins; written without the lock, pairs with nothing
     std::size_t head_ = 0;              // where the oldest value stands
-    relaxed<std::size_t> count_{0};     // values in places
-    relaxed<std::size_t> reserved_{0};  // places that permits hold
+    relaxed<std::size_t> count_{0};     // values in slots
+    relaxed<std::size_t> reserved_{0};  // slots that permits hold
     const std::size_t capacity_;        // 0: rendezvous
     // Counted ends alive: channel_sender, channel_receiver. 1 -> 0: that end closes. 0 at first, and where ends are not
     // used.
     atomic<std::uint32_t> sender_ends_{0};
     atomic<std::uint32_t> receiver_ends_{0};
-    channel_queue senders_;    // sends and reserves; while one waits there is no place
-    channel_queue receivers_;  // while one waits there is no value in a place, and no send waits
+    channel_queue senders_;    // sends and reserves; while one waits no slot is free
+    channel_queue receivers_;  // while one waits there is no value in a slot, and no send waits
 };
 
 /// A plain `co_await` of one operation at a channel, while it waits.

@@ -89,7 +89,7 @@ public:
         }
         return nullptr;
     }
-    /// The first that has a value to give: a reserve has none, and waits for a place, which this does not use.
+    /// The first that has a value to give: a reserve has none, and waits for a slot, which this does not use.
     COFLUX_INLINE channel_node* take_with_value() noexcept {
         for (channel_link* l = head_.after; l != &head_;) {
             channel_node& n = *static_cast<channel_node*>(l);

@@ -116,7 +116,7 @@ public:
     [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->send_would_wait(); }
     [[nodiscard]] std::optional<permit<T>> result() noexcept {
         if (this->outcome != channel_outcome::done) return std::nullopt;
-        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;  // the permit has the place
+        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;  // the permit has the slot
         return std::optional<permit<T>>(permit<T>(at()));
     }
 

@@ -10,11 +10,11 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/channel/detail/atomic_waiter.hpp>
 #include <coflux/channel/detail/permits.hpp>
 #include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/slot_queue.hpp>
-#include <coflux/channel/detail/word_wait.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 
@@ -33,7 +33,7 @@ public:
         if (capacity != 0) this->add_spare_blocks((capacity - 1) / slot_list::slots_in_block + 2);
     }
 
-    [[nodiscard]] permits& places() noexcept { return permits_; }
+    [[nodiscard]] permits& slots() noexcept { return permits_; }
     [[nodiscard]] bool bounded() const noexcept { return permits_.capacity() != 0; }
     [[nodiscard]] bool closed() const noexcept { return bounded() ? permits_.is_closed() : this->sealed(); }
 
@@ -41,8 +41,8 @@ public:
     void close() noexcept {
         if (!bounded() || permits_.close()) (void)this->seal();
     }
-    void give_back(std::size_t places) noexcept {
-        if (bounded() && permits_.release(places)) (void)this->seal();
+    void give_back(std::size_t slots) noexcept {
+        if (bounded() && permits_.release(slots)) (void)this->seal();
     }
     void sender_copied() noexcept { senders_.fetch_add(1, memory_order_relaxed); }  // relaxed: the copied one lives
     void sender_gone() noexcept {
@@ -50,7 +50,7 @@ public:
         if (senders_.fetch_sub(1, memory_order_acq_rel) == 1) close();
     }
 
-    /// Receiver: hands up to `max` values to `use`, and gives their places back; how many.
+    /// Receiver: hands up to `max` values to `use`, and gives their slots back; how many.
     template <typename Use>
     COFLUX_INLINE std::size_t receive(std::size_t max, Use&& use) {
         struct counted {
@@ -86,12 +86,12 @@ private:
 
 /// Waits until the receiver's next slot is filled, or the channel closed and empty.
 template <typename T>
-class [[nodiscard]] mpsc_wait : public word_wait {
+class [[nodiscard]] mpsc_wait : public atomic_waiter {
 public:
-    mpsc_wait(promise_base& p, mpsc_state<T>& s) noexcept : word_wait(p), state_(s) {}
+    mpsc_wait(promise_base& p, mpsc_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
-        return state_.look() >= slot_list::ready || comes_soon();
+        return state_.look() >= slot_list::ready || spin_until();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
         return wait_in(state_.next(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
@@ -101,8 +101,8 @@ protected:
     mpsc_state<T>& state_;
 
 private:
-    COFLUX_NOINLINE bool comes_soon() noexcept {
-        return state_.sending().comes_soon([this]() noexcept { return state_.look() >= slot_list::ready; });
+    COFLUX_NOINLINE bool spin_until() noexcept {
+        return state_.sending().spin_until([this]() noexcept { return state_.look() >= slot_list::ready; });
     }
 };
 

@@ -1,4 +1,4 @@
-// The places of a bounded mpsc channel, and how its senders wait for one.
+// The slots of a bounded mpsc channel, and how its senders wait for one.
 #pragma once
 
 #include <coroutine>
@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <coflux/base/config.hpp>
-#include <coflux/channel/detail/other_side.hpp>
+#include <coflux/channel/detail/peer.hpp>
 #include <coflux/core/detail/wait/permit_count.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
 
@@ -28,7 +28,7 @@ public:
     /// and every permit back. Exactly one call of release() and close() says so.
     [[nodiscard]] COFLUX_INLINE bool release(std::uint64_t n) noexcept {
         if (is_awaited()) [[unlikely]]
-            giving_.is_here();
+            giving_.set_here();
         return permit_count::release(n) == closed_with(capacity_);
     }
     /// No more permits; the waiters are woken with none. True as for release(); false if closed already.
@@ -40,10 +40,10 @@ private:
     friend class permit_wait;
     friend class list_wait<permits>;
     friend class lazy_wait<permits>;
-    static constexpr const char* waits_for = "a place in a channel";
+    static constexpr const char* waits_for = "a slot in a channel";
 
     const std::size_t capacity_;
-    other_side giving_;  ///< the end that gave permits to waiters
+    peer giving_;  ///< the end that gave permits to waiters
 };
 
 extern template class list_wait<permits>;
@@ -55,7 +55,7 @@ protected:
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
-        const bool has_answer = answer_ != permits::answer::none || comes_soon();
+        const bool has_answer = answer_ != permits::answer::none || spin_until();
         (void)ready_if(answer_ == permits::answer::granted);
         return has_answer;
     }
@@ -74,7 +74,7 @@ protected:
     [[nodiscard]] COFLUX_INLINE bool is_unresumed() noexcept { return lazy_wait::is_unresumed() && has_permit(); }
 
 private:
-    COFLUX_NOINLINE bool comes_soon() noexcept;
+    COFLUX_NOINLINE bool spin_until() noexcept;
     [[nodiscard]] COFLUX_INLINE bool has_permit() const noexcept {
         if (answer_ != permits::answer::none) [[likely]]
             return answer_ == permits::answer::granted;

@@ -47,7 +47,7 @@ inline constexpr std::uint32_t most_select_cases = 64;
 ///     idle --all locks held, nothing can be done--> open --a case wins (CAS)--> first_case + position
 ///      | |                                           '--a stop request (CAS)--> stopped
 ///      | '--a case is done at once-----------------------------------------> first_case + position
-///      '--a stop request comes before the wait-----------------------------> told (or, even so, first_case + position)
+///      '--a stop request comes before the wait-----------------------------> stop_requested (or, even so, a case)
 class select_core : public wait_operation {
 public:
     /// True if the case `position` is the first: then it is the one, and its effect is its winner's to bring about.
@@ -76,11 +76,11 @@ protected:
 
 private:
     static constexpr std::uint32_t idle = 0;
-    static constexpr std::uint32_t told = 1;
+    static constexpr std::uint32_t stop_requested = 1;
     static constexpr std::uint32_t open = 2;
     static constexpr std::uint32_t stopped = 3;
     static constexpr std::uint32_t first_case = 4;
-    static constexpr std::uint32_t nobody = most_select_cases;
+    static constexpr std::uint32_t no_case = most_select_cases;
 
     class all_locks;
 
@@ -113,7 +113,7 @@ private:
     // being stopped.
     atomic<std::uint32_t> units_{0};
     std::uint32_t children_ = 0;
-    std::uint32_t otherwise_ = nobody;
+    std::uint32_t otherwise_ = no_case;
     std::uint32_t start_ = 0;
     bool published_ = false;  // begin() was called
     bool parked_ = false;     // its nodes may be in queues

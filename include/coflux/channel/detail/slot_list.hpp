@@ -14,7 +14,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/base/spin_lock.hpp>
-#include <coflux/channel/detail/other_side.hpp>
+#include <coflux/channel/detail/peer.hpp>
 
 namespace coflux::detail {
 
@@ -41,7 +41,7 @@ public:
     // | value     | meaning                                                         |
     // | --------- | --------------------------------------------------------------- |
     // | 0         | empty (or claimed, and not filled yet)                          |
-    // | marked    | as 0: a trace of a stop request (word_wait)                     |
+    // | marked    | as 0: a trace of a stop request (atomic_waiter)                 |
     // | a pointer | the receiver's wait_operation: it waits for this slot           |
     // | ready     | filled; until the receiver has taken the value and stores 0     |
     // | closed    | nothing was sent here, and nothing ever will be, here or behind |
@@ -72,7 +72,7 @@ public:
     void add_spare_blocks(std::size_t blocks);
 
     /// Where a sender was when it began the last block.
-    [[nodiscard]] const other_side& sending() const noexcept { return sending_; }
+    [[nodiscard]] const peer& sending() const noexcept { return sending_; }
 
     /// Wakes the receiver if the word that was left says so.
     COFLUX_INLINE static void left(std::uintptr_t state) noexcept {
@@ -128,7 +128,7 @@ private:
     alignas(cache_line) atomic<std::uint64_t> tail_;
     alignas(cache_line) spin_lock growth_;
     slot_block* spare_ = nullptr;  ///< under growth_: blocks to use next
-    other_side sending_;
+    peer sending_;
 };
 
 }  // namespace coflux::detail

@@ -44,7 +44,7 @@ public:
             left(c.after->end.exchange(ready, memory_order_acq_rel));  // for the reasons below
         } else {
             // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in
-            // word_wait: the operation is complete.
+            // atomic_waiter: the operation is complete.
             left(s.state.exchange(ready, memory_order_acq_rel));
         }
         return true;

@@ -16,9 +16,9 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/channel/detail/other_side.hpp>
+#include <coflux/channel/detail/atomic_waiter.hpp>
+#include <coflux/channel/detail/peer.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
-#include <coflux/channel/detail/word_wait.hpp>
 
 namespace coflux::detail {
 
@@ -27,8 +27,8 @@ class spsc_words {
 public:
     // A word holds a position and flags. A position is an index times 16: the flags are 0, and it wraps around as the
     // word does.
-    static constexpr std::uintptr_t waits = 1;  ///< the other side's coroutine waits for a change of this word
-    static constexpr std::uintptr_t marked = word_wait::marked;
+    static constexpr std::uintptr_t waits = 1;  ///< the peer's coroutine waits for a change of this word
+    static constexpr std::uintptr_t marked = atomic_waiter::marked;
     static constexpr std::uintptr_t ended = 4;   ///< tail: nothing more will be sent
     static constexpr std::uintptr_t sealed = 8;  ///< tail: only permits may still send. head: the receiver has closed
     static constexpr std::uintptr_t step = 16;
@@ -39,23 +39,23 @@ public:
 
     // --- sender
 
-    /// True if a value without a permit has a place.
+    /// True if a slot is free for a value without a permit.
     [[nodiscard]] COFLUX_INLINE bool has_room() noexcept {
         if (used() < capacity_) [[likely]]
             return true;
-        // acquire pairs with the exchange in released(): the place's last value is gone.
+        // acquire pairs with the exchange in released(): the slot's last value is gone.
         head_seen_ = position(head_.load(memory_order_acquire));
         return used() < capacity_;
     }
     [[nodiscard]] bool is_sealed() const noexcept {
         return (tail_.load(memory_order_relaxed) & sealed) != 0;  // relaxed: decided by the CAS in publish()
     }
-    [[nodiscard]] COFLUX_INLINE std::uintptr_t next_place() const noexcept { return next_ / step; }
-    /// The value at next_place() is there. False if the receiver has closed, unless `with_permit`.
+    [[nodiscard]] COFLUX_INLINE std::uintptr_t next_slot() const noexcept { return next_ / step; }
+    /// The value at next_slot() is there. False if the receiver has closed, unless `with_permit`.
     [[nodiscard]] COFLUX_INLINE bool publish(bool with_permit) noexcept {
         std::uintptr_t seen = next_;
         std::uintptr_t flags = 0;
-        // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in word_wait.
+        // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in atomic_waiter.
         while (!tail_.compare_exchange_weak(seen, (next_ + step) | flags, memory_order_acq_rel, memory_order_acquire))
             [[unlikely]] {
             if ((seen & sealed) != 0 && !with_permit) return false;
@@ -66,7 +66,7 @@ public:
             wake_receiver();
         return true;
     }
-    /// Keeps a place. False if the receiver has closed.
+    /// Reserves a slot. False if the receiver has closed.
     [[nodiscard]] bool reserve() noexcept;
     /// A permit is used or given up.
     void unreserve() noexcept;
@@ -95,7 +95,7 @@ public:
     /// `n` values more are taken.
     COFLUX_INLINE void released(std::uintptr_t n) noexcept {
         first_ += n * step;
-        // release pairs with the acquire in has_room(); acquire with the release of the sender's CAS in word_wait.
+        // release pairs with the acquire in has_room(); acquire with the release of the sender's CAS in atomic_waiter.
         const std::uintptr_t left = head_.exchange(first_ | closed_, memory_order_acq_rel);
         if ((left & waits) != 0) [[unlikely]]
             wake_sender();
@@ -124,7 +124,7 @@ private:
     // | flags  | meaning                                                | leaves it                      |
     // | ------ | ------------------------------------------------------ | ------------------------------ |
     // | none   | open                                                   | either side                    |
-    // | marked | as none: a trace of a stop request (word_wait)         | sender, by publish()           |
+    // | marked | as none: a trace of a stop request (atomic_waiter)     | sender, by publish()           |
     // | waits  | the receiver waits in receiver_                        | sender, which wakes it; a stop |
     // | sealed | the receiver has closed; combines with the other flags | nothing                        |
     // | ended  | no value will follow; combines with sealed             | nothing                        |
@@ -146,38 +146,38 @@ private:
     std::uintptr_t tail_seen_ = 0;  ///< receiver: position in tail_ when it looked last
     std::uintptr_t closed_ = 0;     ///< receiver: sealed once it has closed
 
-    alignas(cache_line) other_side sending_;
-    other_side receiving_;
+    alignas(cache_line) peer sending_;
+    peer receiving_;
 };
 
 /// Base of awaiters that wait for room.
-class spsc_send_wait : protected word_wait {
+class spsc_send_wait : protected atomic_waiter {
 protected:
-    spsc_send_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    spsc_send_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
-        return words_.has_room() || words_.is_sealed() || comes_soon();
+        return words_.has_room() || words_.is_sealed() || spin_until();
     }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
 
 private:
-    COFLUX_NOINLINE bool comes_soon() noexcept;
+    COFLUX_NOINLINE bool spin_until() noexcept;
 };
 
 /// Base of awaiters that wait for a value.
-class spsc_receive_wait : protected word_wait {
+class spsc_receive_wait : protected atomic_waiter {
 protected:
-    spsc_receive_wait(promise_base& p, spsc_words& w) noexcept : word_wait(p), words_(w) {}
+    spsc_receive_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
-        return words_.has_value() || words_.finished() || comes_soon();
+        return words_.has_value() || words_.finished() || spin_until();
     }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
 
 private:
-    COFLUX_NOINLINE bool comes_soon() noexcept;
+    COFLUX_NOINLINE bool spin_until() noexcept;
 };
 
 template <typename T>
@@ -197,7 +197,7 @@ public:
     COFLUX_INLINE bool send(T& v, bool with_permit) noexcept {
         if (!with_permit && is_sealed()) [[unlikely]]
             return false;
-        T* const placed = ::new (static_cast<void*>(ring_[next_place() & mask_].bytes)) T(std::move(v));
+        T* const placed = ::new (static_cast<void*>(ring_[next_slot() & mask_].bytes)) T(std::move(v));
         if (publish(with_permit)) [[likely]]
             return true;
         give_back(v, *placed);

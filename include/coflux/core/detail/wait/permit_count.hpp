@@ -1,5 +1,5 @@
 // A count of permits and the coroutines that wait for some, first come, first served: what semaphore, shared_mutex and
-// the places of a bounded mpsc channel are made of.
+// the slots of a bounded mpsc channel are made of.
 //
 // The page docs/design/sync.md has the protocol.
 #pragma once

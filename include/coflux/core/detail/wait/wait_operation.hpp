@@ -1,4 +1,4 @@
-// How a coroutine waits for something that is no coroutine: a lock, a place in a channel, a moment in time.
+// How a coroutine waits for something that is no coroutine: a lock, a slot of a channel, a moment in time.
 //
 // The page docs/design/stop.md has the protocol: how a stop request finds the waiters, and why none is missed.
 #pragma once

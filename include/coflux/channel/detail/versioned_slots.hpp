@@ -8,13 +8,13 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/channel/detail/notices.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
+#include <coflux/channel/detail/version_wait.hpp>
 
 namespace coflux::detail {
 
 template <typename T>
-class notice_board : public shared_state, public notices {
+class versioned_slots : public shared_state, public slot_version {
 public:
     struct node {
         node* next;             ///< in the list of unused nodes
@@ -71,8 +71,8 @@ public:
     }
 
 protected:
-    explicit notice_board(std::pmr::memory_resource* resource) noexcept : shared_state(resource) {}
-    ~notice_board() {
+    explicit versioned_slots(std::pmr::memory_resource* resource) noexcept : shared_state(resource) {}
+    ~versioned_slots() {
         while (unused_ != nullptr) free(std::exchange(unused_, unused_->next));
     }
     void free(node* n) noexcept { resource()->deallocate(n, sizeof(node), alignof(node)); }

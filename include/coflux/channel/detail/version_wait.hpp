@@ -12,7 +12,7 @@
 
 namespace coflux::detail {
 
-class notices {
+class slot_version {
 public:
     /// How much was published, times two, plus one if nothing will follow.
     using word_type = std::uint64_t;
@@ -38,8 +38,8 @@ public:
     }
 
 private:
-    friend class list_wait<notices>;
-    friend class lazy_wait<notices>;
+    friend class list_wait<slot_version>;
+    friend class lazy_wait<slot_version>;
     using want = word_type;  // what the waiter has seen
     static constexpr const char* waits_for = "a new value of a channel";
     [[nodiscard]] bool ready_or_mark(word_type seen) const noexcept { return word() != seen; }
@@ -50,12 +50,15 @@ private:
     wait_list waiters_;  ///< the waiters that have seen word_
 };
 
-extern template class list_wait<notices>;
+extern template class list_wait<slot_version>;
 
 /// Base of awaiters that wait until the word is not the one that they have seen.
-class notice_wait : protected lazy_wait<notices> {
+class version_wait : protected lazy_wait<slot_version> {
 protected:
-    notice_wait(promise_base& p, notices& of, notices::word_type seen) noexcept : p_(p), of_(of), seen_(seen) {}
+    version_wait(promise_base& p, slot_version& of, slot_version::word_type seen) noexcept
+        : p_(p),
+          of_(of),
+          seen_(seen) {}
 
     [[nodiscard]] COFLUX_INLINE bool is_there() const noexcept { return of_.word() != seen_; }
     /// What await_suspend returns.
@@ -63,8 +66,8 @@ protected:
 
 private:
     promise_base& p_;
-    notices& of_;
-    notices::word_type seen_;
+    slot_version& of_;
+    slot_version::word_type seen_;
 };
 
 }  // namespace coflux::detail

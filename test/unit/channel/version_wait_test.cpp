@@ -1,4 +1,4 @@
-#include <coflux/channel/detail/notices.hpp>
+#include <coflux/channel/detail/version_wait.hpp>
 
 #include <coroutine>
 #include <source_location>
@@ -13,18 +13,18 @@
 namespace {
 
 using coflux::borrowed;
-using coflux::detail::notices;
 using coflux::detail::promise_base;
+using coflux::detail::slot_version;
 using coflux_test::manual_executor;
 using coflux_test::stage;
 
-void publish(notices& n) {
+void publish(slot_version& n) {
     n.lock();
     coflux::detail::wait_operation* const all = n.publish();
     n.unlock();
     coflux::detail::wake_all(all);
 }
-void end(notices& n) {
+void end(slot_version& n) {
     n.lock();
     coflux::detail::wait_operation* const all = n.end();
     n.unlock();
@@ -33,13 +33,13 @@ void end(notices& n) {
 
 /// A wait for more than what has been seen, with something that happens after it was found that there is nothing.
 struct look_out {
-    notices& of;
-    void (*meanwhile)(notices&) = nullptr;
+    slot_version& of;
+    void (*meanwhile)(slot_version&) = nullptr;
 
-    class [[nodiscard]] awaiter : coflux::detail::notice_wait {
+    class [[nodiscard]] awaiter : coflux::detail::version_wait {
     public:
         awaiter(promise_base& p, look_out& from) noexcept
-            : notice_wait(p, from.of, notices::after(from.of.published())),
+            : version_wait(p, from.of, slot_version::after(from.of.published())),
               from_(from) {}
         [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
@@ -61,10 +61,10 @@ coflux::task<void, manual_executor> looks(coflux::environment&, borrowed<look_ou
     co_await *l;
 }
 
-TEST(notices, wake_who_waits_for_the_next_or_for_the_end) {
+TEST(slot_version, wakes_the_waiters_for_the_next_and_for_the_end) {
     for (auto* const tell : {&publish, &end}) {
         stage<manual_executor> s;
-        notices n;
+        slot_version n;
         look_out l{n};
         auto t = looks(s.env, borrowed(l));
         s.drive();
@@ -76,10 +76,10 @@ TEST(notices, wake_who_waits_for_the_next_or_for_the_end) {
     }
 }
 
-TEST(notices, that_come_between_the_look_and_the_wait_are_found) {
+TEST(slot_version, that_changes_between_the_look_and_the_wait_is_found) {
     for (auto* const tell : {&publish, &end}) {
         stage<manual_executor> s;
-        notices n;
+        slot_version n;
         look_out l{n, tell};
         auto t = looks(s.env, borrowed(l));
         s.drive();
@@ -90,15 +90,15 @@ TEST(notices, that_come_between_the_look_and_the_wait_are_found) {
     }
 }
 
-TEST(notices, count_what_was_published_and_keep_the_end) {
-    notices n;
+TEST(slot_version, counts_what_was_published_and_keeps_the_end) {
+    slot_version n;
     publish(n);
     publish(n);
     EXPECT_EQ(n.published(), 2U);
-    EXPECT_EQ(n.word(), notices::after(2));
+    EXPECT_EQ(n.word(), slot_version::after(2));
     end(n);
     EXPECT_EQ(n.published(), 2U);
-    EXPECT_EQ(n.word(), notices::after(2) | notices::ended);
+    EXPECT_EQ(n.word(), slot_version::after(2) | slot_version::ended);
 }
 
 }  // namespace

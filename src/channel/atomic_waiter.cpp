@@ -1,11 +1,11 @@
-#include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/channel/detail/atomic_waiter.hpp>
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
 namespace coflux::detail {
 
-void word_wait::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
+void atomic_waiter::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
     word_ = &word;
     idle_ = idle;
     waiting_ = waiting;
@@ -13,7 +13,8 @@ void word_wait::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::
     waited_ = true;
 }
 
-std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting) {
+std::coroutine_handle<> atomic_waiter::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle,
+                                               std::uintptr_t waiting) {
     promise_base& p = coroutine();
     if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
@@ -21,7 +22,7 @@ std::coroutine_handle<> word_wait::wait_in(atomic<std::uintptr_t>& word, std::ui
     return wait_published();
 }
 
-std::coroutine_handle<> word_wait::wait_published() noexcept {
+std::coroutine_handle<> atomic_waiter::wait_published() noexcept {
     // Read before the wait: after it they may be gone.
     promise_base& p = coroutine();
     atomic<std::uintptr_t>& word = *word_;
@@ -49,8 +50,8 @@ std::coroutine_handle<> word_wait::wait_published() noexcept {
     }
 }
 
-bool word_wait::claim(wait_operation& op) noexcept {
-    word_wait& self = static_cast<word_wait&>(op);
+bool atomic_waiter::claim(wait_operation& op) noexcept {
+    atomic_waiter& self = static_cast<atomic_waiter&>(op);
     atomic<std::uintptr_t>& word = *self.word_;
     std::uintptr_t seen = self.waiting_;
     // A claim resumes the coroutine, which was suspended by a release CAS: acquire. release, for the mark, pairs with

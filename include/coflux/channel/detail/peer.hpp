@@ -7,21 +7,21 @@
 
 namespace coflux::detail {
 
-/// One end of a queue, as the other end sees it. An end that keeps up with the other end finds the queue empty (or
-/// full) after each value, and to wait and be woken across threads costs as much as tens of values, for both. So where
-/// the other end was last seen on another thread, this end leaves the queue alone for a moment, in which the other end
+/// One end of a queue, as its peer at the other end sees it. An end that keeps up with its peer finds the queue empty
+/// (or full) after each value, and to wait and be woken across threads costs as much as tens of values, for both. So
+/// where the peer was last seen on another thread, this end leaves the queue alone for a moment, in which the peer
 /// moves a run of values.
-class other_side {
+class peer {
 public:
     /// This end is on this thread. Called where it does something slow anyway.
-    void is_here() noexcept {
+    void set_here() noexcept {
         if (thread_.load(memory_order_relaxed) != &this_thread) thread_.store(&this_thread, memory_order_relaxed);
     }
 
-    /// Before a wait for that end: true if `ready()` becomes true within some 2 us. At once false where that end was
+    /// Before a wait for that end, looks again for some 2 us: true once `ready()` is. At once false where that end was
     /// last seen on this very thread, which must be given up for it to go on.
     template <typename F>
-    [[nodiscard]] bool comes_soon(F ready) const noexcept {
+    [[nodiscard]] bool spin_until(F ready) const noexcept {
         const thread_state* const there = thread_.load(memory_order_relaxed);
         if (there == nullptr || there == &this_thread) return false;
         for (unsigned look = 0; look != 4; ++look) {
@@ -32,7 +32,7 @@ public:
     }
 
 private:
-    // Where is_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait,
+    // Where set_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait,
     // or 2 us.
     atomic<const thread_state*> thread_{nullptr};
 };

@@ -1,4 +1,4 @@
-#include <coflux/channel/detail/word_wait.hpp>
+#include <coflux/channel/detail/atomic_waiter.hpp>
 
 #include <coroutine>
 #include <cstdint>
@@ -30,9 +30,9 @@ struct one_word {
     bool stops = false;
     bool changes = false;
 
-    class [[nodiscard]] awaiter : coflux::detail::word_wait {
+    class [[nodiscard]] awaiter : coflux::detail::atomic_waiter {
     public:
-        awaiter(promise_base& p, one_word& of) noexcept : word_wait(p), of_(of) {}
+        awaiter(promise_base& p, one_word& of) noexcept : atomic_waiter(p), of_(of) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
             promise_base& p = coroutine();
@@ -58,7 +58,7 @@ coflux::task<void, manual_executor> waits(coflux::environment&, borrowed<one_wor
     co_await *w;
 }
 
-TEST(word_wait, leaves_the_operation_in_the_word_and_suspends) {
+TEST(atomic_waiter, leaves_the_operation_in_the_word_and_suspends) {
     stage<manual_executor> s;
     one_word w;
     auto t = waits(s.env, borrowed(w));
@@ -71,7 +71,7 @@ TEST(word_wait, leaves_the_operation_in_the_word_and_suspends) {
     EXPECT_THROW(t.get(), coflux::task_stopped);
 }
 
-TEST(word_wait, marks_the_word_where_a_stop_comes_before_the_wait_and_then_stops) {
+TEST(atomic_waiter, marks_the_word_where_a_stop_comes_before_the_wait_and_then_stops) {
     stage<manual_executor> s;
     one_word w;
     w.stops = true;
@@ -82,7 +82,7 @@ TEST(word_wait, marks_the_word_where_a_stop_comes_before_the_wait_and_then_stops
     EXPECT_THROW(t.get(), coflux::task_stopped);
 }
 
-TEST(word_wait, takes_a_mark_that_another_wait_left_for_nothing) {
+TEST(atomic_waiter, takes_a_mark_that_another_wait_left_for_nothing) {
     stage<manual_executor> s;
     one_word w;
     w.word.store(one_word::marked);
@@ -95,7 +95,7 @@ TEST(word_wait, takes_a_mark_that_another_wait_left_for_nothing) {
     EXPECT_THROW(t.get(), coflux::task_stopped);
 }
 
-TEST(word_wait, does_not_wait_where_the_word_has_changed) {
+TEST(atomic_waiter, does_not_wait_where_the_word_has_changed) {
     stage<manual_executor> s;
     one_word w;
     w.changes = true;

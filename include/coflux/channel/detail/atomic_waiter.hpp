@@ -21,14 +21,14 @@ namespace coflux::detail {
 /// | waiting       | the coroutine is suspended                   | stopper → idle, and the wait is the stopper's |
 /// | anything else | changed                                      | never back                                    |
 ///
-/// Any of the first three may be left to "anything else" by the other side, which wakes the waiter if it left waiting.
+/// Any of the first three may be left to "anything else" by the peer, which wakes the waiter if it left waiting.
 /// It may leave "idle + marked" behind when no wait goes on, where it means idle.
-class word_wait : protected wait_operation {
+class atomic_waiter : protected wait_operation {
 public:
     static constexpr std::uintptr_t marked = 2;
 
 protected:
-    explicit word_wait(promise_base& p) noexcept : wait_operation(p, kind) {}
+    explicit atomic_waiter(promise_base& p) noexcept : wait_operation(p, kind) {}
 
     /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);

@@ -1,7 +1,0 @@
-#include <coflux/channel/detail/notices.hpp>
-
-namespace coflux::detail {
-
-template class list_wait<notices>;
-
-}  // namespace coflux::detail
