@@ -194,7 +194,7 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
     const std::size_t rank = values_in(before);
     if ((before & error_decided) != 0 || rank >= wanted_) return false;
     places_[rank].ranked = i;
-    return rank + 1 == wanted_;
+    return rank + 1 == wanted_ && wanted_ != count_;  // where all are wanted, the last leaves none to stop
 }
 
 void some_awaiter::stop_others_early(std::size_t i) noexcept {

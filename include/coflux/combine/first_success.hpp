@@ -39,7 +39,7 @@ detail::some_request<detail::one_value<detail::first_success_rule>, As...> first
 template <std::ranges::input_range Range>
 [[nodiscard("first_success does nothing until it is awaited: co_await it")]]
 detail::some_range_request<detail::one_value<detail::first_success_rule>, Range> first_success(Range&& range) noexcept {
-    return detail::some_range_request<detail::one_value<detail::first_success_rule>, Range>(1,
+    return detail::some_range_request<detail::one_value<detail::first_success_rule>, Range>(detail::as_chosen,
                                                                                             std::forward<Range>(range));
 }
 

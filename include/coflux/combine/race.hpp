@@ -34,7 +34,8 @@ detail::some_request<detail::one_value<detail::race_rule>, As...> race(As&&... a
 template <std::ranges::input_range Range>
 [[nodiscard("race does nothing until it is awaited: co_await it")]]
 detail::some_range_request<detail::one_value<detail::race_rule>, Range> race(Range&& range) noexcept {
-    return detail::some_range_request<detail::one_value<detail::race_rule>, Range>(1, std::forward<Range>(range));
+    return detail::some_range_request<detail::one_value<detail::race_rule>, Range>(detail::as_chosen,
+                                                                                   std::forward<Range>(range));
 }
 
 }  // namespace coflux

@@ -1,12 +1,18 @@
 // when_all: waits for all of several coroutines or other awaitables.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <memory_resource>
 #include <ranges>
+#include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <coflux/combine/detail/all_of.hpp>
+#include <coflux/combine/detail/some_of.hpp>
+#include <coflux/scope/scope_policy.hpp>
 
 namespace coflux {
 namespace detail {
@@ -32,6 +38,42 @@ struct values_of_all {
     }
 };
 
+/// Values; the first child that gives none decides, and the other children are stopped.
+struct values_or_first_error {
+    static constexpr some_errors errors = some_errors::decide;
+    static constexpr const char* name = "when_all";
+
+    static constexpr std::size_t wanted(std::size_t of) noexcept { return of; }
+
+    template <typename... T>
+    static auto of_tuple(auto& all) {
+        return [&all]<std::size_t... I>(std::index_sequence<I...>) {
+            return std::tuple<values_of_all::in_tuple<T>...>{
+                values_of_all::take<T, values_of_all::in_tuple<T>>(all.taken(I))...};
+        }(std::index_sequence_for<T...>{});
+    }
+    template <typename T>
+    static auto of_range(auto& all) {
+        using element = values_of_all::in_range<T>;
+        if constexpr (std::is_void_v<element>) {
+            for (std::size_t i = 0; i != all.wanted(); ++i) values_of_all::take<T, void>(all.taken(i));
+        } else {
+            std::pmr::vector<element> results(all.awaiting().memory_resource());
+            results.reserve(all.wanted());
+            for (std::size_t i = 0; i != all.wanted(); ++i)
+                results.emplace_back(values_of_all::take<T, element>(all.taken(i)));
+            return results;
+        }
+    }
+};
+
+template <scope_policy Policy, typename... As>
+inline constexpr bool stops_siblings = Policy == scope_policy::stop_on_error && sizeof...(As) != 0;
+
+template <scope_policy Policy, typename... As>
+using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_request<values_or_first_error, As...>,
+                                          all_request<values_of_all, As...>>;
+
 }  // namespace detail
 
 /// Waits for all: `auto [x, y] = co_await coflux::when_all(std::move(a), std::move(b));`
@@ -40,18 +82,20 @@ struct values_of_all {
 /// in order.
 /// Returns: a tuple of the values in the order of the arguments, std::monostate for void.
 /// Resumes: the awaiting coroutine, once, after the last child ended.
-/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). The other
-/// children are not stopped.
+/// Errors: after all have ended, the first error in the order of the arguments; the rest in other_errors(). An error
+/// does not stop the other children: that is the default policy, scope_policy::collect_all. With
+/// `when_all<scope_policy::stop_on_error>(…)` the first child that fails, or is stopped, has the other children
+/// stopped; once all have ended, its error is thrown, with the rest in other_errors().
 /// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children,
 /// wherever they were made, and does not cut the wait short. If all have given values nevertheless, these count. A
 /// stopped child stops the awaiting coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no
-/// counter.
-template <typename... As>
+/// counter; with stop_on_error those of when_any.
+template <scope_policy Policy = scope_policy::collect_all, typename... As>
     requires(sizeof...(As) != 1 || !(... && std::ranges::input_range<As>))
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_request<detail::values_of_all, As...> when_all(As&&... awaited) noexcept {
-    return detail::all_request<detail::values_of_all, As...>(std::forward<As>(awaited)...);
+detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
+    return detail::all_of_request<Policy, As...>(std::forward<As>(awaited)...);
 }
 
 /// when_all() of a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
@@ -60,11 +104,16 @@ detail::all_request<detail::values_of_all, As...> when_all(As&&... awaited) noex
 /// std::move(range).
 /// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for
 /// void, std::reference_wrapper for a reference, as views give them.
-/// Costs: the vector, and a vector of handles if the range cannot be used in place.
-template <std::ranges::input_range Range>
+/// Costs: the vector, and a vector of handles if the range cannot be used in place; with stop_on_error those of when_n.
+template <scope_policy Policy = scope_policy::collect_all, std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
-detail::all_range_request<detail::values_of_all, Range> when_all(Range&& range) noexcept {
-    return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
+auto when_all(Range&& range) noexcept {
+    if constexpr (Policy == scope_policy::stop_on_error) {
+        return detail::some_range_request<detail::values_or_first_error, Range>(detail::as_chosen,
+                                                                                std::forward<Range>(range));
+    } else {
+        return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
+    }
 }
 
 }  // namespace coflux

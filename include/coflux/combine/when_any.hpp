@@ -37,14 +37,16 @@ struct first_of_any {
     static constexpr some_errors errors = some_errors::decide;
     static constexpr const char* name = "when_any";
 
+    static constexpr std::size_t wanted(std::size_t) noexcept { return 1; }
     template <typename... T>
-    static std::variant<alternative<T>...> of_tuple(std::size_t winner, frame_control& c) {
+    static std::variant<alternative<T>...> of_tuple(auto& some) {
+        const std::size_t winner = some.ranked(0);
         using result = std::variant<alternative<T>...>;
         return [&]<std::size_t... I>(std::index_sequence<I...>) {
             constexpr std::array<result (*)(frame_control&), sizeof...(T)> take{+[](frame_control& won) {
                 return result(std::in_place_index<I>, consume_element<T, alternative<T>>(won));
             }...};
-            return take[winner](c);
+            return take[winner](some.taken(winner));
         }(std::index_sequence_for<T...>{});
     }
     template <typename T, typename Awaiter>
@@ -91,7 +93,7 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
 template <std::ranges::input_range Range>
 [[nodiscard("when_any does nothing until it is awaited: co_await it")]]
 detail::some_range_request<detail::first_of_any, Range> when_any(Range&& range) noexcept {
-    return detail::some_range_request<detail::first_of_any, Range>(1, std::forward<Range>(range));
+    return detail::some_range_request<detail::first_of_any, Range>(detail::as_chosen, std::forward<Range>(range));
 }
 
 }  // namespace coflux

@@ -7,18 +7,13 @@
 
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/environment_object.hpp>
+#include <coflux/scope/scope_policy.hpp>
 
 namespace coflux {
 
 namespace detail {
 class scope_of_block;
 }  // namespace detail
-
-/// What the error of a child does to the other children of its task_scope.
-enum class scope_policy {
-    stop_on_error,  ///< the first whose handle is not awaited stops them
-    collect_all,    ///< nothing: they run to their ends
-};
 
 /// An environment that any number of children are added to, by any of its coroutines and from any thread, and that is
 /// then joined: `coflux::task_scope scope(here); scope.spawn(serve, std::move(connection)); co_await scope.join();`

@@ -12,11 +12,12 @@ namespace coflux::detail {
 /// `Combinator` has `errors` and `name`.
 template <typename Combinator>
 struct one_value : Combinator {
+    static constexpr std::size_t wanted(std::size_t) noexcept { return 1; }
     template <typename First, typename... Rest>
-    static First of_tuple(std::size_t, frame_control& c) {
+    static First of_tuple(auto& some) {
         static_assert((... && std::is_same_v<First, Rest>),
                       "coflux: all of these must give the same type; when_any tells different ones apart");
-        return consume<First>(c);
+        return consume<First>(some.taken(some.ranked(0)));
     }
     template <typename T, typename Awaiter>
     static T of_range(Awaiter& some) {

@@ -14,16 +14,20 @@
 
 namespace coflux::detail {
 
+/// How many values are wanted of a range: as many as the choice says.
+inline constexpr std::size_t as_chosen = ~std::size_t{0};
+
 /// `Choice` says what counts and what is made of it:
 ///   errors              what an error does
 ///   name                of the combinator, for messages
+///   wanted(n)           how many values of n decide, if the caller does not say it
 ///   of_tuple<T...>(awaiter)  the result of a tuple of children that give T...
 ///   of_range<T>(awaiter)     that of a range of children that give T
 template <typename Choice, typename... Handles>
 class [[nodiscard]] some_of_tuple : public some_awaiter {
 public:
     some_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
-        : some_awaiter(p, 1, Choice::errors, where) {
+        : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors, where) {
         std::size_t i = 0;
         ((places_[i++].child = &handles.used()), ...);
         watch(places_.data(), places_.size());
@@ -36,9 +40,12 @@ public:
 
     decltype(auto) await_resume() {
         settle();
-        const std::size_t winner = ranked(0);
-        return Choice::template of_tuple<typename Handles::value_type...>(winner, taken(winner));
+        return Choice::template of_tuple<typename Handles::value_type...>(*this);
     }
+
+    // For the choices: all that they need of it.
+    using some_awaiter::ranked;
+    using some_awaiter::taken;
 
 private:
     /// One that foretells its end begins first, and is heard of from then on: the other children may compute when they
@@ -62,10 +69,10 @@ template <typename Choice, typename T>
 class [[nodiscard]] some_of_range : public some_awaiter {
 public:
     template <typename Range>
-    some_of_range(promise_base& p, std::source_location where, std::size_t wanted, Range& handles)
-        : some_awaiter(p, wanted, Choice::errors, where),
+    some_of_range(promise_base& p, std::source_location where, std::size_t asked, Range& handles)
+        : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors, where),
           places_(std::ranges::size(handles), p.memory_resource()) {
-        if (wanted == 0 || wanted > places_.size()) throw_bad_count(Choice::name, wanted, places_.size());
+        if (asked == 0 || wanted() > places_.size()) throw_bad_count(Choice::name, wanted(), places_.size());
         for (auto& h : handles) begin_if_wrapper(h, p);
         std::size_t i = 0;
         for (auto& h : handles) places_[i++].child = &h.release();
@@ -84,6 +91,13 @@ public:
     using some_awaiter::wanted;
 
 private:
+    static std::size_t count_wanted(std::size_t asked, [[maybe_unused]] std::size_t of) noexcept {
+        if constexpr (requires { Choice::wanted(of); }) {
+            if (asked == as_chosen) return Choice::wanted(of);
+        }
+        return asked;
+    }
+
     some_places places_;
 };
 
