@@ -17,8 +17,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "contenders.hpp"
 #include "../core/stage.hpp"
+#include "contenders.hpp"
 #include "support/gate.hpp"
 #include "support/iterations.hpp"
 

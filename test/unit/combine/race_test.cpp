@@ -9,8 +9,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "contenders.hpp"
 #include "../core/stage.hpp"
+#include "contenders.hpp"
 #include "support/gate.hpp"
 
 namespace {

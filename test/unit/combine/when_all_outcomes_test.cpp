@@ -10,8 +10,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "contenders.hpp"
 #include "../core/stage.hpp"
+#include "contenders.hpp"
 #include "support/iterations.hpp"
 
 namespace {

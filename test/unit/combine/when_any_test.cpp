@@ -18,8 +18,8 @@
 
 #include <coflux/coflux.hpp>
 
-#include "contenders.hpp"
 #include "../core/stage.hpp"
+#include "contenders.hpp"
 #include "support/foreign_event.hpp"
 #include "support/iterations.hpp"
 
