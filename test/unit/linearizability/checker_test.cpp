@@ -55,8 +55,8 @@ bool linearizable(const S& s, const history& h) {
 }
 
 const channel rendezvous{{0, 0}};
-const channel one_place{{1, 0}};
-const channel two_places{{2, 0}};
+const channel one_slot{{1, 0}};
+const channel two_slots{{2, 0}};
 
 TEST(checker, takes_an_empty_history) {
     EXPECT_TRUE(linearizable(mutex{}, {}));
@@ -157,22 +157,22 @@ TEST(checker, counts_one_set_of_an_event_for_one_wait) {
 
 TEST(checker, demands_the_order_of_the_sends) {
     EXPECT_TRUE(
-        linearizable(two_places, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 1), receives(1, 6, 7, 2)}));
+        linearizable(two_slots, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 1), receives(1, 6, 7, 2)}));
     EXPECT_FALSE(
-        linearizable(two_places, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 2), receives(1, 6, 7, 1)}));
+        linearizable(two_slots, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 2), receives(1, 6, 7, 1)}));
 }
 
 TEST(checker, refuses_a_value_that_was_lost_doubled_or_invented) {
     const operation closes = op(0, channel::close, 2, 3);
-    EXPECT_TRUE(linearizable(one_place, {sends(0, 0, 1, 1), closes, receives(1, 4, 5, 1), receives(1, 6, 7, 0)}));
-    EXPECT_FALSE(linearizable(one_place, {sends(0, 0, 1, 1), closes, receives(1, 4, 5, 0)}));
-    EXPECT_FALSE(linearizable(one_place, {sends(0, 0, 1, 1), receives(1, 4, 5, 1), closes, receives(1, 6, 7, 1)}));
-    EXPECT_FALSE(linearizable(one_place, {receives(1, 4, 5, 7), closes}));
+    EXPECT_TRUE(linearizable(one_slot, {sends(0, 0, 1, 1), closes, receives(1, 4, 5, 1), receives(1, 6, 7, 0)}));
+    EXPECT_FALSE(linearizable(one_slot, {sends(0, 0, 1, 1), closes, receives(1, 4, 5, 0)}));
+    EXPECT_FALSE(linearizable(one_slot, {sends(0, 0, 1, 1), receives(1, 4, 5, 1), closes, receives(1, 6, 7, 1)}));
+    EXPECT_FALSE(linearizable(one_slot, {receives(1, 4, 5, 7), closes}));
 }
 
 TEST(checker, makes_a_sender_wait_for_a_place) {
-    EXPECT_TRUE(linearizable(one_place, {sends(0, 0, 1, 1), sends(0, 2, 5, 2), receives(1, 3, 4, 1)}));
-    EXPECT_FALSE(linearizable(one_place, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 1)}));
+    EXPECT_TRUE(linearizable(one_slot, {sends(0, 0, 1, 1), sends(0, 2, 5, 2), receives(1, 3, 4, 1)}));
+    EXPECT_FALSE(linearizable(one_slot, {sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 1)}));
     EXPECT_FALSE(linearizable(rendezvous, {sends(0, 0, 1, 1), receives(1, 2, 3, 1)}));
     EXPECT_TRUE(linearizable(rendezvous, {sends(0, 0, 3, 1), receives(1, 1, 2, 1)}));
 }
@@ -182,10 +182,10 @@ TEST(checker, keeps_the_place_of_a_permit) {
     const operation tries = op(1, channel::try_send, 2, 3, 0, 0, 9);
     const operation closes = op(1, channel::close, 4, 5);
     const operation by_permit = op(0, channel::permit_send, 8, 9, 1, 0, 1);
-    EXPECT_TRUE(linearizable(one_place, {reserves, tries, closes, receives(2, 6, 10, 1), by_permit}));
-    EXPECT_FALSE(linearizable(one_place, {reserves, tries, closes, receives(2, 6, 7, 0), by_permit}))
+    EXPECT_TRUE(linearizable(one_slot, {reserves, tries, closes, receives(2, 6, 10, 1), by_permit}));
+    EXPECT_FALSE(linearizable(one_slot, {reserves, tries, closes, receives(2, 6, 7, 0), by_permit}))
         << "the channel is not drained while a permit is out";
-    EXPECT_TRUE(linearizable(one_place, {reserves, closes, receives(2, 6, 10, 0), op(0, channel::permit_dies, 8, 9)}));
+    EXPECT_TRUE(linearizable(one_slot, {reserves, closes, receives(2, 6, 10, 0), op(0, channel::permit_dies, 8, 9)}));
 }
 
 TEST(checker, lets_a_close_end_those_who_wait) {
@@ -195,9 +195,9 @@ TEST(checker, lets_a_close_end_those_who_wait) {
 
 TEST(checker, gives_a_stopped_receive_no_value) {
     const operation waits = op(1, channel::receive, 0, 9);
-    EXPECT_TRUE(linearizable(one_place, {stopped(waits, 8), sends(0, 10, 11, 1), receives(2, 12, 13, 1)}));
+    EXPECT_TRUE(linearizable(one_slot, {stopped(waits, 8), sends(0, 10, 11, 1), receives(2, 12, 13, 1)}));
     EXPECT_FALSE(
-        linearizable(one_place, {stopped(waits, 4), sends(0, 10, 11, 1), op(2, channel::try_receive, 12, 13, 0)}));
+        linearizable(one_slot, {stopped(waits, 4), sends(0, 10, 11, 1), op(2, channel::try_receive, 12, 13, 0)}));
 }
 
 TEST(checker, lets_exactly_one_case_of_a_select_win) {
@@ -240,19 +240,19 @@ TEST(checker, lets_two_closes_at_the_same_time_share_the_selects) {
 
 TEST(checker, takes_what_has_not_returned_with_or_without_its_effect) {
     const operation pending = op(0, channel::send, 0, never, 0, 0, 1);
-    EXPECT_TRUE(linearizable(one_place, {pending, receives(1, 1, 2, 1)}));
-    EXPECT_TRUE(linearizable(one_place, {pending, op(1, channel::try_receive, 1, 2, 0)}));
-    EXPECT_FALSE(linearizable(one_place, {pending, receives(1, 1, 2, 1), receives(1, 3, 4, 1)}));
+    EXPECT_TRUE(linearizable(one_slot, {pending, receives(1, 1, 2, 1)}));
+    EXPECT_TRUE(linearizable(one_slot, {pending, op(1, channel::try_receive, 1, 2, 0)}));
+    EXPECT_FALSE(linearizable(one_slot, {pending, receives(1, 1, 2, 1), receives(1, 3, 4, 1)}));
 }
 
 TEST(checker, finds_the_shortest_beginning_that_fails) {
     const history h{sends(0, 0, 1, 1), sends(0, 2, 3, 2), receives(1, 4, 5, 2), receives(1, 6, 7, 1)};
-    const history shortest = shortest_failing(two_places, h);
+    const history shortest = shortest_failing(two_slots, h);
     ASSERT_EQ(shortest.size(), 3U);
-    EXPECT_FALSE(linearizable(two_places, shortest));
-    EXPECT_EQ(draw(two_places, shortest), "  actor 0  a.send(1) -> 1    []\n"
-                                          "  actor 0  a.send(2) -> 1      []\n"
-                                          "  actor 1  a.receive() -> 2      []\n");
+    EXPECT_FALSE(linearizable(two_slots, shortest));
+    EXPECT_EQ(draw(two_slots, shortest), "  actor 0  a.send(1) -> 1    []\n"
+                                         "  actor 0  a.send(2) -> 1      []\n"
+                                         "  actor 1  a.receive() -> 2      []\n");
 }
 
 TEST(checker, draws_what_waits_and_what_was_stopped) {
