@@ -4,7 +4,7 @@ namespace coflux::detail {
 
 template class list_wait<permits>;
 
-bool permit_wait::spin_until() noexcept {
+bool permit_wait::spin() noexcept {
     return from_.giving_.spin_until([this]() noexcept {
         answer_ = from_.try_acquire();
         return answer_ != permits::answer::none;

@@ -50,15 +50,15 @@ void spsc_words::wake_sender() noexcept {
     sender_->wake();
 }
 
-bool spsc_send_wait::spin_until() noexcept {
+bool spsc_room_wait::spin() noexcept {
     return words_.receiving_.spin_until([this]() noexcept { return words_.has_room() || words_.is_sealed(); });
 }
 
-bool spsc_receive_wait::spin_until() noexcept {
+bool spsc_value_wait::spin() noexcept {
     return words_.sending_.spin_until([this]() noexcept { return words_.has_value() || words_.finished(); });
 }
 
-std::coroutine_handle<> spsc_send_wait::wait() {
+std::coroutine_handle<> spsc_room_wait::wait() {
     words_.sending_.set_here();
     // Full at this head, or await_ready() would not have led here; another head, or one of a closed channel, ends the
     // wait.
@@ -66,7 +66,7 @@ std::coroutine_handle<> spsc_send_wait::wait() {
     return wait_in(words_.head_, words_.head_seen_, words_.head_seen_ | spsc_words::waits);
 }
 
-std::coroutine_handle<> spsc_receive_wait::wait() {
+std::coroutine_handle<> spsc_value_wait::wait() {
     words_.receiving_.set_here();
     // Empty is a tail that stands at the first value. Where the channel is sealed and a permit was out, its end changes
     // it.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <concepts>
-#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -12,10 +11,10 @@
 #include <vector>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/channel_end.hpp>
+#include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
-#include <coflux/channel/detail/version_wait.hpp>
 #include <coflux/channel/detail/versioned_slots.hpp>
-#include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -47,31 +46,18 @@ namespace detail {
 
 template <typename T>
 class broadcast_state : public versioned_slots<T> {
-    using board = versioned_slots<T>;
-
 public:
-    using node = typename board::node;
+    using slot = versioned_slot<T>;
 
     broadcast_state(std::pmr::memory_resource* resource, std::size_t capacity)
-        : board(resource),
+        : versioned_slots<T>(resource),
           ring_(capacity, nullptr, resource) {}
     ~broadcast_state() {
-        for (node* const n : ring_) {
-            if (n == nullptr) continue;
-            n->value().~T();
-            this->free(n);
-        }
+        for (slot* const n : ring_) this->destroy(n);
     }
 
     void send(T&& value) {
-        node* const fresh = this->made(std::move(value));
-        this->lock();
-        node* const old = std::exchange(ring_[slot(this->published())], fresh);
-        wait_operation* const all = this->publish();
-        const bool dead = this->drop_locked(old);
-        this->unlock();
-        wake_all(all);
-        if (dead) this->dispose(old);
+        this->replace(std::move(value), [this]() noexcept -> slot*& { return ring_[index_of(this->published())]; });
     }
     /// The value `next`, or the oldest that there is. `next` moves on once the value is copied.
     [[nodiscard]] broadcast_message<T> take(std::uint64_t& next) {
@@ -83,12 +69,12 @@ public:
         }
         const std::uint64_t oldest = sent - std::min<std::uint64_t>(sent, ring_.size());
         const std::uint64_t at = std::max(next, oldest);
-        node* const n = ring_[slot(at)];
+        slot* const n = ring_[index_of(at)];
         this->hold(*n);
         this->unlock();
         struct held {
             broadcast_state& of;
-            node* n;
+            slot* n;
             ~held() { of.drop(n); }
         };
         const held guard{*this, n};
@@ -99,10 +85,10 @@ public:
     /// A receiver is gone; without any, what there is cannot be received.
     void receiver_leaves() noexcept {
         if (!this->receiver_gone()) return;
-        for (node*& slot : ring_) {
+        for (slot*& each : ring_) {
             this->lock();
             // One that subscribes meanwhile gets what is sent from then on.
-            node* const n = this->receivers() == 0 ? std::exchange(slot, nullptr) : nullptr;
+            slot* const n = this->receivers() == 0 ? std::exchange(each, nullptr) : nullptr;
             const bool dead = this->drop_locked(n);
             this->unlock();
             if (dead) this->dispose(n);
@@ -118,60 +104,40 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t slot(std::uint64_t number) const noexcept {
+    [[nodiscard]] std::size_t index_of(std::uint64_t number) const noexcept {
         return static_cast<std::size_t>(number % ring_.size());
     }
 
-    std::pmr::vector<node*> ring_;  ///< elements under the lock: the last values sent, or nullptr
+    std::pmr::vector<slot*> ring_;  ///< elements under the lock: the last values sent, or nullptr
 };
 
-template <typename T>
-class [[nodiscard]] broadcast_awaiter : version_wait {
-public:
-    broadcast_awaiter(promise_base& p, broadcast_state<T>& s, std::uint64_t& to_come) noexcept
-        : version_wait(p, s, slot_version::after(to_come)),
-          state_(s),
-          next_(to_come) {}
-    [[nodiscard]] bool await_ready() const noexcept { return is_there(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return wait(); }
-    broadcast_message<T> await_resume() {
-        (void)resumed();
-        return state_.take(next_);
-    }
-
-private:
-    broadcast_state<T>& state_;
-    std::uint64_t& next_;
+struct broadcast_sending : version_sending {
+    using copyable = void;
+    static constexpr const char* empty = "a broadcast sender that was closed or moved from";
 };
-
-template <typename T>
-using broadcast_request = request<broadcast_awaiter<T>, broadcast_state<T>&, std::uint64_t&>;
+struct broadcast_receiving {
+    static constexpr const char* empty = "a broadcast receiver that was closed or moved from";
+    static void release(auto& state) noexcept { state.receiver_leaves(); }
+};
 
 }  // namespace detail
 
 /// A receiving end of make_broadcast().
 ///
-/// Shapes: shares the channel's state; movable; subscribe() makes another.
+/// Shapes: shares the channel's state; move-only; subscribe() makes another.
 /// Threads: one at a time; any thread.
 /// Lifetime: outlives the awaits that it made, and is not moved meanwhile.
 template <typename T>
-class broadcast_receiver {
+class broadcast_receiver
+    : detail::channel_end<detail::state_handle<detail::broadcast_state<T>>, detail::broadcast_receiving> {
+    using end = detail::channel_end<detail::state_handle<detail::broadcast_state<T>>, detail::broadcast_receiving>;
+
 public:
     using value_type = T;
 
     broadcast_receiver(detail::state_handle<detail::broadcast_state<T>> s, std::uint64_t next) noexcept
-        : state_(std::move(s)),
+        : end(std::move(s)),
           next_(next) {}
-    broadcast_receiver(broadcast_receiver&&) noexcept = default;
-    broadcast_receiver& operator=(broadcast_receiver&& other) noexcept {
-        if (this != &other) {
-            close();
-            state_ = std::move(other.state_);
-            next_ = other.next_;
-        }
-        return *this;
-    }
-    ~broadcast_receiver() { close(); }
 
     /// `while (auto message = co_await rx.receive())`: a copy of the next value, in the order in which they were sent.
     ///
@@ -181,35 +147,25 @@ public:
     /// Errors: std::bad_alloc in a coroutine's first wait; what the copy throws; the value can then be received again.
     /// Stops: a stop point if there is nothing new; loses nothing.
     /// Costs: no allocation but that of the copy.
-    [[nodiscard("co_await it: nothing is received until then")]] detail::broadcast_request<T> receive() noexcept {
-        return {state(), next_};
+    [[nodiscard("co_await it: nothing is received until then")]] auto receive() noexcept {
+        using state = detail::broadcast_state<T>;
+        return detail::request<detail::receive_awaiter<detail::cursor_wait<state>>, state&, std::uint64_t&>(
+            this->state(), next_);
     }
     /// The next value if there is one; does not wait.
-    broadcast_message<T> try_receive() { return state().take(next_); }
+    broadcast_message<T> try_receive() { return this->state().take(next_); }
 
     /// Another receiver, which gets what is sent from now on.
     [[nodiscard]] broadcast_receiver subscribe() const noexcept {
-        const std::uint64_t next = state().receiver_joins();
-        return broadcast_receiver(state_, next);
+        const std::uint64_t next = this->state().receiver_joins();
+        return broadcast_receiver(this->reference(), next);
     }
     /// Gives this end up.
-    void close() noexcept {
-        if (!state_) return;
-        state_->receiver_leaves();
-        state_.reset();
-    }
+    void close() noexcept { this->release(); }
     /// True if all senders are gone; there may be values left.
-    [[nodiscard]] bool closed() const noexcept {
-        return !state_ || (state_->word() & detail::slot_version::ended) != 0;
-    }
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().has_ended(); }
 
 private:
-    [[nodiscard]] detail::broadcast_state<T>& state() const noexcept {
-        COFLUX_VERIFY(state_, "a broadcast receiver that was closed or moved from");
-        return *state_;
-    }
-
-    detail::state_handle<detail::broadcast_state<T>> state_;
     std::uint64_t next_;
 };
 
@@ -220,20 +176,14 @@ private:
 /// end is awaited together with it, close() it.
 /// Threads: send() and subscribe() of one sender from any thread at the same time.
 template <typename T>
-class [[nodiscard("the death of the last sender closes the channel")]] broadcast_sender {
+class [[nodiscard("the death of the last sender closes the channel")]] broadcast_sender
+    : detail::channel_end<detail::state_handle<detail::broadcast_state<T>>, detail::broadcast_sending> {
+    using end = detail::channel_end<detail::state_handle<detail::broadcast_state<T>>, detail::broadcast_sending>;
+
 public:
     using value_type = T;
 
-    explicit broadcast_sender(detail::state_handle<detail::broadcast_state<T>> s) noexcept : state_(std::move(s)) {}
-    broadcast_sender(const broadcast_sender& other) noexcept : state_(other.state_) {
-        if (state_) state_->sender_made();
-    }
-    broadcast_sender(broadcast_sender&&) noexcept = default;
-    broadcast_sender& operator=(broadcast_sender other) noexcept {
-        std::swap(state_, other.state_);
-        return *this;
-    }
-    ~broadcast_sender() { close(); }
+    explicit broadcast_sender(detail::state_handle<detail::broadcast_state<T>> s) noexcept : end(std::move(s)) {}
 
     /// Sends to every receiver that there is, and wakes the waiting receivers; never waits: what a receiver has not
     /// taken when the channel is full is overwritten, and the receiver will be told.
@@ -242,8 +192,8 @@ public:
     /// Errors: std::bad_alloc; nothing is sent then.
     /// Costs: three short locks; O(waiting receivers); a block while more values are alive than ever before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) {
-        if (state().receivers() == 0) return false;
-        state_->send(std::move(value));
+        if (this->state().receivers() == 0) return false;
+        this->state().send(std::move(value));
         return true;
     }
     [[nodiscard("false: it was not sent")]] bool send(const T& value) {
@@ -253,25 +203,13 @@ public:
 
     /// A new receiver, which gets what is sent from now on.
     [[nodiscard]] broadcast_receiver<T> subscribe() const noexcept {
-        const std::uint64_t next = state().receiver_joins();
-        return broadcast_receiver<T>(state_, next);
+        const std::uint64_t next = this->state().receiver_joins();
+        return broadcast_receiver<T>(this->reference(), next);
     }
     /// Gives this end up; the last one closes the channel.
-    void close() noexcept {
-        if (!state_) return;
-        state_->sender_gone();
-        state_.reset();
-    }
+    void close() noexcept { this->release(); }
     /// True if there is no receiver now.
-    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->receivers() == 0; }
-
-private:
-    [[nodiscard]] detail::broadcast_state<T>& state() const noexcept {
-        COFLUX_VERIFY(state_, "a broadcast sender that was closed or moved from");
-        return *state_;
-    }
-
-    detail::state_handle<detail::broadcast_state<T>> state_;
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().receivers() == 0; }
 };
 
 /// `auto [tx, rx] = coflux::make_broadcast<T>(capacity);` makes a channel that gives every value to every receiver, and

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
+#include <coflux/channel/detail/channel_end.hpp>
 #include <coflux/fwd.hpp>
 
 namespace coflux {
@@ -28,6 +28,22 @@ struct channel_end_access {
     }
 };
 
+struct channel_sending {
+    using copyable = void;
+    static constexpr const char* empty = "a channel's sender that was closed or moved from";
+    static void copied(auto& channel) noexcept { channel_end_access::core(channel).add_sender(); }
+    static void release(auto& channel) noexcept { channel_end_access::core(channel).remove_sender(); }
+};
+struct channel_receiving {
+    using copyable = void;
+    static constexpr const char* empty = "a channel's receiver that was closed or moved from";
+    static void copied(auto& channel) noexcept { channel_end_access::core(channel).add_receiver(); }
+    static void release(auto& channel) noexcept {
+        if (!channel_end_access::core(channel).remove_receiver()) return;
+        while (channel.try_receive()) {}
+    }
+};
+
 }  // namespace detail
 
 /// A counted sender at a channel: `stages.spawn(reads, raw.sender());`
@@ -47,66 +63,50 @@ struct channel_end_access {
 /// local at the beginning of the body.
 /// Example: examples/12_channel.cpp
 template <typename Channel>
-class [[nodiscard("the death of the last sender closes the channel")]] channel_sender {
+class [[nodiscard("the death of the last sender closes the channel")]] channel_sender
+    : detail::channel_end<detail::unowned<Channel>, detail::channel_sending> {
+    using end = detail::channel_end<detail::unowned<Channel>, detail::channel_sending>;
+
 public:
     using value_type = typename detail::channel_value<Channel>::type;
 
-    explicit channel_sender(Channel& of) noexcept : channel_(&of) { detail::channel_end_access::core(of).add_sender(); }
-    channel_sender(const channel_sender& other) noexcept : channel_(other.channel_) {
-        if (channel_ != nullptr) detail::channel_end_access::core(*channel_).add_sender();
-    }
-    channel_sender(channel_sender&& other) noexcept : channel_(std::exchange(other.channel_, nullptr)) {}
-    channel_sender& operator=(channel_sender other) noexcept {
-        std::swap(channel_, other.channel_);
-        return *this;
-    }
-    ~channel_sender() { close(); }
+    explicit channel_sender(Channel& of) noexcept : end(detail::unowned(of)) { detail::channel_sending::copied(of); }
 
     /// As send() of the channel.
-    auto send(value_type&& v) const noexcept { return at().send(std::move(v)); }
+    auto send(value_type&& v) const noexcept { return this->state().send(std::move(v)); }
     auto send(const value_type& v) const noexcept(noexcept(std::declval<Channel&>().send(v)))
         requires std::is_copy_constructible_v<value_type>
     {
-        return at().send(v);
+        return this->state().send(v);
     }
-    auto operator<<(value_type&& v) const noexcept { return at().send(std::move(v)); }
+    auto operator<<(value_type&& v) const noexcept { return this->state().send(std::move(v)); }
     auto operator<<(const value_type& v) const noexcept(noexcept(std::declval<Channel&>().send(v)))
         requires std::is_copy_constructible_v<value_type>
     {
-        return at().send(v);
+        return this->state().send(v);
     }
-    [[nodiscard]] bool try_send(value_type&& v) const noexcept { return at().try_send(std::move(v)); }
+    [[nodiscard]] bool try_send(value_type&& v) const noexcept { return this->state().try_send(std::move(v)); }
     [[nodiscard]] bool try_send(const value_type& v) const
         requires std::is_copy_constructible_v<value_type>
     {
-        return at().try_send(v);
+        return this->state().try_send(v);
     }
     /// As reserve() and try_reserve() of a channel with slots. A permit needs no sender any more.
     auto reserve() const noexcept
         requires requires(Channel& c) { c.reserve(); }
     {
-        return at().reserve();
+        return this->state().reserve();
     }
     [[nodiscard]] auto try_reserve() const noexcept
         requires requires(Channel& c) { c.try_reserve(); }
     {
-        return at().try_reserve();
+        return this->state().try_reserve();
     }
 
     /// Gives this end up; the last one closes the channel.
-    void close() noexcept {
-        if (Channel* const c = std::exchange(channel_, nullptr)) detail::channel_end_access::core(*c).remove_sender();
-    }
+    void close() noexcept { this->release(); }
     /// True if nothing can be sent any more: by this end, or by any.
-    [[nodiscard]] bool closed() const noexcept { return channel_ == nullptr || channel_->closed(); }
-
-private:
-    [[nodiscard]] Channel& at() const noexcept {
-        COFLUX_VERIFY(channel_ != nullptr, "a channel's sender that was closed or moved from");
-        return *channel_;
-    }
-
-    Channel* channel_;
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().closed(); }
 };
 
 /// A counted receiver at a channel: `stages.spawn(packs, raw.receiver(), packed.sender());`
@@ -118,48 +118,30 @@ private:
 /// receiver.
 /// Example: examples/12_channel.cpp
 template <typename Channel>
-class [[nodiscard("the death of the last receiver closes the channel")]] channel_receiver {
+class [[nodiscard("the death of the last receiver closes the channel")]] channel_receiver
+    : detail::channel_end<detail::unowned<Channel>, detail::channel_receiving> {
+    using end = detail::channel_end<detail::unowned<Channel>, detail::channel_receiving>;
+
 public:
     using value_type = typename detail::channel_value<Channel>::type;
 
-    explicit channel_receiver(Channel& of) noexcept : channel_(&of) {
-        detail::channel_end_access::core(of).add_receiver();
+    explicit channel_receiver(Channel& of) noexcept : end(detail::unowned(of)) {
+        detail::channel_receiving::copied(of);
     }
-    channel_receiver(const channel_receiver& other) noexcept : channel_(other.channel_) {
-        if (channel_ != nullptr) detail::channel_end_access::core(*channel_).add_receiver();
-    }
-    channel_receiver(channel_receiver&& other) noexcept : channel_(std::exchange(other.channel_, nullptr)) {}
-    channel_receiver& operator=(channel_receiver other) noexcept {
-        std::swap(channel_, other.channel_);
-        return *this;
-    }
-    ~channel_receiver() { close(); }
 
     /// As receive() of the channel.
-    auto receive() const noexcept { return at().receive(); }
+    auto receive() const noexcept { return this->state().receive(); }
     auto operator>>(value_type& v) const noexcept
         requires std::is_move_assignable_v<value_type>
     {
-        return at() >> v;
+        return this->state() >> v;
     }
-    [[nodiscard]] std::optional<value_type> try_receive() const noexcept { return at().try_receive(); }
+    [[nodiscard]] std::optional<value_type> try_receive() const noexcept { return this->state().try_receive(); }
 
     /// Gives this end up; the last one closes the channel and drops what is in it.
-    void close() noexcept {
-        Channel* const c = std::exchange(channel_, nullptr);
-        if (c == nullptr || !detail::channel_end_access::core(*c).remove_receiver()) return;
-        while (c->try_receive()) {}
-    }
+    void close() noexcept { this->release(); }
     /// True if nothing can be received any more: by this end, or by any.
-    [[nodiscard]] bool drained() const noexcept { return channel_ == nullptr || channel_->drained(); }
-
-private:
-    [[nodiscard]] Channel& at() const noexcept {
-        COFLUX_VERIFY(channel_ != nullptr, "a channel's receiver that was closed or moved from");
-        return *channel_;
-    }
-
-    Channel* channel_;
+    [[nodiscard]] bool drained() const noexcept { return !this->holds() || this->state().drained(); }
 };
 
 }  // namespace coflux

@@ -8,14 +8,14 @@
 #include <memory_resource>
 #include <new>
 #include <optional>
-#include <source_location>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/channel/detail/atomic_waiter.hpp>
+#include <coflux/channel/detail/channel_end.hpp>
+#include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
-#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -94,47 +94,48 @@ private:
     alignas(T) std::byte value_[sizeof(T)];
 };
 
+/// Waits for the value, or for the news that there will be none.
 template <typename T>
-class [[nodiscard]] oneshot_awaiter : atomic_waiter {
+class oneshot_wait : protected atomic_waiter {
 public:
-    oneshot_awaiter(promise_base& p, oneshot_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
-    [[nodiscard]] bool await_ready() const noexcept { return state_.settled(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-        return wait_in(state_.word(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
-    }
-    std::optional<T> await_resume() noexcept {
-        resumed();
-        return state_.take();
-    }
+    oneshot_wait(promise_base& p, oneshot_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
+
+protected:
+    [[nodiscard]] bool is_there() const noexcept { return state_.settled(); }
+    std::coroutine_handle<> wait() { return wait_in(state_.word()); }
+    [[nodiscard]] std::optional<T> take() noexcept { return state_.take(); }
 
 private:
     oneshot_state<T>& state_;
 };
 
-template <typename T>
-using oneshot_request = request<oneshot_awaiter<T>, oneshot_state<T>&>;
+struct oneshot_sending {
+    static constexpr const char* empty = "a oneshot sender that has sent, or was closed or moved from";
+    static void release(auto& state) noexcept { state.close(); }
+};
+struct oneshot_receiving {
+    static constexpr const char* empty = "a oneshot receiver that was moved from";
+    static void release(auto& state) noexcept {
+        state.close();
+        (void)state.take();
+    }
+};
 
 }  // namespace detail
 
 /// The sending end of make_oneshot().
 ///
-/// Shapes: shares the channel's state; movable. Its death without a send tells the receiver that there is no value.
+/// Shapes: shares the channel's state; move-only. Its death without a send tells the receiver that there is no value.
 /// Threads: one at a time; any thread.
 template <typename T>
-class [[nodiscard("its death tells the receiver that there is no value")]] oneshot_sender {
+class [[nodiscard("its death tells the receiver that there is no value")]] oneshot_sender
+    : detail::channel_end<detail::state_handle<detail::oneshot_state<T>>, detail::oneshot_sending> {
+    using end = detail::channel_end<detail::state_handle<detail::oneshot_state<T>>, detail::oneshot_sending>;
+
 public:
     using value_type = T;
 
-    explicit oneshot_sender(detail::state_handle<detail::oneshot_state<T>> s) noexcept : state_(std::move(s)) {}
-    oneshot_sender(oneshot_sender&&) noexcept = default;
-    oneshot_sender& operator=(oneshot_sender&& other) noexcept {
-        if (this != &other) {
-            close();
-            state_ = std::move(other.state_);
-        }
-        return *this;
-    }
-    ~oneshot_sender() { close(); }
+    explicit oneshot_sender(detail::state_handle<detail::oneshot_state<T>> s) noexcept : end(std::move(s)) {}
 
     /// Sends the value; never waits.
     ///
@@ -142,9 +143,8 @@ public:
     /// Costs: one locked instruction, and one for the end that it gives up.
     /// Pre: nothing was sent before.
     [[nodiscard("false: it was not sent")]] bool send(T&& value) noexcept {
-        COFLUX_VERIFY(state_, "a oneshot sender that has sent, or was closed or moved from");
-        const bool sent = state_->send(std::move(value));
-        if (sent) state_.reset();
+        const bool sent = this->state().send(std::move(value));
+        if (sent) this->drop();
         return sent;
     }
     [[nodiscard("false: it was not sent")]] bool send(const T& value)
@@ -155,21 +155,14 @@ public:
     }
 
     /// Gives this end up: there will be no value.
-    void close() noexcept {
-        if (!state_) return;
-        state_->close();
-        state_.reset();
-    }
+    void close() noexcept { this->release(); }
     /// True if the value was sent, or cannot be received any more.
-    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
-
-private:
-    detail::state_handle<detail::oneshot_state<T>> state_;
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().is_closed(); }
 };
 
 /// The receiving end of make_oneshot(): `std::optional<T> v = co_await rx;`
 ///
-/// Shapes: shares the channel's state; movable. Its death refuses the send.
+/// Shapes: shares the channel's state; move-only. Its death refuses the send.
 /// Returns: the value; nothing if the sender died without one, or if the value was taken already.
 /// Resumes: on the coroutine's own executor.
 /// Errors: std::bad_alloc in a coroutine's first wait.
@@ -177,50 +170,38 @@ private:
 /// Threads: one at a time; any thread.
 /// Costs: no allocation.
 template <typename T>
-class [[nodiscard("its death refuses the send")]] oneshot_receiver {
+class [[nodiscard("its death refuses the send")]] oneshot_receiver
+    : detail::channel_end<detail::state_handle<detail::oneshot_state<T>>, detail::oneshot_receiving> {
+    using end = detail::channel_end<detail::state_handle<detail::oneshot_state<T>>, detail::oneshot_receiving>;
+
 public:
     using value_type = T;
 
-    explicit oneshot_receiver(detail::state_handle<detail::oneshot_state<T>> s) noexcept : state_(std::move(s)) {}
-    oneshot_receiver(oneshot_receiver&&) noexcept = default;
-    oneshot_receiver& operator=(oneshot_receiver&& other) noexcept {
-        if (this != &other) {
-            gone();
-            state_ = std::move(other.state_);
-        }
-        return *this;
-    }
-    ~oneshot_receiver() { gone(); }
+    explicit oneshot_receiver(detail::state_handle<detail::oneshot_state<T>> s) noexcept : end(std::move(s)) {}
 
     /// `co_await rx.receive()` is `co_await` of the receiver itself.
-    [[nodiscard("co_await it: nothing is received until then")]] detail::oneshot_request<T> receive() noexcept {
-        return {state()};
-    }
-    detail::oneshot_awaiter<T> await_in(detail::promise_base& p, std::source_location where) noexcept {
-        return receive().await_in(p, where);
+    [[nodiscard("co_await it: nothing is received until then")]] auto receive() noexcept {
+        using state = detail::oneshot_state<T>;
+        return detail::request<detail::receive_awaiter<detail::oneshot_wait<T>>, state&>(this->state());
     }
 
     /// The value if it is there; does not wait.
-    std::optional<T> try_receive() noexcept { return state().take(); }
+    std::optional<T> try_receive() noexcept { return this->state().take(); }
     /// Refuses the send. A value that is there already can still be received.
-    void close() noexcept { state().close(); }
+    void close() noexcept { this->state().close(); }
     /// True if there is no value and never will be one.
-    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->is_closed(); }
-
-private:
-    [[nodiscard]] detail::oneshot_state<T>& state() const noexcept {
-        COFLUX_VERIFY(state_, "a oneshot receiver that was moved from");
-        return *state_;
-    }
-    void gone() noexcept {
-        if (!state_) return;
-        state_->close();
-        (void)state_->take();
-        state_.reset();
-    }
-
-    detail::state_handle<detail::oneshot_state<T>> state_;
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().is_closed(); }
 };
+
+namespace detail {
+
+template <typename T>
+struct awaited_as<oneshot_receiver<T>> {
+    static auto request(oneshot_receiver<T>& rx) noexcept { return rx.receive(); }
+    static auto request(oneshot_receiver<T>&& rx) noexcept { return rx.receive(); }
+};
+
+}  // namespace detail
 
 /// `auto [tx, rx] = coflux::make_oneshot<T>();` makes a channel for one value: an answer, a hand-over, a promise kept
 /// once.

@@ -1,10 +1,8 @@
 // permit: a slot in a channel, held for one value.
 #pragma once
 
-#include <utility>
-
-#include <coflux/base/assert.hpp>
 #include <coflux/channel/detail/channel_base.hpp>
+#include <coflux/channel/detail/channel_end.hpp>
 
 namespace coflux {
 
@@ -14,6 +12,11 @@ template <typename T, typename Node>
 class reserve_operation;
 template <typename T>
 class bounded_channel;
+
+struct channel_reserving {
+    static constexpr const char* empty = "send() with a permit that was used or moved from";
+    static void release(auto& channel) noexcept { channel.give_back_reserved(); }
+};
 
 }  // namespace detail
 
@@ -28,27 +31,20 @@ class bounded_channel;
 /// Lifetime: must not outlive its channel, which checks that. A permit that dies unused gives its slot back, to the
 /// first waiter for one.
 template <typename T>
-class [[nodiscard("a permit that is dropped gives its slot back")]] permit {
-public:
-    permit(permit&& other) noexcept : at_(std::exchange(other.at_, nullptr)) {}
-    permit& operator=(permit&& other) noexcept {
-        permit moved(std::move(other));  // what this one held dies with it
-        std::swap(at_, moved.at_);
-        return *this;
-    }
-    ~permit() {
-        if (at_ != nullptr) at_->give_back_reserved();
-    }
+class [[nodiscard("a permit that is dropped gives its slot back")]] permit
+    : detail::channel_end<detail::unowned<detail::channel_base<T>>, detail::channel_reserving> {
+    using end = detail::channel_end<detail::unowned<detail::channel_base<T>>, detail::channel_reserving>;
 
+public:
     /// True until it is used or moved from.
-    [[nodiscard]] bool valid() const noexcept { return at_ != nullptr; }
+    [[nodiscard]] bool valid() const noexcept { return this->holds(); }
 
     /// Sends `value` into the reserved slot; never waits, wakes a receiver that does.
     /// Errors: a second send with one permit is a checked error. A copy that throws is the caller's: the permit is
     /// still valid.
     void send(T value) noexcept {
-        COFLUX_VERIFY(at_ != nullptr, "send() with a permit that was used or moved from");
-        std::exchange(at_, nullptr)->send_reserved(value);
+        this->state().send_reserved(value);
+        this->drop();
     }
 
 private:
@@ -57,9 +53,7 @@ private:
     template <typename>
     friend class detail::bounded_channel;
 
-    explicit permit(detail::channel_base<T>& at) noexcept : at_(&at) {}
-
-    detail::channel_base<T>* at_;
+    explicit permit(detail::channel_base<T>& at) noexcept : end(detail::unowned(at)) {}
 };
 
 }  // namespace coflux

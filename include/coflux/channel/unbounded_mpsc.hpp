@@ -5,7 +5,8 @@
 #include <memory_resource>
 #include <utility>
 
-#include <coflux/base/assert.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/channel/detail/channel_end.hpp>
 #include <coflux/channel/detail/mpsc_state.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/mpsc_receiver.hpp>
@@ -20,20 +21,13 @@ namespace coflux {
 /// end is awaited together with it, close() it.
 /// Threads: send() and closed() of one sender from any thread at the same time.
 template <typename T>
-class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender {
+class [[nodiscard("the death of the last sender closes the channel")]] unbounded_mpsc_sender
+    : detail::channel_end<detail::state_handle<detail::mpsc_state<T>>, detail::mpsc_sending> {
 public:
     using value_type = T;
 
-    explicit unbounded_mpsc_sender(detail::state_handle<detail::mpsc_state<T>> s) noexcept : state_(std::move(s)) {}
-    unbounded_mpsc_sender(const unbounded_mpsc_sender& other) noexcept : state_(other.state_) {
-        if (state_) state_->sender_copied();
-    }
-    unbounded_mpsc_sender(unbounded_mpsc_sender&&) noexcept = default;
-    unbounded_mpsc_sender& operator=(unbounded_mpsc_sender other) noexcept {
-        std::swap(state_, other.state_);
-        return *this;
-    }
-    ~unbounded_mpsc_sender() { close(); }
+    explicit unbounded_mpsc_sender(detail::state_handle<detail::mpsc_state<T>> s) noexcept
+        : detail::channel_end<detail::state_handle<detail::mpsc_state<T>>, detail::mpsc_sending>(std::move(s)) {}
 
     /// Sends a value; never waits.
     ///
@@ -41,7 +35,7 @@ public:
     /// Errors: std::bad_alloc; nothing is sent then. What the copy of a value throws.
     /// Costs: two locked instructions; an allocation only where the queue grows beyond what it has held before.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool send(T&& value) {
-        return state_ && state_->push(std::move(value));
+        return this->holds() && this->state().push(std::move(value));
     }
     [[nodiscard("false: it was not sent")]] bool send(const T& value)
         requires std::copy_constructible<T>
@@ -51,16 +45,9 @@ public:
     }
 
     /// Gives this end up; the last one closes the channel.
-    void close() noexcept {
-        if (!state_) return;
-        state_->sender_gone();
-        state_.reset();
-    }
+    void close() noexcept { this->release(); }
     /// True if nothing can be sent any more: the receiver has closed or is gone.
-    [[nodiscard]] bool closed() const noexcept { return !state_ || state_->closed(); }
-
-private:
-    detail::state_handle<detail::mpsc_state<T>> state_;
+    [[nodiscard]] bool closed() const noexcept { return !this->holds() || this->state().closed(); }
 };
 
 /// `auto [tx, rx] = coflux::make_unbounded_mpsc<T>();` makes a queue from many senders to one receiver, first in, first

@@ -32,6 +32,10 @@ protected:
 
     /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
+    /// In a word that is 0 while idle, and holds the operation's address while it waits.
+    std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word) {
+        return wait_in(word, 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
+    }
     /// Its two halves: from publish() on a stop request finds the wait, in wait_published() it begins.
     void publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
     std::coroutine_handle<> wait_published() noexcept;

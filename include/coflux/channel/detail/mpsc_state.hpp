@@ -1,4 +1,4 @@
-// What the ends of an mpsc channel share, bounded or not, and how its receiver waits.
+// What the ends of an mpsc channel share, bounded or not, and how they wait.
 #pragma once
 
 #include <coroutine>
@@ -12,17 +12,23 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/channel/detail/atomic_waiter.hpp>
 #include <coflux/channel/detail/permits.hpp>
-#include <coflux/channel/detail/queue_awaiters.hpp>
 #include <coflux/channel/detail/shared_state.hpp>
 #include <coflux/channel/detail/slot_queue.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
-#include <coflux/core/detail/wait/request.hpp>
 
 namespace coflux::detail {
 
 template <typename T>
+class mpsc_send_wait;
+template <typename T>
+class mpsc_receive_wait;
+
+template <typename T>
 class mpsc_state : public shared_state, public slot_queue<T> {
 public:
+    using send_wait = mpsc_send_wait<T>;
+    using receive_wait = mpsc_receive_wait<T>;
+
     /// `capacity` 0: unbounded.
     mpsc_state(std::pmr::memory_resource* resource, std::size_t capacity)
         : shared_state(resource),
@@ -34,7 +40,8 @@ public:
     }
 
     [[nodiscard]] permits& slots() noexcept { return permits_; }
-    [[nodiscard]] bool bounded() const noexcept { return permits_.capacity() != 0; }
+    [[nodiscard]] std::size_t capacity() const noexcept { return permits_.capacity(); }
+    [[nodiscard]] bool bounded() const noexcept { return capacity() != 0; }
     [[nodiscard]] bool closed() const noexcept { return bounded() ? permits_.is_closed() : this->sealed(); }
 
     /// Any end: no more sends. What has been sent or reserved can still arrive.
@@ -48,6 +55,14 @@ public:
     void sender_gone() noexcept {
         // acq_rel: the last sender closes behind all that the other senders have sent.
         if (senders_.fetch_sub(1, memory_order_acq_rel) == 1) close();
+    }
+
+    // Senders of a bounded channel. After a permit was acquired, which is the slot:
+    [[nodiscard]] COFLUX_INLINE bool send(T& value) noexcept { return this->push(std::move(value)); }
+    void send_reserved(T& value) noexcept { (void)this->push(std::move(value)); }
+    [[nodiscard]] static constexpr bool reserve() noexcept { return true; }
+    [[nodiscard]] COFLUX_INLINE bool try_send(T& value) noexcept {
+        return permits_.try_acquire() == permits::answer::granted && send(value);
     }
 
     /// Receiver: hands up to `max` values to `use`, and gives their slots back; how many.
@@ -72,7 +87,7 @@ public:
         }
         return c.taken;
     }
-    COFLUX_INLINE std::optional<T> receive_one() {
+    COFLUX_INLINE std::optional<T> receive_one() noexcept {
         std::optional<T> value;
         (void)receive(1, [&](T&& v) noexcept { value.emplace(std::move(v)); });
         return value;
@@ -84,31 +99,62 @@ private:
     atomic<std::uint32_t> senders_{1};
 };
 
-/// Waits until the receiver's next slot is filled, or the channel closed and empty.
+/// Waits for a slot of a bounded channel.
 template <typename T>
-class [[nodiscard]] mpsc_wait : public atomic_waiter {
+class mpsc_send_wait : protected permit_wait {
 public:
-    mpsc_wait(promise_base& p, mpsc_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
-
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
-        return state_.look() >= slot_list::ready || spin_until();
-    }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-        return wait_in(state_.next(), 0, reinterpret_cast<std::uintptr_t>(static_cast<wait_operation*>(this)));
+    mpsc_send_wait(promise_base& p, mpsc_state<T>& s) noexcept : permit_wait(p, s.slots()), state_(s) {}
+    COFLUX_INLINE ~mpsc_send_wait() {
+        if (is_unresumed()) state_.give_back(1);
     }
 
 protected:
-    mpsc_state<T>& state_;
+    [[nodiscard]] COFLUX_INLINE mpsc_state<T>& state() const noexcept { return state_; }
 
 private:
-    COFLUX_NOINLINE bool spin_until() noexcept {
-        return state_.sending().spin_until([this]() noexcept { return state_.look() >= slot_list::ready; });
-    }
+    mpsc_state<T>& state_;
 };
 
+/// Waits until the receiver's next slot is filled, or the channel closed and empty.
 template <typename T>
-using mpsc_receive_request = request<receive_awaiter<mpsc_wait<T>>, mpsc_state<T>&>;
-template <typename T, typename Use>
-using mpsc_batch_request = request<batch_awaiter<mpsc_wait<T>, Use>, mpsc_state<T>&, std::size_t, Use>;
+class mpsc_receive_wait : protected atomic_waiter {
+public:
+    mpsc_receive_wait(promise_base& p, mpsc_state<T>& s) noexcept : atomic_waiter(p), state_(s) {}
+
+protected:
+    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept { return state_.look() >= slot_list::ready || spin(); }
+    std::coroutine_handle<> wait() { return wait_in(state_.next()); }
+    [[nodiscard]] COFLUX_INLINE std::optional<T> take() noexcept { return state_.receive_one(); }
+    [[nodiscard]] COFLUX_INLINE mpsc_state<T>& state() const noexcept { return state_; }
+
+private:
+    COFLUX_NOINLINE bool spin() noexcept {
+        return state_.sending().spin_until([this]() noexcept { return state_.look() >= slot_list::ready; });
+    }
+
+    mpsc_state<T>& state_;
+};
+
+// What the ends hold.
+
+struct mpsc_sending {
+    using copyable = void;
+    static constexpr const char* empty = "an mpsc sender that was closed or moved from";
+    static void copied(auto& state) noexcept { state.sender_copied(); }
+    static void release(auto& state) noexcept { state.sender_gone(); }
+    [[nodiscard]] static bool is_closed(auto& state) noexcept { return state.closed(); }
+};
+struct mpsc_receiving {
+    static constexpr const char* empty = "an mpsc receiver that was moved from";
+    static void release(auto& state) noexcept {
+        state.close();
+        while (state.receive_one()) {}
+    }
+    [[nodiscard]] static bool is_closed(auto& state) noexcept { return state.closed(); }
+};
+struct mpsc_reserving {
+    static constexpr const char* empty = "a permit that was used or moved from";
+    static void release(auto& state) noexcept { state.give_back(1); }
+};
 
 }  // namespace coflux::detail

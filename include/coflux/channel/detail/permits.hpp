@@ -55,7 +55,7 @@ protected:
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
-        const bool has_answer = answer_ != permits::answer::none || spin_until();
+        const bool has_answer = answer_ != permits::answer::none || spin();
         (void)ready_if(answer_ == permits::answer::granted);
         return has_answer;
     }
@@ -74,7 +74,7 @@ protected:
     [[nodiscard]] COFLUX_INLINE bool is_unresumed() noexcept { return lazy_wait::is_unresumed() && has_permit(); }
 
 private:
-    COFLUX_NOINLINE bool spin_until() noexcept;
+    COFLUX_NOINLINE bool spin() noexcept;
     [[nodiscard]] COFLUX_INLINE bool has_permit() const noexcept {
         if (answer_ != permits::answer::none) [[likely]]
             return answer_ == permits::answer::granted;

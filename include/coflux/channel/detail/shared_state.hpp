@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux {
@@ -71,7 +72,8 @@ private:
 template <typename State>
 class state_handle {
 public:
-    state_handle() noexcept = default;
+    /// One more, to a state that another one keeps alive meanwhile.
+    explicit state_handle(State& s) noexcept : state_(&s) { s.handles_.fetch_add(1, memory_order_relaxed); }
     state_handle(const state_handle& other) noexcept : state_(other.state_) {
         // relaxed: `other` keeps it alive meanwhile.
         if (state_ != nullptr) state_->handles_.fetch_add(1, memory_order_relaxed);
@@ -81,7 +83,7 @@ public:
         std::swap(state_, other.state_);
         return *this;
     }
-    ~state_handle() { reset(); }
+    COFLUX_INLINE ~state_handle() { reset(); }
 
     template <typename... Args>
     [[nodiscard]] static state_handle make(std::pmr::memory_resource* resource, Args&&... args) {
@@ -94,21 +96,23 @@ public:
         }
     }
 
-    void reset() noexcept {
-        State* const s = std::exchange(state_, nullptr);
-        // release: what this end did comes before the death; acquire, of the last: it sees what all ends did.
-        if (s == nullptr || s->handles_.fetch_sub(1, memory_order_acq_rel) != 1) return;
-        std::pmr::memory_resource* const resource = s->resource();
-        s->~State();
-        resource->deallocate(s, sizeof(State), alignof(State));
+    COFLUX_INLINE void reset() noexcept {
+        if (State* const s = std::exchange(state_, nullptr)) give_up(s);
     }
-    [[nodiscard]] State* get() const noexcept { return state_; }
     [[nodiscard]] State* operator->() const noexcept { return state_; }
     [[nodiscard]] State& operator*() const noexcept { return *state_; }
     explicit operator bool() const noexcept { return state_ != nullptr; }
 
 private:
     explicit state_handle(State* s) noexcept : state_(s) {}
+
+    COFLUX_NOINLINE static void give_up(State* s) noexcept {
+        // release: what this end did comes before the death; acquire, of the last: it sees what all ends did.
+        if (s->handles_.fetch_sub(1, memory_order_acq_rel) != 1) return;
+        std::pmr::memory_resource* const resource = s->resource();
+        s->~State();
+        resource->deallocate(s, sizeof(State), alignof(State));
+    }
 
     State* state_ = nullptr;
 };

@@ -107,8 +107,8 @@ public:
     }
 
 private:
-    friend class spsc_send_wait;
-    friend class spsc_receive_wait;
+    friend class spsc_room_wait;
+    friend class spsc_value_wait;
 
     [[nodiscard]] COFLUX_INLINE std::size_t used() const noexcept {
         return (next_ - head_seen_) / step + reserved_here_;
@@ -151,38 +151,42 @@ private:
 };
 
 /// Base of awaiters that wait for room.
-class spsc_send_wait : protected atomic_waiter {
+class spsc_room_wait : protected atomic_waiter {
 protected:
-    spsc_send_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
-    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
-        return words_.has_room() || words_.is_sealed() || spin_until();
-    }
+    spsc_room_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
+    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept { return words_.has_room() || words_.is_sealed() || spin(); }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
 
 private:
-    COFLUX_NOINLINE bool spin_until() noexcept;
+    COFLUX_NOINLINE bool spin() noexcept;
 };
 
 /// Base of awaiters that wait for a value.
-class spsc_receive_wait : protected atomic_waiter {
+class spsc_value_wait : protected atomic_waiter {
 protected:
-    spsc_receive_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
-    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
-        return words_.has_value() || words_.finished() || spin_until();
-    }
+    spsc_value_wait(promise_base& p, spsc_words& w) noexcept : atomic_waiter(p), words_(w) {}
+    [[nodiscard]] COFLUX_INLINE bool is_there() noexcept { return words_.has_value() || words_.finished() || spin(); }
     std::coroutine_handle<> wait();
 
     spsc_words& words_;
 
 private:
-    COFLUX_NOINLINE bool spin_until() noexcept;
+    COFLUX_NOINLINE bool spin() noexcept;
 };
+
+template <typename T>
+class spsc_send_wait;
+template <typename T>
+class spsc_receive_wait;
 
 template <typename T>
 class spsc_state : public shared_state, public spsc_words {
 public:
+    using send_wait = spsc_send_wait<T>;
+    using receive_wait = spsc_receive_wait<T>;
+
     spsc_state(std::pmr::memory_resource* resource, std::size_t capacity)
         : shared_state(resource),
           spsc_words(capacity),
@@ -193,15 +197,13 @@ public:
         resource()->deallocate(ring_, sizeof(cell) * (mask_ + 1), alignof(cell));
     }
 
-    /// Pre: there is room. False, and `v` is as it was, if the receiver has closed and there is no permit.
-    COFLUX_INLINE bool send(T& v, bool with_permit) noexcept {
-        if (!with_permit && is_sealed()) [[unlikely]]
-            return false;
-        T* const placed = ::new (static_cast<void*>(ring_[next_slot() & mask_].bytes)) T(std::move(v));
-        if (publish(with_permit)) [[likely]]
-            return true;
-        give_back(v, *placed);
-        return false;  // sealed in this very moment
+    /// Pre: there is room. False, and `v` is as it was, if the receiver has closed.
+    [[nodiscard]] COFLUX_INLINE bool send(T& v) noexcept { return !is_sealed() && put(v, false); }
+    [[nodiscard]] COFLUX_INLINE bool try_send(T& v) noexcept { return has_room() && send(v); }
+    /// Uses a permit.
+    void send_reserved(T& v) noexcept {
+        (void)put(v, true);
+        unreserve();
     }
     /// Hands up to `max` values to `use`; how many.
     template <typename Use>
@@ -240,8 +242,62 @@ private:
         alignas(T) std::byte bytes[sizeof(T)];
     };
 
+    COFLUX_INLINE bool put(T& v, bool with_permit) noexcept {
+        T* const placed = ::new (static_cast<void*>(ring_[next_slot() & mask_].bytes)) T(std::move(v));
+        if (publish(with_permit)) [[likely]]
+            return true;
+        give_back(v, *placed);
+        return false;  // sealed in this very moment
+    }
+
     const std::size_t mask_;
     cell* const ring_;
+};
+
+/// Waits for a slot.
+template <typename T>
+class spsc_send_wait : protected spsc_room_wait {
+public:
+    spsc_send_wait(promise_base& p, spsc_state<T>& s) noexcept : spsc_room_wait(p, s) {}
+
+protected:
+    /// False if the channel is closed and full.
+    [[nodiscard]] COFLUX_INLINE bool resumed() noexcept {
+        spsc_room_wait::resumed();
+        return words_.has_room();
+    }
+    [[nodiscard]] COFLUX_INLINE spsc_state<T>& state() const noexcept { return static_cast<spsc_state<T>&>(words_); }
+};
+
+/// Waits until there is a value, or none will come.
+template <typename T>
+class spsc_receive_wait : protected spsc_value_wait {
+public:
+    spsc_receive_wait(promise_base& p, spsc_state<T>& s) noexcept : spsc_value_wait(p, s) {}
+
+protected:
+    [[nodiscard]] COFLUX_INLINE std::optional<T> take() noexcept { return state().receive_one(); }
+    [[nodiscard]] COFLUX_INLINE spsc_state<T>& state() const noexcept { return static_cast<spsc_state<T>&>(words_); }
+};
+
+// What the ends hold.
+
+struct spsc_sending {
+    static constexpr const char* empty = "an spsc sender that was closed or moved from";
+    static void release(spsc_words& state) noexcept { state.end(); }
+    [[nodiscard]] static bool is_closed(const spsc_words& state) noexcept { return state.is_sealed(); }
+};
+struct spsc_receiving {
+    static constexpr const char* empty = "an spsc receiver that was moved from";
+    static void release(auto& state) noexcept {
+        state.close();
+        (void)state.receive(state.capacity(), [](auto&&) noexcept {});
+    }
+    [[nodiscard]] static bool is_closed(const spsc_words& state) noexcept { return state.is_closed(); }
+};
+struct spsc_reserving {
+    static constexpr const char* empty = "a permit that was used or moved from";
+    static void release(spsc_words& state) noexcept { state.unreserve(); }
 };
 
 }  // namespace coflux::detail

@@ -24,6 +24,8 @@ public:
     }
     [[nodiscard]] COFLUX_INLINE std::uint64_t published() const noexcept { return word() / 2; }
 
+    [[nodiscard]] bool has_ended() const noexcept { return (word() & ended) != 0; }
+
     void lock() noexcept { waiters_.lock.lock(); }
     void unlock() noexcept { waiters_.lock.unlock(); }
 
