@@ -28,7 +28,7 @@ coflux::task<void, pool> locks(coflux::environment&, borrowed<benchmark::State> 
         benchmark::ClobberMemory();
     }
 }
-/// An item is a lock and an unlock that nobody else wants.
+/// An item is a lock and an unlock without contention.
 void mutex_uncontended(benchmark::State& state) {
     on_pool(1, [&](coflux::environment& env) { return locks(env, borrowed(state)); });
     state.SetItemsProcessed(state.iterations());
@@ -57,7 +57,7 @@ coflux::task<void, pool> acquires(coflux::environment&, borrowed<benchmark::Stat
         s.release();
     }
 }
-/// An item is an acquire and a release that nobody waits for.
+/// An item is an acquire and a release without a waiter.
 void semaphore_uncontended(benchmark::State& state) {
     on_pool(1, [&](coflux::environment& env) { return acquires(env, borrowed(state)); });
     state.SetItemsProcessed(state.iterations());

@@ -32,13 +32,13 @@ coflux::task<int, pool> sum_or_zero(coflux::environment&, std::string a, std::st
     }
 }
 
-// A child that nobody awaits belongs to the scope: the task ends after it.
+// A child that is not awaited belongs to the scope: the task ends after it.
 coflux::task<void, pool> leaves_a_child(coflux::environment&) {
     auto&& here = co_await coflux::context();
     log_line(here, "by a child whose handle is gone").attach();
 }
 
-// Its error, which nobody observed, is the scope's.
+// Its error, which no await observed, is the scope's.
 coflux::task<void, pool> leaves_failing_children(coflux::environment&) {
     auto&& here = co_await coflux::context();
     parse(here, "one").attach();

@@ -1,4 +1,4 @@
-// Coflux awaits what it does not know, and resumes on the coroutine's own executor whoever wakes it.
+// Coflux awaits what it does not know, and resumes on the coroutine's own executor, whatever wakes it.
 #include <coflux/coflux.hpp>
 
 #include <coroutine>

@@ -25,7 +25,7 @@ struct workshop {
 };
 
 coflux::call<std::vector<int>> load_prices(coflux::environment&) {
-    std::printf("prices are loaded\n");  // once, whoever comes first
+    std::printf("prices are loaded\n");  // once, by the first that comes
     co_await coflux::yield();
     co_return {1, 2, 3, 4};
 }
@@ -45,7 +45,7 @@ coflux::fork<void, pool> works(coflux::environment&, borrowed<workshop> shop, st
     }
 }
 
-// Waits for a total that never comes. Stopped, it does not hold the lock, and nobody has to wake it.
+// Waits for a total that never comes. Stopped, it does not hold the lock, and needs no wake-up.
 coflux::fork<void, pool> celebrates(coflux::environment&, borrowed<workshop> shop) {
     auto guard = co_await shop->book.lock();
     co_await shop->booked.wait(guard, [&] { return shop->total >= 1'000'000; });

@@ -24,7 +24,7 @@ coflux::fork<void, pool> count(coflux::environment&, borrowed<const page> from, 
     for (std::string word; in >> word;) ++*words;
 }
 
-// Counts for ever, until it is told to stop: nobody would wait for it otherwise.
+// Counts for ever, until it is stopped: its scope would wait for it for ever otherwise.
 coflux::fork<void, pool> watches(coflux::environment&, borrowed<std::vector<std::size_t>> counts) {
     for (;;) {
         if (counts->empty()) std::printf("never: the counts outlive their readers\n");

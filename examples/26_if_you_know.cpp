@@ -74,5 +74,5 @@ coflux::task<void, pool> root(coflux::environment&) {
 int main() {
     pool threads;  // as many workers as processors
     auto env = coflux::make_environment(threads);
-    root(env).get();  // throws what nobody caught
+    root(env).get();  // throws what was not caught
 }
