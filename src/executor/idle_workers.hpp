@@ -1,5 +1,5 @@
-// The workers of a pool that sleep, or look for work: which of them is woken when there is some.
-// The page docs/design/thread_pool.md has the protocol, and test/model/idle_workers_model.cpp holds it.
+// The workers of a pool that are parked, or look for work: which of them is woken when there is some. The page
+// docs/design/thread_pool.md has the protocol, and test/model/idle_workers_model.cpp holds it.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ public:
     /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
     [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
 
-    /// The pool ends: no worker goes to sleep any more. The caller wakes all.
+    /// The pool ends: no worker parks any more. The caller wakes all.
     void end() noexcept {
         const lock_guard<mutex> guard(lock_);
         ends_.store(true, memory_order_release);  // pairs with the acquire in ended()
@@ -40,7 +40,7 @@ public:
         return ends_.load(memory_order_acquire);  // pairs with the store in end(): what came before it is in sight
     }
 
-    /// The worker that sleeps at `place` is awake, and looks for work.
+    /// The worker that was parked at `place` is awake, and looks for work.
     void begin_search(const os::parker& place) noexcept {
         idle_.fetch_add(one_searcher, memory_order_seq_cst);
         looks_out_no_more(place);  // after that: a pusher finds a searcher or a look-out
@@ -87,7 +87,7 @@ public:
         sleeper->unpark();
     }
 
-    /// The worker that sleeps at `place` is about to. False if the pool ends: then it must not.
+    /// The worker is about to park at `place`. False if the pool ends: then it must not.
     bool prepare_park(os::parker& place) noexcept {
         const lock_guard<mutex> guard(lock_);
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
@@ -97,21 +97,22 @@ public:
     }
 
     /// True if a sleeper looks for work before long, or has been woken and has not looked yet. A worker that queues
-    /// what it will most likely take back itself wakes no sleeper then.
+    /// what it will most likely pop itself wakes no sleeper then.
     [[nodiscard]] bool somebody_looks_out() const noexcept {
         // seq_cst: after the pusher woke up; pairs with looks_out_no_more()
         return lookout_.load(memory_order_seq_cst) != nullptr;
     }
 
-    /// How long a sleeper rests, if it is not woken, before it looks for work.
+    /// How long a sleeper is parked, if it is not woken, before it looks for work.
     enum class rest : std::uint8_t {
         moment,  ///< it is the look-out, or was
         while_others_work,
-        for_ever  ///< all sleep: only a push from outside can come, which misses no sleeper
+        for_ever  ///< all are parked: only a push from outside can come, which misses no sleeper
     };
 
     /// After prepare_park(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
-    /// says that there is some. It is the look-out if no other worker is, as long as `looks_on()`, and not all sleep.
+    /// says that there is some. It is the look-out if no other worker is, as long as `looks_on()`, and not all are
+    /// parked.
     template <typename StaysAwake, typename LooksOn, typename Park>
     void sleep(const os::parker& place, StaysAwake stays_awake, LooksOn looks_on, Park park) noexcept {
         bool out = looks_out(place);
@@ -128,7 +129,7 @@ public:
     }
 
     /// Takes the worker off the list, if no other thread has: a worker that is awake is not listed. An old token may
-    /// have ended the sleep. A token that is on its way ends the next park() at once, which is harmless.
+    /// have ended the park. A token that is on its way ends the next park() at once, which is harmless.
     void wakes_up(os::parker& place) noexcept {
         const lock_guard<mutex> guard(lock_);
         const auto at = std::find(sleepers_.begin(), sleepers_.end(), &place);
@@ -154,18 +155,18 @@ private:
     static constexpr std::uint32_t sleepers_of(std::uint32_t idle) { return idle & 0xffffU; }
     static constexpr std::uint32_t searchers_of(std::uint32_t idle) { return idle >> 16; }
 
-    // Low half: workers asleep; high half: workers looking for work. seq_cst on the way to sleep and after an injection
-    // (Dekker: either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker pushes to its
-    // own queue, which it will serve itself.
+    // Low half: parked workers (sleepers); high half: workers looking for work. seq_cst on the way to park() and after
+    // an injection (Dekker: either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker
+    // pushes to its own queue, which it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
     atomic<std::uint32_t> entered_{0};  // threads from outside, between enter() and leave()
-    // Where the look-out sleeps, or is on its way from; nullptr: there is none. Set by its worker, or by the thread
+    // Where the look-out is parked, or is on its way from; nullptr: there is none. Set by its worker, or by the thread
     // that wakes it; reset by its worker.
     atomic<const os::parker*> lookout_{nullptr};
     const std::size_t workers_;
     atomic<bool> ends_{false};  // set once, under lock_
     alignas(cache_line) mutex lock_;
-    std::vector<os::parker*> sleepers_;  // under lock_; the last to sleep is the first to be woken: its caches are warm
+    std::vector<os::parker*> sleepers_;  // under lock_; the last to park is the first to be woken: its caches are warm
 };
 
 }  // namespace coflux::detail

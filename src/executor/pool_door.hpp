@@ -7,8 +7,8 @@ namespace coflux::detail {
 
 class thread_pool;
 
-/// It stays when the pool is gone, so that a caller that comes too late is told, and no later pool is taken for this
-/// one. It costs 16 bytes for each pool that ever was.
+/// It stays when the pool is gone, so that a caller that comes too late learns of it, and no later pool is taken for
+/// this one. It costs 16 bytes for each pool that ever was.
 class pool_door {
 public:
     explicit pool_door(thread_pool& pool) : kept_(*new kept{&pool, nullptr}) {

@@ -1,4 +1,4 @@
-// The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work, sleeping and waking.
+// The page docs/design/thread_pool.md has the protocol: queues, tick budget, looking for work, parking and waking.
 #include "pool_worker.hpp"
 
 #include <cstdio>
@@ -153,7 +153,7 @@ bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noe
     return glances_ == glances_enough;
 }
 
-/// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then sleeps.
+/// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     using clock = std::chrono::steady_clock;
     for (;;) {
@@ -212,7 +212,7 @@ bool pool_worker::work_in_sight() const noexcept {
                        [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
 }
 
-/// What was pushed a moment ago is most likely taken back by its maker; what lies there over a few glances is not.
+/// What was pushed a moment ago is most likely popped by its maker; what lies there over a few glances is not.
 bool pool_worker::work_lies() const noexcept {
     if (!pool_.injected_.empty()) return true;
     for (const auto& w : pool_.workers_) {
@@ -229,7 +229,7 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-/// Sleeps unless there is work after all. The caller looks again.
+/// Parks unless there is work after all. The caller looks again.
 void pool_worker::sleep() noexcept {
     if (!pool_.idle_.prepare_park(parker_)) return;
     count(sleeps_);
@@ -258,10 +258,10 @@ void pool_worker::sleep() noexcept {
 // --- waking
 // -----------------------------------------------------------------------------------------------------------------
 
-/// A worker sleeps, none looks for work, and this worker has just queued some.
+/// A worker is parked, none looks for work, and this worker has just queued some.
 void pool_worker::notify_one() noexcept {
     if (queued() <= 1) {
-        // A lone fork is often taken back at once by its maker. If it lies there, the look-out finds it.
+        // A lone fork is often popped at once by its maker. If it lies there, the look-out finds it.
         count(lone_pushes_);
         if (pool_.idle_.somebody_looks_out()) return;
     }

@@ -1,5 +1,5 @@
-// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, turns, looking for work,
-// sleeping and waking, the end.
+// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, tick budget, looking for
+// work, parking and waking, the end.
 #pragma once
 
 #include <algorithm>
@@ -100,8 +100,8 @@ private:
     void sleep() noexcept;
     bool work_in_sight() const noexcept;
     std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
-    /// Something is queued, and its worker does not come to it. Pre: we are counted asleep, so that it counts what it
-    /// pushes.
+    /// Something is queued, and its worker does not come to it. Pre: the caller is counted as parked, so that the other
+    /// worker counts what it pushes.
     bool work_lies() const noexcept;
     void look_at_timers() noexcept {
         if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
@@ -126,7 +126,7 @@ private:
     thread_pool& pool_;
     const std::size_t position_;
     std::uint32_t random_;
-    std::uint32_t round_ = 0;  // counts rounds of turns
+    std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
     bool stole_ = false;       // what ran last was stolen, at:
     std::chrono::steady_clock::time_point stolen_at_{};
     std::chrono::nanoseconds steal_backoff_{0};  // how long to leave all victims alone before the next theft

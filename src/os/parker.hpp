@@ -1,4 +1,4 @@
-// A place for one thread to sleep and for other threads to wake it.
+// Parks one thread until another thread wakes it.
 #pragma once
 
 #include <cstdint>

@@ -21,8 +21,8 @@ struct {
     atomic<int> first{0};
     static_assert(atomic<int>::is_always_lock_free, "a handler uses it");
     atomic<bool> taken{false};
-    // The handler can write to a pipe and do little else. Made once and kept: a handler may still run when signals are
-    // given back.
+    // The handler can write to a pipe and do little else. Made once and kept: a handler may still run when the signals'
+    // former handlers are set again.
     int pipe[2] = {-1, -1};
     struct sigaction before[std::size(end_signals)] = {};
 } state;

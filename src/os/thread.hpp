@@ -1,4 +1,4 @@
-// What the runtime asks of the operating system about threads; the only place with its headers.
+// What the runtime asks of the operating system about threads. Only src/os includes the headers of the system.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ constinit const deadline_hook stops_the_late{
     [](std::chrono::steady_clock::time_point deadline) noexcept { return recent_now() >= deadline; },
 };
 
-/// Tells the core, before any object of a program is made.
+/// Sets the core's hook, before any object of a program is made.
 struct installer {
     installer() noexcept {
         act_on_deadlines.store(&stops_the_late, memory_order_release);  // pairs with the load where a deadline is set

@@ -21,7 +21,7 @@ namespace coflux {
 /// nevertheless.
 /// Stops: what is stopped ends as after any request (docs/howto/graceful-shutdown.md).
 /// Threads: the signal may arrive at any thread; the stop is requested on one of the object's own.
-/// Costs: that thread, which sleeps.
+/// Costs: that thread, which is blocked until a signal comes.
 /// Lifetime: the environment outlives it; made and destroyed by one thread at a time, the destructor waits for a
 /// request that is under way. With a child of POSIX fork() it does not go along.
 /// Example: examples/22_word_count.cpp

@@ -22,14 +22,14 @@ struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the machine has processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
-    /// How long a worker without work keeps looking before it sleeps. Waking a sleeper costs its waker 5 to 10 us, and
-    /// the sleeper 10 to 30 us more; looking costs one core for as long. 0 sleeps at once. While other workers make
-    /// forks that they take back themselves, one sleeper looks again every 30 us, so that a fork that they leave does
-    /// not wait for long.
+    /// How long a worker without work keeps looking before it parks. To wake a parked worker costs the waker 5 to 10
+    /// us, and the woken worker 10 to 30 us more; looking costs one core for as long. 0 parks at once. While other
+    /// workers make forks that they pop themselves, one parked worker looks again every 30 us, so that a fork that they
+    /// leave does not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
-    /// How near the next deadline of a worker must be for it to keep looking until then and not to sleep. A thread that
-    /// sleeps runs some 12 us late, up to 35 us after a long sleep; one that looks, well under 1 us. It costs a core
-    /// for as long before each deadline: with 100 us and a tick of 1 ms, 10 %. 0: never.
+    /// How near the next deadline of a worker must be for it to keep looking until then and not to park. A worker that
+    /// parks runs some 12 us late, up to 35 us after a long time; one that looks, well under 1 us. It costs a core for
+    /// as long before each deadline: with 100 us and a tick of 1 ms, 10 %. 0: never.
     std::chrono::nanoseconds timer_spin = std::chrono::nanoseconds(0);
 };
 
@@ -39,16 +39,16 @@ struct worker_counters {
         resumed;  ///< coroutines taken from a queue and resumed; those run in place by an await are not counted
     std::uint64_t stolen;    ///< of those, taken from another worker
     std::uint64_t injected;  ///< of those, taken from the queue for outsiders
-    std::uint64_t sleeps;    ///< times the worker went to sleep
+    std::uint64_t sleeps;    ///< times the worker parked
     std::uint64_t wakes;     ///< times it woke another worker
     std::uint64_t looks;     ///< times it looked for work without having been woken, as the look-out, and found none
 };
 
 /// A work-stealing pool of threads.
 ///
-/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there runs it
-/// in place. Other workers take the oldest. What comes from outside goes through one shared queue. The coroutine at the
-/// head of a queue is served within two to four rounds of 61 resumptions (docs/promises.md, law 8).
+/// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there pops it
+/// and runs it. Other workers steal the oldest. What comes from outside goes through one queue of the pool. The
+/// coroutine at the head of a queue is served within two to four rounds of 61 resumptions (docs/promises.md, law 8).
 ///
 /// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out,
 /// or a thread of the process that watches the pools: at the latest 1 ms after its time.
@@ -58,7 +58,7 @@ struct worker_counters {
 /// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on it when it ends, or
 /// is to go on upon it later, is a checked error that names it.
 /// Threads: execute() from any thread.
-/// Costs: 3 ns to queue a fork from a worker; idle threads sleep and cost nothing.
+/// Costs: 3 ns to queue a fork from a worker; idle workers park and cost nothing.
 /// Lifetime: outlives the environments that name it; not destroyed on one of its own threads.
 class thread_pool_executor {
 public:
@@ -76,7 +76,7 @@ public:
     [[nodiscard]] std::size_t size() const noexcept;
     /// A snapshot of each worker's counters.
     [[nodiscard]] std::vector<worker_counters> counters() const;
-    /// Moves stand for the same pool.
+    /// An object that was moved to stands for the same pool.
     [[nodiscard]] void* identity() const noexcept;
     /// execute() by identity: what environments use, so that the object may be moved while they name it.
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;

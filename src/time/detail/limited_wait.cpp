@@ -71,7 +71,7 @@ void limited_wait::tell(void* self) noexcept {
     request_stop_of(*static_cast<limited_wait*>(self)->child_);
 }
 
-/// The child has ended while it was told.
+/// The child has ended while its stop was requested.
 void limited_wait::go_on_told(void* self) noexcept {
     auto& wait = *static_cast<limited_wait*>(self);
     if (wait.limit_is_over()) wait.passes_stop_.wake();

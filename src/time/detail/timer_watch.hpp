@@ -19,7 +19,7 @@ namespace coflux::detail {
 
 class timer_queue;
 
-/// When the watcher looks next. Shared by the owners of queues, which bring the moment forward, and the watcher.
+/// When the watcher looks next. Written by the owners of queues, which bring the moment forward, and by the watcher.
 ///
 ///     owner:    publishes a deadline (seq_cst), then calls bring_forward()
 ///     watcher:  forget(), then looks at all that is published (seq_cst), then bring_forward() to the earliest,

@@ -46,8 +46,8 @@ private:
     frame_control* child_ = nullptr;
     time_limit* limit_ = nullptr;  // armed, or late and to be freed
     relay_if_needed passes_stop_;
-    bool settled_ = false;  // the limit has been told of the end
-    bool late_ = false;     // the child was told to stop because time was up
+    bool settled_ = false;  // the limit knows of the end
+    bool late_ = false;     // a stop of the child was requested because time was up
 };
 
 }  // namespace coflux::detail

@@ -12,7 +12,7 @@ namespace coflux::detail {
 /// Requests a stop of an environment at a moment, unless that has ended before. It lives on its own, not in a
 /// coroutine: it may still be requesting the stop when the coroutine that it limits has ended.
 ///
-/// Shapes: the code that armed it gives it back, once: by over() that returns `in_time`, by cancel(), or by free().
+/// Shapes: the code that armed it ends it, once: by over() that returns `in_time`, by cancel(), or by free().
 class time_limit : private timer {
 public:
     enum class verdict : std::uint8_t {

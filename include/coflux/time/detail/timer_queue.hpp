@@ -150,13 +150,13 @@ public:
     COFLUX_INLINE void runs_others() noexcept {
         if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
     }
-    /// Tells the watch what runs_others() tells it, if something else is queued at the owner, or stands below on its
+    /// Notifies the watch as runs_others() does, if something else is queued at the owner, or stands below on its
     /// stack.
     COFLUX_INLINE void sleeper_leaves() noexcept {
         if (watch_ != nullptr) sleeper_leaves_watched();
     }
 
-    /// The owner sleeps, until the next deadline at the latest: it needs no watch.
+    /// The owner parks, until the next deadline at the latest: it needs no watch.
     /// Threads: the owner's.
     void prepare_park() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
     void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
@@ -181,14 +181,14 @@ private:
         next_.store(wheel_.next_deadline(), memory_order_relaxed);  // later than before: at worst a look for nothing
     }
 
-    spin_lock lock_;  // guards wheel_, and with it each timer's place; next_ is written under it
+    spin_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
     timing_wheel wheel_;
     const void* executor_;
     timer_watch* const watch_;
     // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
     // thread that looks or takes.
     atomic<clock_tick> next_{timing_wheel::never};
-    atomic<clock_tick> seen_{0};        // what the last look was told
+    atomic<clock_tick> seen_{0};        // the present of the last look
     atomic<bool> owner_sleeps_{false};  // true: the owner is parked, and wakes by itself for what is due
 };
 

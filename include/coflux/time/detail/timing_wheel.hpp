@@ -76,7 +76,7 @@ public:
         now_ = now;
     }
 
-    /// The latest tick that advance or expire were told.
+    /// The latest tick that advance or expire was given.
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     /// True if no timer is armed.
     [[nodiscard]] bool empty() const noexcept { return rows_ == 0; }
@@ -151,8 +151,8 @@ private:
     static constexpr unsigned levels = (64 + digit_bits - 1) / digit_bits;
     static constexpr unsigned top_slots = 1U << (64 - digit_bits * (levels - 1));
 
-    // A place is a number: row * 64 + digit. Level n is row n + 1. Row 0 has two lists, at its end, so that the slots
-    // of all rows are without a gap.
+    // A position is a number: row * 64 + digit. Level n is row n + 1. Row 0 has two lists, at its end, so that the
+    // slots of all rows are without a gap.
     static constexpr unsigned late = row_slots - 2;     // armed for a time that had passed
     static constexpr unsigned expired = row_slots - 1;  // due, waiting to be handed out
     static constexpr unsigned slot_count = 2 + (levels - 1) * row_slots + top_slots;
