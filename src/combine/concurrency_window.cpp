@@ -120,7 +120,7 @@ std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::cor
         of_.told_ = true;
         return transfer(p.handle());
     }
-    // Told once is enough: from then on the loop waits for its children, whatever comes.
+    // One request is enough: from then on the loop waits for its children, whatever comes.
     if (!of_.told_) {
         begin();  // cannot fail: see the constructor of the window
         published_ = true;

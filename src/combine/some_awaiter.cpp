@@ -53,10 +53,10 @@ void some_awaiter::hear_early(std::size_t i) noexcept {
     if (note_value(i)) stop_others_early(i);
 }
 
-/// True if its end will call the place; false: it has ended.
+/// True if its end will call the node; false: it has ended.
 bool some_awaiter::waits(some_place& place) noexcept {
     std::uintptr_t s = 0;
-    // release: the end sees the place; acquire: if the child has ended, its result is visible.
+    // release: the end sees the node; acquire: if the child has ended, its result is visible.
     return place.child->state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place)),
                                                       memory_order_acq_rel, memory_order_acquire);
 }
@@ -95,8 +95,8 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     for (std::size_t i = 0; i <= last; ++i) {
         some_place& place = places_[i];
         if (place.of != nullptr) continue;  // it is waited for
-        // No coroutine: the awaiting one may be woken by another child's end, so its plain count of children is not for
-        // this one to change.
+        // No coroutine: the awaiting one may be woken by another child's end, so this end must not change its own count
+        // of children.
         place.of = this;
         place.ended = &child_ended;
         frame_control& c = *place.child;
@@ -109,7 +109,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
                 next = c.frame();
                 continue;
             }
-            // release: the end sees the place; acquire: if the child has ended, its result is visible.
+            // release: the end sees the node; acquire: if the child has ended, its result is visible.
             if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire)) continue;
         }
         if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, place)) continue;
@@ -194,7 +194,7 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
     const std::size_t rank = values_in(before);
     if ((before & error_decided) != 0 || rank >= wanted_) return false;
     places_[rank].ranked = i;
-    return rank + 1 == wanted_ && wanted_ != count_;  // where all are wanted, the last leaves none to stop
+    return rank + 1 == wanted_ && wanted_ != count_;  // where all must give values, the last leaves none to stop
 }
 
 void some_awaiter::stop_others_early(std::size_t i) noexcept {

@@ -50,7 +50,7 @@ std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
     frame_control& c = *inner_;
     COFLUX_VERIFY(!runs(c), "an async_generator was yielded while its next() was awaited");
     if (begin_suspend() == detail::suspension::stop || c.frame().done())
-        return stop_here();  // told to, or what it yields was stopped
+        return stop_here();  // a stop was requested, or what it yields was stopped
     async_generator_base& inner = of(c);
     async_generator_base& leaf = *inner.leaf_;
     inner.outer_ = this;
@@ -108,8 +108,8 @@ void async_generator_base::discard(frame_control& c) noexcept {
     for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {
         if (!g->has_children()) continue;
         if (!g->is_below_joined()) return unwind_stack(root);
-        // The scope that is being unwound has waited for its children. What is left is the ticket of a child that it
-        // awaited, and that ended on another thread, a few instructions from giving the ticket back.
+        // The scope that is being unwound has waited for its children. What is left is the count of a child that it
+        // awaited, and that ended on another thread, a few instructions from its release.
         while (g->has_children()) cpu_pause();
     }
     // From the leaf to the root, in a loop: the frames own each other to any depth.

@@ -26,7 +26,7 @@ constexpr std::int32_t kept_of(std::size_t size_class) {
 
 constinit central_list central[frame_cache::classes];
 
-/// Gives a thread's lists back when it ends. Frames freed by later destructors of the same thread pass the lists by.
+/// Frees a thread's lists when it ends. Frames freed by later destructors of the same thread pass the lists by.
 struct cache_cleaner {
     ~cache_cleaner() {
         ended = true;

@@ -21,8 +21,8 @@ void scope_of_block::failed() noexcept {
 }
 
 void scope_of_block::stop() noexcept {
-    // acquire pairs with the last ticket's release: without a child there is no coroutine to tell, and a request costs
-    // all other coroutines a look.
+    // acquire pairs with the release of the last child: without a child there is no coroutine to stop, and a request
+    // costs all other coroutines a look.
     if (environment_access::remaining(scope_).load(memory_order_acquire) != scope_open) scope_.request_stop();
 }
 

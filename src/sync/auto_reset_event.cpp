@@ -13,7 +13,7 @@ void auto_reset_event::set_slowly() noexcept {
         waiters_.lock.lock();
         if (wait_operation* const first = waiters_.queue.pop_front()) {
             if (waiters_.queue.empty()) unmark();
-            waiters_.lock.unlock();  // the last touch: the waiter that goes has not been told yet
+            waiters_.lock.unlock();  // the last access: the waiter has not been woken yet
             return first->wake();
         }
         waiters_.lock.unlock();

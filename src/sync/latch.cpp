@@ -19,8 +19,8 @@ bool latch::ready_or_mark(want) noexcept {
     return s < one;
 }
 
-/// The last count, with waiters. Zero lets a thread that looks go on and destroy the latch, so it is written last:
-/// the waiters are taken out before, and told after it. A waiter that comes in between is taken out in the next round.
+/// The last count, with waiters. Zero lets a thread that looks go on and destroy the latch, so it is written last: the
+/// waiters are taken out before, and woken after it. A waiter that comes in between is taken out in the next round.
 void latch::open_slowly(std::size_t n) noexcept {
     detail::wait_chain opened;
     for (;;) {

@@ -9,7 +9,7 @@ using detail::spin_guard;
 using detail::wait_operation;
 
 /// `is_on` lets a thread that looks go on and destroy the event, so it is written last: the waiters are taken out
-/// before, and told after it. A waiter that comes in between is taken out in the next round.
+/// before, and woken after it. A waiter that comes in between is taken out in the next round.
 void manual_reset_event::set() noexcept {
     detail::wait_chain all;
     std::uint32_t s = state_.load(memory_order_relaxed);

@@ -42,7 +42,7 @@ void mutex::leave_slowly() noexcept {
         waiters_.lock.lock();
         if (!waiters_.queue.empty()) {
             wait_operation& next = next_owner();
-            waiters_.lock.unlock();  // the last touch: the next owner has not been told yet
+            waiters_.lock.unlock();  // the last access: the next owner has not been woken yet
             return next.wake();
         }
         waiters_.lock.unlock();

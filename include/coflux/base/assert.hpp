@@ -19,7 +19,7 @@ assertion_handler set_assertion_handler(assertion_handler handler) noexcept;
 
 namespace detail {
 
-/// Formats `format` (printf style), prints it with the place, calls the handler and aborts.
+/// Formats `format` (printf style), prints it with the location, calls the handler and aborts.
 [[noreturn]] COFLUX_COLD void fail(const char* file, int line, const char* expression, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
 

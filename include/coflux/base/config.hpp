@@ -1,4 +1,4 @@
-// Facts about compiler and build; the only place that tests predefined macros.
+// Facts about compiler and build; the only header that tests predefined macros.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 #endif
 
 // clang compiles a symmetric transfer to a tail call at every level of optimisation. g++ does so only from -O2 on and
-// never under a sanitizer, and no macro tells -O1 from -O2: there, transfers are bounded (core/transfer.hpp).
+// never under a sanitizer, and no macro distinguishes -O1 from -O2: there, transfers are bounded
+// (core/detail/thread/transfer.hpp).
 #define COFLUX_TAIL_CALLS COFLUX_CLANG
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -104,7 +105,7 @@ inline constexpr bool never = false;
 /// of no ABI and may differ between translation units.
 inline constexpr std::size_t cache_line = 64;
 
-/// Tells the core that it waits for another: cheaper on the sibling thread, and about 25 ns here.
+/// A hint to the processor that it waits for another: cheaper on the sibling thread, and about 25 ns here.
 inline void cpu_pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();

@@ -47,7 +47,7 @@ struct stack_bounds {
     static constexpr std::uintptr_t left_over = 256 * 1024;
 };
 
-/// Those of the calling thread; both 0 where the system does not tell. The first question of a thread may take
+/// Those of the calling thread; both 0 where the system does not say. The first question of a thread may take
 /// microseconds.
 stack_bounds bounds_of_this_stack() noexcept;
 

@@ -79,7 +79,7 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
     using result = applied<F, typename Kept::type>;
     if constexpr (native_awaitable<result> || foreign_awaitable<result>) {
         auto&& here = co_await context();
-        // A call may have been made elsewhere: then it becomes part of this fork, which is what is told to stop.
+        // A call may have been made elsewhere: then it becomes part of this fork, which is what is stopped.
         auto&& made = apply_to(*f, here, element.give());
         if constexpr (has_home<std::remove_cvref_t<result>>) {
             if (&made.home(static_cast<promise_base&>(here)) != &here) {
@@ -216,7 +216,7 @@ private:
 /// stopped and joined. A child that was stopped ends the loop in this way, too. An element that was taken from the
 /// range and not begun is lost.
 /// Threads: the range is read by the awaiting coroutine alone.
-/// Costs: a frame for the loop, one (a call: two) for each element, and a place of 80 bytes for each child of the
+/// Costs: a frame for the loop, one (a call: two) for each element, and a slot of 80 bytes for each child of the
 /// largest number that ever ran at once. Memory is bounded by the window, not by the range.
 template <std::ranges::input_range Range, typename F>
     requires(std::is_invocable_v<F&, environment&, detail::element_of<Range>> ||

@@ -10,7 +10,7 @@
 
 namespace coflux {
 
-/// What when_any and when_n give for a range: the value and its place in the range.
+/// What when_any and when_n give for a range: the value and its index in the range.
 ///
 /// Shapes: `T` is an object type or a reference. `auto [index, value] = co_await coflux::when_any(std::move(forks));`
 template <typename T>
@@ -21,7 +21,7 @@ public:
     indexed(std::size_t index, U&& value) : index_(index),
                                             value_(keep(std::forward<U>(value))) {}
 
-    /// The place in the range that was waited for, from 0.
+    /// The index in the range that was waited for, from 0.
     [[nodiscard]] std::size_t index() const noexcept { return index_; }
 
     [[nodiscard]] std::add_lvalue_reference_t<T> value() & noexcept {
@@ -86,7 +86,7 @@ private:
     detail::kept_result<T> value_;
 };
 
-/// The place alone, of something that gives no value.
+/// The index alone, of something that gives no value.
 template <>
 class indexed<void> {
 public:

@@ -86,7 +86,7 @@ using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_re
 /// does not stop the other children: that is the default policy, scope_policy::collect_all. With
 /// `when_all<scope_policy::stop_on_error>(…)` the first child that fails, or is stopped, has the other children
 /// stopped; once all have ended, its error is thrown, with the rest in other_errors().
-/// Stops: a stop point before it waits; then the results are lost. One that comes while it waits tells all children,
+/// Stops: a stop point before it waits; then the results are lost. One that comes while it waits stops all children,
 /// wherever they were made, and does not cut the wait short. If all have given values nevertheless, these count. A
 /// stopped child stops the awaiting coroutine once all have ended.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. As many joins as single awaits, no

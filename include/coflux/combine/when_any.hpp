@@ -70,7 +70,7 @@ struct first_of_any {
 /// losing child is an error of the awaiting coroutine's scope, like that of any child that was not awaited;
 /// first_success drops it.
 /// Stops: a stop point; a stop loses the results. A stopped child decides nothing; if all are stopped, so is the
-/// awaiting coroutine. A stop that comes later tells all children, wherever they were made, and when_any ends with
+/// awaiting coroutine. A stop that comes later stops all children, wherever they were made, and when_any ends with
 /// them; a value that a child gives nevertheless is given.
 /// Threads: the children may end on any.
 /// Costs: no allocation for forks and tasks; one frame for each other awaitable. Three locked instructions a child, and
@@ -86,7 +86,7 @@ detail::some_request<detail::first_of_any, As...> when_any(As&&... awaited) noex
 /// when_any() of a range, which is consumed: `auto [index, value] = co_await coflux::when_any(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables that is not empty.
-/// Returns: an indexed<T>: the place in the range, and the value; indexed<void> has the place alone.
+/// Returns: an indexed<T>: the index in the range, and the value; indexed<void> has the index alone.
 /// Errors: std::invalid_argument for an empty range; then nothing was taken from it.
 /// Costs: one block from the environment's resource, 64 bytes a child; a vector of handles if the range does not hold
 /// its forks in random-access order or was not given away.

@@ -116,7 +116,7 @@ public:
     }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
         if (consumer_->begin_suspend() == detail::suspension::stop || of_.frame().done()) [[unlikely]]
-            return consumer_->stop_here();  // told to, or the generator was stopped
+            return consumer_->stop_here();  // a stop was requested, or the generator was stopped
         return detail::async_generator_base::of(of_).goes_on_for(*consumer_);
     }
     COFLUX_INLINE pointer await_resume() {

@@ -10,7 +10,7 @@
 
 namespace coflux {
 
-/// Forwards to `upstream` and counts allocations, deallocations, live and peak bytes; can be told to fail the n-th
+/// Forwards to `upstream` and counts allocations, deallocations, live and peak bytes; can be set to fail the n-th
 /// allocation.
 ///
 /// Errors: std::bad_alloc at the allocation named by fail_at(), before anything reached `upstream`; otherwise

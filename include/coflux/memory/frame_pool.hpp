@@ -1,4 +1,4 @@
-// The default resource of coroutine frames: per-thread free lists by size class over shared slabs.
+// The default resource of coroutine frames: per-thread free lists by size class over slabs for all threads.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ namespace coflux {
 
 /// What the frame pool holds, summed over all threads; a snapshot that is exact when nothing allocates.
 struct frame_pool_stats {
-    std::size_t slab_bytes;      ///< bytes of slabs taken from the global heap and not yet given back
+    std::size_t slab_bytes;      ///< bytes of slabs taken from the global heap and not yet released
     std::size_t slabs_acquired;  ///< slabs ever taken
-    std::size_t slabs_released;  ///< slabs ever given back
+    std::size_t slabs_released;  ///< slabs ever released to it
 };
 
 /// The process-wide resource that environments use unless they are given another.
@@ -63,7 +63,7 @@ struct free_block {
 /// registered its clean-up, and again after that.
 struct frame_cache {
     static constexpr std::size_t granule = 32;
-    static constexpr std::size_t classes = 127;  ///< a block of one more has no place in a slab's first page
+    static constexpr std::size_t classes = 127;  ///< a block of one more does not fit into a slab's first page
     static constexpr std::size_t largest = granule * classes;
     /// Clear in addresses within the first of a slab's 16 pages: those of the blocks that are counted.
     static constexpr std::uint32_t page_bits = 0xf000;

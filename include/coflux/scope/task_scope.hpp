@@ -1,4 +1,4 @@
-// task_scope: a place for any number of children, added while earlier ones run.
+// task_scope: a scope for any number of children, added while earlier ones run.
 #pragma once
 
 #include <functional>

@@ -21,7 +21,7 @@ public:
 
     [[nodiscard]] task_scope& scope() noexcept { return scope_; }
 
-    /// The block failed: join() throws that, in its place among the errors of the children.
+    /// The block failed: join() throws that, in the order of time among the errors of the children.
     void failed(const failure& f) noexcept;
     /// The block failed with the exception that is being handled.
     void failed() noexcept;

@@ -1,4 +1,4 @@
-// auto_reset_event: lets one go for each time it is set.
+// auto_reset_event: wakes one waiter for each time it is set.
 #pragma once
 
 #include <coroutine>
@@ -13,12 +13,12 @@
 
 namespace coflux {
 
-/// `set()` lets exactly one coroutine go: the first of the waiters, or the next to come: `co_await more.wait();` It is
-/// remembered once: two calls while there is no waiter let one go.
+/// `set()` lets exactly one coroutine pass: the first of the waiters, or the next to come: `co_await more.wait();` It
+/// is remembered once: two calls while there is no waiter let one pass.
 ///
 /// Threads: all members from any.
 /// Costs: one locked instruction for set() and for a wait that is ready; never an allocation.
-/// Lifetime: outlives its waiters; the destructor checks that. A coroutine that was let go may destroy it, even if the
+/// Lifetime: outlives its waiters; the destructor checks that. A coroutine that has passed may destroy it, even if the
 /// set() has not returned.
 class auto_reset_event {
     class wait_awaiter;

@@ -41,7 +41,7 @@ private:
     void end_phase() noexcept;
 
     // Guarded by the list's lock, but for the end of a phase: when pending_ is 0 all have arrived, and until they are
-    // told only the last of them touches anything.
+    // woken only the last of them touches anything.
     wait_list waiters_;
     std::size_t expected_;  // how many take part in the next phase
     std::size_t pending_;   // how many have not arrived in this one

@@ -14,7 +14,7 @@
 
 namespace coflux {
 
-/// Permits that coroutines take and give back: `auto permit = co_await s.acquire_guard();` First come, first served: a
+/// Permits that coroutines acquire and release: `auto permit = co_await s.acquire_guard();` First come, first served: a
 /// request for many is not overtaken by later ones for few, even where there would be enough for those.
 ///
 /// Threads: all members from any.
@@ -35,7 +35,7 @@ public:
 
     class permit;
 
-    /// `co_await acquire(n)`: takes `n` permits; `release(n)` gives them back.
+    /// `co_await acquire(n)`: takes `n` permits; `release(n)` releases them.
     ///
     /// Returns: nothing.
     /// Resumes: on the coroutine's executor, in the order in which they came.
@@ -46,7 +46,7 @@ public:
     acquire(std::size_t n = 1) noexcept {
         return request<acquire_awaiter>(*this, n);
     }
-    /// `co_await acquire_guard(n)`: acquire(n) as a `permit`, which gives them back.
+    /// `co_await acquire_guard(n)`: acquire(n) as a `permit`, which releases them.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<guard_awaiter>
     acquire_guard(std::size_t n = 1) noexcept {
         return request<guard_awaiter>(*this, n);
@@ -71,7 +71,7 @@ private:
     permit owned(std::size_t n) noexcept;
 };
 
-/// Owns permits of a semaphore, or none; gives them back in its destructor or by `release()`, on any thread.
+/// Owns permits of a semaphore, or none; releases them in its destructor or by `release()`, on any thread.
 class [[nodiscard("the permits are given back at once: keep the permit")]] semaphore::permit {
 public:
     /// Owns nothing.

@@ -1,8 +1,8 @@
 // Waiting for several coroutines with one waiter and no counter: from the youngest to the oldest, one at a time.
 //
-// All of them run already, so the order of waiting does not change when the last one ends. But the youngest lies on top
-// of this worker's forks: it is taken back and run in place, then the next one, and so on. So a join costs what as many
-// single awaits cost. No atomic counter is shared, and what has ended meanwhile is passed by.
+// All of them run already, so the order of waiting does not change when the last one ends. But the youngest is the
+// newest of this worker's forks: it is popped and runs nested, then the next one, and so on. So a join costs what as
+// many single awaits cost. There is no atomic counter, and what has ended meanwhile is passed by.
 #pragma once
 
 #include <coroutine>

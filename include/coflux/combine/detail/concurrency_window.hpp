@@ -17,7 +17,7 @@ namespace coflux::detail {
 
 class concurrency_window;
 
-/// The place of one child; used again when its frame is gone.
+/// The slot of one child; used again when its frame is gone.
 struct window_slot : waiter {
     concurrency_window* of = nullptr;
     frame_control* child = nullptr;  ///< the loop's; nullptr in a free slot
@@ -39,7 +39,7 @@ public:
 
     [[nodiscard]] bool is_full() const noexcept { return running_ == size_; }
     [[nodiscard]] bool is_empty() const noexcept { return running_ == 0; }
-    /// True if no more children are to be begun: one did not end with a value, or the loop was told to stop.
+    /// True if no more children are to be begun: one did not end with a value, or a stop of the loop was requested.
     [[nodiscard]] bool must_end() noexcept;
     // Once no child runs:
     [[nodiscard]] bool has_failed() const noexcept { return (ends_.load(memory_order_relaxed) & failed) != 0; }
@@ -51,8 +51,8 @@ public:
     void add(frame_control& c) noexcept;
     /// Requests a stop of the running children; once.
     void stop_all() noexcept;
-    /// `co_await next_ends()` waits until at least one child has ended, or the loop is told to stop, and frees the
-    /// ended ones.
+    /// `co_await next_ends()` waits until at least one child has ended, or a stop of the loop is requested, and frees
+    /// the ended ones.
     [[nodiscard]] ends_request next_ends() noexcept;
 
 private:
@@ -71,7 +71,7 @@ private:
     std::size_t running_ = 0;       // added and not collected
     window_slot* slots_ = nullptr;  // all, by next_slot
     window_slot* free_ = nullptr;
-    bool told_ = false;  // the loop was told to stop; while it is parked, written by the claimer of the wait
+    bool told_ = false;  // a stop of the loop was requested; while it is parked, written by the claimer of the wait
     bool stopping_ = false;
 
     // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock
@@ -108,7 +108,7 @@ public:
     using never_throws = void;  // an await of the library's own loop: no test point
 
     explicit ends_request(concurrency_window& of) noexcept : of_(of) {}
-    /// The loop's place stays that of its caller.
+    /// The loop's location stays that of its caller.
     ends_awaiter await_in(promise_base&, std::source_location) const noexcept { return ends_awaiter(of_); }
 
 private:

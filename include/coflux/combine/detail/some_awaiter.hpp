@@ -1,4 +1,4 @@
-// Waiting for some of several: as soon as it is decided, the other children are told to stop; when all have ended, the
+// Waiting for some of several: as soon as it is decided, the other children are stopped; when all have ended, the
 // awaiting coroutine goes on. The page docs/design/combine.md has the states and the argument.
 #pragma once
 
@@ -24,7 +24,7 @@ struct some_place : waiter {
     bool noted = false;              ///< its end was foretold
     frame_control* child = nullptr;  ///< nullptr once its result was taken
     some_awaiter* of = nullptr;      ///< set while it waits, or has waited; nullptr: the child had ended before
-    std::size_t ranked = 0;          ///< in the place of rank r: which child was the r-th to end with a value
+    std::size_t ranked = 0;          ///< in the node of rank r: which child was the r-th to end with a value
 };
 
 /// What an error does: it decides like a value, or waits for a value until there can be none.
@@ -52,10 +52,10 @@ protected:
     }
     ~some_awaiter() = default;
 
-    /// First in the destructor of the owner of the places: gives up the frames whose results were not taken.
+    /// First in the destructor of the owner of the nodes: gives up the frames whose results were not taken.
     void give_up() noexcept;
 
-    /// The places of the children, in the order of their creation; each knows its child. Before await_ready(), and
+    /// The nodes of the children, in the order of their creation; each knows its child. Before await_ready(), and
     /// before any hears early.
     void watch(some_place* places, std::size_t count) noexcept;
     /// Child `i` is a wrapper that has begun, and whose end may be foretold while other children begin: it is waited
@@ -74,13 +74,13 @@ protected:
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
 
-    /// Notes the end of child `i`; the end that decides tells the other children to stop.
+    /// Notes the end of child `i`; the end that decides stops the other children.
     void note(std::size_t i) noexcept;
     /// Notes an end with a value. True if it decides.
     [[nodiscard]] bool note_value(std::size_t i) noexcept;
     void stop_others(std::size_t i) noexcept;
-    /// Tells the other children to stop while some of them have not begun, or run inside the call that begins them,
-    /// where nothing says whether they have ended.
+    /// Stops the other children while some of them have not begun, or run inside the call that begins them, where
+    /// nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
     static bool waits(some_place& place) noexcept;
     [[nodiscard]] bool has_foreign_handles(bool told) const noexcept;
@@ -105,7 +105,7 @@ private:
     atomic<std::uint64_t> ends_{0};
     // Children that wait to be heard of, and one for the registration while it lasts. Every subtraction is acq_rel: the
     // thread that brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is
-    // consumed, so that the end that decides may tell the other children.
+    // consumed, so that the end that decides may stop the other children.
     atomic<std::size_t> pending_;
     relay_if_needed passes_stop_;
 };
@@ -113,7 +113,7 @@ private:
 /// Errors: throws std::invalid_argument with a text.
 [[noreturn]] COFLUX_COLD void throw_bad_count(const char* operation, std::size_t wanted, std::size_t of);
 
-/// The places of a range: one block from the environment's resource.
+/// The nodes of a range: one block from the environment's resource.
 using some_places = std::pmr::vector<some_place>;
 
 }  // namespace coflux::detail

@@ -14,7 +14,7 @@
 
 namespace coflux::detail {
 
-/// How many values are wanted of a range: as many as the choice says.
+/// How many values of a range decide: as many as the choice says.
 inline constexpr std::size_t as_chosen = ~std::size_t{0};
 
 /// `Choice` says what counts and what is made of it:
@@ -49,7 +49,7 @@ public:
 
 private:
     /// One that foretells its end begins first, and is heard of from then on: the other children may compute when they
-    /// begin, and are told.
+    /// begin, and are stopped.
     template <typename Handle>
     void begin_early(Handle& handle, promise_base& p, std::size_t i) noexcept {
         if constexpr (is_foretelling<Handle>) {

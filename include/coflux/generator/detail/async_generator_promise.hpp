@@ -23,7 +23,7 @@
 
 namespace coflux::detail {
 
-/// What the children of a generator are made in. They hold tickets of all environments from here up to the first
+/// What the children of a generator are made in. They are counted in all environments from here up to the first
 /// coroutine that is no generator, which therefore joins them before its locals, the generator among them, die.
 class generator_scope final : public environment_object {
 public:
@@ -82,8 +82,8 @@ public:
             leaf.begin_unwind();
         return transfer(leaf.handle());
     }
-    /// g++, as wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next() goes
-    /// on.
+    /// g++, as wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
+    /// goes on.
     COFLUX_COLD static void is_left_by(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.
     [[nodiscard]] COFLUX_INLINE void* element() const noexcept { return element_; }

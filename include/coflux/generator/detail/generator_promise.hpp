@@ -227,7 +227,7 @@ public:
         return copy_awaiter(v);
     }
 
-    /// A generator in the place of an element.
+    /// A generator instead of an element.
     template <typename G>
         requires(is_generator<std::remove_cvref_t<G>> &&
                  (is_generator_of<std::remove_cvref_t<G>, reference> || !std::convertible_to<G, reference>))
