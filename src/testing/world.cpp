@@ -32,7 +32,7 @@ thread_local std::vector<std::unique_ptr<world>> spare;
 /// A number that does not fit into a frame is kept beside it.
 constexpr std::uint32_t kept_beside = coflux::detail::frame_word::largest_number;
 
-/// So many of the last turns before a run counts as one that does not end are looked at for spins.
+/// So many of the last resumptions before a run counts as one that does not end are looked at for spins.
 constexpr std::size_t watched_turns = 256;
 
 std::string what_of(const std::exception_ptr& error) {
@@ -49,7 +49,7 @@ std::string what_of(const std::exception_ptr& error) {
 
 sim_worker::sim_worker(world& in) : worker(this, in.nobody_sleeps), in_(in), timers_(this) {}
 
-/// Asked whenever a parent takes back a fork, because there never are turns left.
+/// Asked whenever a parent would pop a fork, because the tick budget is always exhausted.
 bool sim_worker::budget_exhausted() noexcept {
     tick_budget_ = 0;
     if (forks_.size() == 0) return true;  // it was stolen: there is nothing to decide
@@ -174,7 +174,7 @@ std::uint64_t world::name_by_address(void* frame, bool is_new) {
 }
 
 /// A call goes by the name of its caller. The number lies in the frame, and a new frame has none: so a coroutine at the
-/// place of a dead one does not inherit its name.
+/// address of a dead one does not inherit its name.
 std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
     if (!ours) return name_by_address(h.address(), false);
     frame_control& leaf = frame_control::of(h);
@@ -243,8 +243,8 @@ void world::pass_to(clock_tick now) noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
 }
 
-/// One timer of the wheel that is called so. Its present is told again: what was armed for a time that had passed is
-/// due only then.
+/// One timer of the wheel that is called so. Its present is set again: what was armed for a time that had passed is due
+/// only then.
 void world::hand_out(std::uint64_t clock) noexcept {
     if (clock == service_name_) {
         service_.pass_to(now_);
@@ -364,7 +364,7 @@ bool world::owns(frame_control& c) const noexcept {
 void world::hangs(frame_control& c, bool may_throw) {
     const bool live = steps_ >= options_.max_steps;
     collect();
-    std::string text = live ? livelock_text() : "deadlock: nobody can run, and somebody waits\n";
+    std::string text = live ? livelock_text() : "deadlock: no coroutine can run, and one at least waits\n";
     text += describe(&c);
     const bool first = failure_.empty();
     if (first) {
@@ -375,7 +375,7 @@ void world::hangs(frame_control& c, bool may_throw) {
     promise_base::of(c).parent()->request_stop();
     const std::size_t limit = steps_ + options_.max_steps;
     while (!c.done() && steps_ < limit && step()) {}
-    COFLUX_VERIFY(c.done(), "what hangs does not end even when it is told to stop. %s", text.c_str());
+    COFLUX_VERIFY(c.done(), "what hangs does not end even when it is stopped. %s", text.c_str());
     // What failed beside the hang would come out of get(), which says now that it hung.
     if (c.word.has(coflux::detail::frame_flags::has_error) && !c.error->observed()) {
         c.error->observe();
@@ -394,7 +394,7 @@ void world::hangs(frame_control& c, bool may_throw) {
 bool world::keeps_unobserved(const coflux::detail::failure& f) noexcept {
     if (!collects_failures && failure_.empty()) return false;
     const auto keep = [this](const std::exception_ptr& error) {
-        const std::string line = "an error that nobody observed: " + what_of(error) + '\n';
+        const std::string line = "an error that was not observed: " + what_of(error) + '\n';
         if (!collects_failures) std::fprintf(stderr, "coflux: %s", line.c_str());
         unobserved += line;
     };

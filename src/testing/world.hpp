@@ -92,7 +92,7 @@ public:
     std::function<void(std::size_t)> on_await;
     bool collects_failures =
         false;                   ///< explore() will look at failure(): what cannot be thrown need not end the program
-    bool gathers_trees = false;  ///< `tree` is wanted
+    bool gathers_trees = false;  ///< `tree` is asked for
     std::string tree;            ///< describe() when the first root failed that a thread waited for
     bool was_livelock = false;   ///< the failure is one
     std::string unobserved;      ///< a line for each unobserved error, and
@@ -124,7 +124,7 @@ private:
     [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
     void hangs(coflux::detail::frame_control& c, bool may_throw);
     void note_spin(coflux::detail::promise_base& p);
-    /// The text by which a run that does not end is told, and the coroutines that spin in it.
+    /// The text on a run that does not end, with the coroutines that spin in it.
     [[nodiscard]] std::string livelock_text() const;
 
     simulation* is_ = nullptr;
@@ -135,7 +135,7 @@ private:
     std::uint64_t service_name_ = 0;
     std::size_t steps_ = 0;
     std::size_t awaits_ = 0;  // counted while on_await is set
-    std::size_t told_ = 0;    // the step that on_step was last told of
+    std::size_t told_ = 0;    // the step that on_step was last called with
     std::string failure_;
     std::vector<decision> schedule_;
     std::vector<std::unique_ptr<sim_worker>> workers_;
@@ -147,7 +147,7 @@ private:
     std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: the timers, then names_
     std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
-    // Coroutines that were ready again right after their turn, among the last turns before the limit.
+    // Coroutines that were ready again right after their resumption, among the last resumptions before the limit.
     struct spin {
         std::source_location at;
         std::size_t turns;

@@ -44,7 +44,7 @@ simulation* idle_world() noexcept {
 void steps(simulation& world) {
     const main_waits here;
     if (world.step()) return;
-    std::fputs("deadlock: main() waits, and nobody can run\n", stderr);
+    std::fputs("deadlock: main() waits, and no coroutine can run\n", stderr);
     std::abort();
 }
 

@@ -23,7 +23,7 @@ job sleeps(coflux::environment&, borrowed<trial> t) {
             co_await coflux::sleep_for(d);
         else
             co_await coflux::sleep_until(begin + d);
-        // Time passes only when nobody can run: it is never late.
+        // Time passes only when no coroutine can run: it is never late.
         COFLUX_HOLDS(t, clock::now() == begin + d);
     }
 }

@@ -28,7 +28,7 @@ struct explore_options {
     std::uint64_t first_seed = 0;
     search_kind search = search_kind::mixed;
     std::size_t deviations = std::numeric_limits<std::size_t>::max();
-    /// What PCT is told of the length of a run; 0: drawn from the seed, between 8 and 1024.
+    /// The length of a run that PCT goes by; 0: drawn from the seed, between 8 and 1024.
     std::size_t expected_decisions = 0;
     simulation_options simulation{};
     /// Asked after each run in which nothing was thrown: what was wrong with it; empty: nothing.
@@ -90,7 +90,7 @@ struct exploration {
 /// Returns: what was run, and the failure. It prints nothing; but a check that fails meanwhile prints the seed and the
 /// schedule.
 /// Errors: an environment variable that cannot be read as what it should be is a checked error. With COFLUX_SEED=n in
-/// the program's environment only the run with that seed takes place, with COFLUX_SCHEDULE=… only the one that it
+/// the program's environment only the run with that seed is made, with COFLUX_SCHEDULE=… only the one that it
 /// describes, or that the file after an `@` does, as it is.
 /// Costs: one simulation a run, and 8 bytes for each different schedule.
 /// Source: shrinking is ddmin of Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE

@@ -1,4 +1,4 @@
-// failing_resource: memory that runs out where a test says so, and remembers what was not given back.
+// failing_resource: memory that runs out where a test says so, and remembers what was not freed.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace coflux::testing {
 
-/// Forwards to `upstream`; fails the allocations that it is told to, and knows each block that is out.
+/// Forwards to `upstream`; fails the allocations that the test names, and knows each block that is out.
 ///
-/// Errors: std::bad_alloc where it was told to fail; nothing reached `upstream` then. A block given back that is not
-/// out, or with another size or alignment than it was taken with, is a test failure (report.hpp).
+/// Errors: std::bad_alloc where it is to fail; nothing reached `upstream` then. A block that is freed and is not out,
+/// or with another size or alignment than it was taken with, is a test failure (report.hpp).
 /// Threads: any.
 /// Costs: a lock and a node of a map for each block; counting_resource costs less and knows less.
 /// Lifetime: `upstream` outlives it.
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] std::size_t requests() const noexcept;
     /// Allocations that were given.
     [[nodiscard]] std::size_t allocations() const noexcept;
-    /// Blocks that have not been given back.
+    /// Blocks that have not been freed.
     [[nodiscard]] std::size_t live() const noexcept;
     /// Those, in words: sizes, and which request each of them was. Empty if there is none.
     [[nodiscard]] std::string leaks() const;

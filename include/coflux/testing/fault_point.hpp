@@ -1,4 +1,4 @@
-// fault_point: a place where inject() may throw.
+// fault_point: a point where inject() may throw.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ public:
     [[nodiscard]] const char* what() const noexcept override { return "coflux: an injected fault"; }
 };
 
-/// A place that may fail: call it where the real thing could throw, in a mock or in code under test. It does nothing
+/// A point that may fail: call it where the real thing could throw, in a mock or in code under test. It does nothing
 /// but under inject(fault_points, …), which has it throw injected_fault the n-th time that it is called.
 ///
 /// Threads: any; all share one count.

@@ -94,7 +94,7 @@ using injected_body = std::function<void(injection& run)>;
 ///
 /// After each run: `run.memory()` is empty, so no frame is alive; the invariant holds; no check of the test framework
 /// has failed; and what came out of the body is what the points accept, out of the clean run nothing. A hang is for the
-/// executor to tell: a simulation throws deadlock_error, manual_executor::run() stalled_error. The first failure ends
+/// executor to find: a simulation throws deadlock_error, manual_executor::run() stalled_error. The first failure ends
 /// it. With COFLUX_INJECT=<name>:<n> in the process's environment only this run is made.
 /// Returns: how many points there were, and what went wrong.
 injection_report check_injection(const injection_points& points, const injected_body& body,

@@ -65,7 +65,7 @@ public:
         if (!root.done()) {
             root.request_stop();
             run_all();
-            COFLUX_VERIFY(root.done(), "a root waits for something that nobody does, and a stop does not end it");
+            COFLUX_VERIFY(root.done(), "a root waits for something that never comes, and a stop does not end it");
             try {
                 root.join();
             } catch (...) {

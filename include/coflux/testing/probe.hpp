@@ -42,7 +42,7 @@ struct probed<A> {
     static type of(std::remove_reference_t<A>& make) { return make(); }
 };
 
-/// Something that Coflux does not know and that is not told of Coflux: its own members are called.
+/// Something that Coflux does not know and that does not know Coflux: its own members are called.
 template <typename A>
 concept raw_awaitable = !coflux::detail::native_awaitable<A> && !coflux::detail::translated_awaitable<A> &&
                         coflux::detail::foreign_awaitable<A>;
@@ -183,7 +183,7 @@ public:
         if (!awaiting_.has_value() || done()) return;
         request_stop();
         executor_.run_all();
-        COFLUX_VERIFY(done(), "a probe dies, and what it awaits waits on although it was told to stop");
+        COFLUX_VERIFY(done(), "a probe dies, and what it awaits waits on although it was stopped");
     }
 
     /// Begins the await.

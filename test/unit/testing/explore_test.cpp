@@ -319,7 +319,7 @@ TEST(Explore, ReportsAHangBesideAnErrorThatNobodyObserves) {
         ASSERT_FALSE(r.ok());
         EXPECT_EQ(r.failure->kind, failure_kind::deadlock);
         EXPECT_NE(r.failure->what.find("waits for a manual_reset_event"), std::string::npos) << r.report();
-        EXPECT_NE(r.failure->what.find("an error that nobody observed: no such directory"), std::string::npos)
+        EXPECT_NE(r.failure->what.find("an error that was not observed: no such directory"), std::string::npos)
             << r.report();
     }
 }
@@ -334,7 +334,7 @@ TEST(Explore, CallsAnErrorThatNobodyObservesAFailure) {
     });
     ASSERT_FALSE(r.ok());
     EXPECT_EQ(r.failure->kind, failure_kind::exception);
-    EXPECT_NE(r.failure->what.find("an error that nobody observed: no such directory"), std::string::npos)
+    EXPECT_NE(r.failure->what.find("an error that was not observed: no such directory"), std::string::npos)
         << r.report();
     EXPECT_THROW(std::rethrow_exception(r.failure->error), std::runtime_error);
 }

@@ -392,7 +392,7 @@ TEST(SimulationDeathTest, AHangThatCannotBeThrownEndsTheProgram) {
             auto env = coflux::make_environment(on);
             auto dies = waits_for_ever(env);
         },
-        "deadlock: nobody can run(.|\n)*waits for a manual_reset_event");
+        "deadlock: no coroutine can run(.|\n)*waits for a manual_reset_event");
 }
 
 // --- others

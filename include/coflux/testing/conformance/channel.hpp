@@ -55,7 +55,7 @@ inline constexpr bool can_be_stopped = coflux::detail::native_awaitable<decltype
 struct record {
     int sent = 0;
     int refused = 0;
-    int ends = 0;  // receivers that were told of the end
+    int ends = 0;  // receivers that learnt of the end
     std::vector<int> got;
 };
 
@@ -113,7 +113,7 @@ public:
         roots_.push_back(coroutines::receives<manual_executor>(stage_->env, &channel(), n, record_.get()));
         settle();
     }
-    /// Values are sent until there is no place; false if there always is.
+    /// Values are sent until there is no slot; false if there always is.
     bool fill() {
         sends(0, limit);
         return record_->sent != limit;
@@ -130,7 +130,8 @@ public:
     /// Closes the channel, lets all end, and gives what was wrong.
     violations end() {
         close();
-        if (!detail::all_end(stage_, roots_, options_.patience)) fail("somebody waits although the channel is closed");
+        if (!detail::all_end(stage_, roots_, options_.patience))
+            fail("a coroutine waits although the channel is closed");
         if (roots_.empty()) detail::keep_for_ever(record_);
         return std::move(found_);
     }
@@ -160,7 +161,7 @@ violations delivers_in_order(Make make, const conformance_options& options = {})
     return on.end();
 }
 
-/// A sender waits for a place, and one place lets one value in.
+/// A sender waits for a slot, and one slot lets one value in.
 template <typename Make>
 violations makes_senders_wait_for_a_place(Make make, const conformance_options& options = {}) {
     coroutines::bench<Make> on("makes_senders_wait_for_a_place", make, options);
@@ -168,7 +169,7 @@ violations makes_senders_wait_for_a_place(Make make, const conformance_options& 
         const int sent = on.seen().sent;
         on.receives(1);
         on.expect(on.seen().got == first(1), "the first value was not received");
-        on.expect(on.seen().sent == sent + 1, "a place did not let exactly one value in");
+        on.expect(on.seen().sent == sent + 1, "a slot did not let exactly one value in");
     }
     return on.end();
 }
@@ -195,7 +196,7 @@ violations keeps_what_was_sent_before_the_close(Make make, const conformance_opt
     on.expect(!bounded || on.seen().refused == 1, "a sender that waits was not refused by the close");
     on.receives(on.limit + 1);
     on.expect(on.seen().got == first(sent), "other values arrived than those that were sent before the close");
-    on.expect(on.seen().ends == 1, "a receiver was not told that nothing more can come");
+    on.expect(on.seen().ends == 1, "a receiver did not learn that nothing more can come");
     return on.end();
 }
 
@@ -282,7 +283,7 @@ violations loses_nothing_between_threads(Make make, const conformance_options& o
     const bool received = detail::all_end(stage, receiving, options.patience);
     if (!sent || !received) {
         if (sending.empty() || receiving.empty()) detail::keep_for_ever(seen);
-        return {{law, sent ? "a receiver was not told of the end" : "a sender waited for ever"}};
+        return {{law, sent ? "a receiver did not learn of the end" : "a sender waited for ever"}};
     }
     std::vector<int> times(senders * options.many);
     bool in_order = true;
@@ -290,7 +291,7 @@ violations loses_nothing_between_threads(Make make, const conformance_options& o
         std::vector<int> last(senders, -1);
         for (const int value : (*seen)[senders + i].got) {
             const auto at = static_cast<std::size_t>(value);
-            if (at >= times.size()) return {{law, "a value arrived that nobody sent"}};
+            if (at >= times.size()) return {{law, "a value arrived that was not sent"}};
             ++times[at];
             in_order = in_order && last[at / options.many] < value;
             last[at / options.many] = value;

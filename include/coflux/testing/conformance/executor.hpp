@@ -112,7 +112,7 @@ violations shows_what_happened_before(Make make, const conformance_options& opti
     struct relay {
         std::deque<marked_frame> frames;
         executor* on = nullptr;
-        std::size_t runs = 0;  // plain: each resumption writes what the next one reads
+        std::size_t runs = 0;  // not atomic: each resumption writes what the next one reads
         std::atomic<bool> torn{false};
     };
     relay r;
@@ -210,7 +210,7 @@ violations waits_for_calls_when_it_dies(Make make, const conformance_options& op
     return {};
 }
 
-/// Two executors are two: environments tell them apart, and one stays itself.
+/// Two executors are two: environments distinguish them, and one stays itself.
 template <typename Make>
 violations is_told_apart_from_another(Make make, const conformance_options& = {}) {
     auto one = make();

@@ -122,7 +122,7 @@ template <typename Make>
 violations lets_in_one_at_a_time(Make make, const conformance_options& options = {}) {
     coroutines::queue_of_holders<Make> five(make, 5);
     violations found;
-    if (!five.end(options)) found.push_back({"lets_in_one_at_a_time", "some who asked for the lock never had it"});
+    if (!five.end(options)) found.push_back({"lets_in_one_at_a_time", "some waiters for the lock never had it"});
     if (five.seen->overlapped) found.push_back({"lets_in_one_at_a_time", "two had the lock at the same time"});
     return found;
 }
@@ -174,9 +174,9 @@ violations forgets_who_is_stopped(Make make, const conformance_options& options 
         three.add(3, 0);
         violations found;
         if (!three.end(options))
-            found.push_back({"forgets_who_is_stopped", "those behind who was stopped never had the lock"});
+            found.push_back({"forgets_who_is_stopped", "the waiters behind the stopped one never had the lock"});
         else if (three.seen->entered != std::vector<int>{0, 2, 3})
-            found.push_back({"forgets_who_is_stopped", "who was stopped had the lock, or another did not"});
+            found.push_back({"forgets_who_is_stopped", "the stopped waiter had the lock, or another one did not"});
         return found;
     }
     return {};
@@ -193,7 +193,7 @@ violations keeps_threads_apart(Make make, const conformance_options& options = {
         roots.push_back(coroutines::counts<mutex_of<Make>>(stage->env, &stage->thing, count.get(), options.many));
     if (!detail::all_end(stage, roots, options.patience)) {
         if (roots.empty()) detail::keep_for_ever(count);
-        return {{"keeps_threads_apart", "some who asked for the lock never had it"}};
+        return {{"keeps_threads_apart", "some waiters for the lock never had it"}};
     }
     roots.clear();
     const std::size_t expected = 2 * options.threads * options.many;

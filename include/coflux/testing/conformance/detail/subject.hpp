@@ -31,7 +31,7 @@ auto& executor_of(S& subject) noexcept {
 template <typename S>
 using executor_type = std::remove_reference_t<decltype(executor_of(std::declval<S&>()))>;
 
-/// True for what runs nothing unless it is told to.
+/// True for what runs nothing unless a call asks it to.
 template <typename S>
 inline constexpr bool is_driven = requires(S& s) { s.drive(); } || requires(S& s) { s.run_all(); };
 /// True for what belongs to one thread.
