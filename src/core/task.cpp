@@ -78,7 +78,7 @@ void destroy_unbegun(frame_control& c) noexcept {
 
 void fail_empty() noexcept {
     const std::source_location last = location_of_current();
-    if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this place", used_up);
+    if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this location", used_up);
     fail(__FILE__, __LINE__, "valid()", "%s", used_up);
 }
 

@@ -1,4 +1,4 @@
-// expect-warning: a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope
+// expect-warning: a fork that is not kept cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope
 #include <coflux/coflux.hpp>
 
 coflux::fork<void, coflux::noop_executor> work(coflux::environment&) {

@@ -1,4 +1,4 @@
-// expect-warning: a fork that nobody keeps cannot be awaited
+// expect-warning: a fork that is not kept cannot be awaited
 #include <coflux/coflux.hpp>
 
 coflux::task<void, coflux::noop_executor> root(coflux::environment&) {

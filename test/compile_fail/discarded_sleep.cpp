@@ -1,4 +1,4 @@
-// expect-warning: nobody sleeps until it is awaited: co_await it
+// expect-warning: nothing sleeps until it is awaited: co_await it
 #include <chrono>
 
 #include <coflux/coflux.hpp>

@@ -1,4 +1,4 @@
-// expect-warning: a task that nobody keeps is waited for at the end of this statement: keep the handle
+// expect-warning: a task that is not kept is waited for at the end of this statement: keep the handle
 #include <coflux/coflux.hpp>
 
 coflux::task<void, coflux::noop_executor> work(coflux::environment&) {

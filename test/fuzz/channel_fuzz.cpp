@@ -505,7 +505,7 @@ private:
             m->compare();
         }
         waiters_.run_all(on_);
-        for (const auto& w : waiters_) COFLUX_VERIFY(w->coroutine->done(), "somebody waits at a closed channel");
+        for (const auto& w : waiters_) COFLUX_VERIFY(w->coroutine->done(), "a coroutine waits at a closed channel");
     }
 
     coflux_fuzz::program& program_;

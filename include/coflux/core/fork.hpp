@@ -320,7 +320,7 @@ private:
 /// Lifetime: a handle that dies early leaves the fork to its scope.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER [[nodiscard(
-    "a fork that nobody keeps cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
+    "a fork that is not kept cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
     : public detail::owned_handle<fork<T, Executor>, T> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of fork is not an executor");
     using base = detail::owned_handle<fork<T, Executor>, T>;

@@ -159,7 +159,7 @@ private:
 template <typename A, stop_handler F>
 detail::told_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,
-                  "coflux: what is of Coflux is told of a stop by itself; on_stop_request is for awaitables of others");
+                  "coflux: what is of Coflux is stopped without it; on_stop_request is for foreign awaitables");
     return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));
 }
 template <typename A, typename F>

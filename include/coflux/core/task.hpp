@@ -34,7 +34,7 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// Lifetime: must not outlive its environment.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER
-    [[nodiscard("a task that nobody keeps is waited for at the end of this statement: keep the handle")]] task
+    [[nodiscard("a task that is not kept is waited for at the end of this statement: keep the handle")]] task
     : public detail::owned_handle<task<T, Executor>, T> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of task is not an executor");
     using base = detail::owned_handle<task<T, Executor>, T>;

@@ -112,7 +112,7 @@ public:
     /// a coroutine; then it has not arrived.
     /// Stops: a stop point for all but the last to arrive. A coroutine that is stopped has arrived in this phase, and
     /// is not expected in later ones, as by arrive_and_drop(): so the other coroutines go on.
-    [[nodiscard("nobody arrives until this is awaited: co_await it")]] wait_request arrive_and_wait() noexcept {
+    [[nodiscard("nothing arrives until this is awaited: co_await it")]] wait_request arrive_and_wait() noexcept {
         return wait_request(*this);
     }
     /// Arrives in this phase without waiting, and is not expected in later ones. If it is the last to arrive it ends

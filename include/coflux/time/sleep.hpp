@@ -47,7 +47,7 @@ private:
     bool last_;  // the coroutine ends with it
 };
 
-struct [[nodiscard("nobody sleeps until it is awaited: co_await it")]] sleep_request {
+struct [[nodiscard("nothing sleeps until it is awaited: co_await it")]] sleep_request {
     clock_tick deadline;
     bool ends = false;
 

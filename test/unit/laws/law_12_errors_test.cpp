@@ -1,4 +1,4 @@
-// Law 12: an error that nobody observed fails the scope, comes out of the root, or goes to the environment's handler.
+// Law 12: an error that was not observed fails the scope, comes out of the root, or goes to the environment's handler.
 #include <coflux/coflux.hpp>
 
 #include <cstddef>
@@ -317,7 +317,7 @@ TEST(law_12_errors_death, without_a_handler_the_error_is_printed_and_the_program
             auto env = coflux::make_environment();
             { auto t = leaves_a_failing_fork<noop>(env); }
         },
-        "an error that nobody observed.*nobody looked");
+        "an error that was not observed.*nobody looked");
 }
 
 TEST(law_12_errors_death, without_a_handler_every_error_is_printed_whatever_its_type) {

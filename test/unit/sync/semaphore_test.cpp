@@ -80,7 +80,7 @@ TEST(semaphore, lets_nobody_overtake_a_request_for_many) {
     auto small = takes(s.env, borrowed(permits), 1, &j, "small");
     s.drive();
     EXPECT_TRUE(j.lines().empty());
-    EXPECT_FALSE(permits.try_acquire()) << "there are two, but somebody waits";
+    EXPECT_FALSE(permits.try_acquire()) << "there are two, but a coroutine waits";
     permits.release(2);
     s.drive();
     EXPECT_TRUE(j.lines().empty());

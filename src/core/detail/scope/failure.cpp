@@ -179,7 +179,7 @@ void report_unobserved(error_handler handler, const failure& f) noexcept {
         return;
     }
     if (this_thread.driver != nullptr && this_thread.driver->keeps_unobserved(f)) return;
-    std::fprintf(stderr, "coflux: an error that nobody observed\n");
+    std::fprintf(stderr, "coflux: an error that was not observed\n");
     print("error", f.error());
     for (const std::exception_ptr& other : f.others().list()) print("also", other);
     std::terminate();
