@@ -1,5 +1,5 @@
-// After warm-up the operations of the core allocate nothing outside the frame resource (law 5): this program replaces the
-// global operator new by one that counts.
+// After warm-up the operations of the core allocate nothing outside the frame resource (law 5): this program replaces
+// the global operator new by one that counts.
 #include <coflux/coflux.hpp>
 
 #include <chrono>
@@ -30,14 +30,14 @@ protected:
 
 constexpr int rounds = 10'000;
 
-/// How many times a run may find memory that its threads' lists lack. A worker that takes part for the first time gets its first
-/// blocks; and blocks move from one thread's list to another's, which may keep 512 KiB, eight slabs, of each size: two workers and
-/// the thread of the test, four sizes of frame, twice for what else is made once.
+/// How many times a run may find memory that its threads' lists lack. A worker that takes part for the first time gets
+/// its first blocks; and blocks move from one thread's list to another's, which may keep 512 KiB, eight slabs, of each
+/// size: two workers and the thread of the test, four sizes of frame, twice for what else is made once.
 constexpr std::size_t found_late = 2UL * 3 * 4 * 8;
 
-/// Runs `body(env)` `rounds` times, all in one coroutine, until operator new was not called meanwhile. Returns how often it was
-/// called in the last such phase: not 0 if all phases together called it more often than lists can lack memory. What allocates
-/// in each round, or in one of fifty, does so in its first phase.
+/// Runs `body(env)` `rounds` times, all in one coroutine, until operator new was not called meanwhile. Returns how
+/// often it was called in the last such phase: not 0 if all phases together called it more often than lists can lack
+/// memory. What allocates in each round, or in one of fifty, does so in its first phase.
 template <typename E, typename Body>
 coflux::task<std::size_t, E> measured(auto&&, Body body) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,4 @@
-// Errors that come along with others are shared by all that have them, and not copied: counted in bytes.
+// Errors that come along with other errors are counted by references and not copied: measured in bytes.
 #include <cstddef>
 #include <stdexcept>
 

@@ -53,7 +53,7 @@ private:
     block* taken_ = nullptr;
 };
 
-/// Nothing at all, or nothing for the record of a coroutine's waits: then there is a relay that nobody can find.
+/// Nothing at all, or nothing for the record of a coroutine's waits: then there is a relay that no stop can find.
 constexpr std::size_t record_class = (sizeof(coflux::detail::wait_record) - 1) / frame_cache::granule;
 struct wanting {
     std::size_t first;

@@ -50,9 +50,10 @@ TEST(ready_ring, keeps_the_order_when_it_goes_round) {
     EXPECT_EQ(taken, items.size());
 }
 
-/// Pushes `count` numbers on this thread and takes them on `takers` others, and on this one when it is full or `owner_takes`.
+/// Pushes `count` numbers on this thread and takes them on `takers` other threads, and on this one when it is full or
+/// `owner_takes`.
 void race(std::size_t takers, std::size_t count, bool owner_takes) {
-    std::vector<std::uint32_t> numbers(count);  // plain: only the ring orders writes before reads
+    std::vector<std::uint32_t> numbers(count);  // not atomic: only the ring orders writes before reads
     std::vector<std::atomic<std::uint8_t>> seen(count);
     ready_ring ring;
     std::atomic<std::size_t> taken{0};

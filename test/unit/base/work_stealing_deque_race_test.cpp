@@ -17,7 +17,7 @@ namespace {
 
 using coflux::detail::work_stealing_deque;
 
-/// An element of the deque that knows how often somebody got it.
+/// An element of the deque that knows how often it was taken.
 struct item {
     std::atomic<std::uint32_t> taken{0};
     void take() { taken.fetch_add(1, std::memory_order_relaxed); }
@@ -65,7 +65,7 @@ void expect_each_taken_once(const std::vector<item>& items) {
 /// The owner pushes all of `items` in bursts and takes some back in between, in a mix that `seed` determines.
 void race_against_thieves(std::size_t thieves, std::size_t count, std::uint32_t seed) {
     std::vector<item> items(count);
-    work_stealing_deque deque(2);  // grows while it is robbed
+    work_stealing_deque deque(2);  // grows while it is stolen from
     std::vector<std::unique_ptr<thief>> all;
     for (std::size_t i = 0; i < thieves; ++i) all.push_back(std::make_unique<thief>(deque));
     std::mt19937 random(seed);
@@ -150,8 +150,9 @@ TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_an
 }
 
 TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_two_thieves) {
-    // Two thieves come down to the owner's element between its exchange of bottom and its second look at top more often than
-    // one. Few elements, each used often; one that is taken twice makes the next be lost, so each is counted for itself.
+    // Two thieves come down to the owner's element between its exchange of bottom and its second look at top more often
+    // than one. Few elements, each used often; one that is taken twice makes the next be lost, so each is counted for
+    // itself.
     constexpr std::size_t in_use = 1024;
     std::vector<item> items(in_use);
     work_stealing_deque deque(4);
@@ -180,7 +181,7 @@ TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_an
 
 TEST(work_stealing_deque_race, shows_thieves_what_was_written_before_the_push) {
     struct message {
-        std::size_t value = 0;  // plain: only the deque orders its write before its read
+        std::size_t value = 0;  // not atomic: only the deque orders its write before its read
     };
     std::vector<message> messages(coflux_test::repetitions(1'000'000));
     work_stealing_deque deque(2);

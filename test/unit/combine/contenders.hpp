@@ -1,4 +1,4 @@
-// Children for the combinators: they end after so many yields, or run until they are told to stop.
+// Children for the combinators: they end after so many yields, or run until they are stopped.
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
-// Law 11 for each combinator: a handle that names no coroutine, or is given twice, is a checked error that names the argument.
+// Law 11 for each combinator: a handle that names no coroutine, or is given twice, is a checked error that names the
+// argument.
 #include <chrono>
 #include <utility>
 #include <vector>

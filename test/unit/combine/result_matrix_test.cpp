@@ -1,5 +1,5 @@
-// Every kind of result, from every kind of coroutine, through every combinator, with the n-th copy or move of it throwing for every n:
-// each object dies once, no frame stays, and what was thrown arrives.
+// Every kind of result, from every kind of coroutine, through every combinator, with the n-th copy or move of it
+// throwing for every n: each object dies once, no frame stays, and what was thrown arrives.
 #include <coflux/combine/when_all.hpp>
 
 #include <array>

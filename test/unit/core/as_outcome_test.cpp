@@ -200,7 +200,7 @@ TEST(as_outcome, takes_what_coflux_does_not_know) {
     t.get();
 }
 
-/// Throws where it is told to.
+/// Throws at the point that the test names.
 enum class throws_in { co_await_operator, ready, suspend, resume };
 struct throwing_awaiter {
     throws_in where;

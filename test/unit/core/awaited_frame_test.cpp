@@ -1,5 +1,5 @@
-// g++ 12 evaluates both branches of a conditional operator in a statement that awaits, copies one bit by bit and destroys the original,
-// too. What of it reaches a handle is a checked error; elsewhere the expression is right.
+// g++ 12 evaluates both branches of a conditional operator in a statement that awaits, copies one bit by bit and
+// destroys the original, too. What of it reaches a handle is a checked error; elsewhere the expression is right.
 #include <coflux/core/detail/handle/awaited_frame.hpp>
 
 #include <string>

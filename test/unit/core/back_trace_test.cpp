@@ -1,4 +1,5 @@
-// A failed check inside a coroutine says how that came to run: each coroutine from the inner one out, with its last await.
+// A failed check inside a coroutine says how that came to run: each coroutine from the inner one out, with its last
+// await.
 #include <coflux/base/assert.hpp>
 
 #include <string>
@@ -76,7 +77,7 @@ std::string trace(const std::string& root) {
 
 class back_trace_death : public testing::Test {
 protected:
-    // The pool's threads do not survive a plain fork of the process.
+    // The pool's threads do not survive a fork of the process that does not exec.
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
@@ -150,7 +151,7 @@ void fails_outside_of_coroutines() {
 }
 
 TEST_F(back_trace_death, is_left_out_where_no_coroutine_runs) {
-    // Nothing but the place of the check comes after it.
+    // Nothing but the location of the check comes after it.
     EXPECT_DEATH(fails_outside_of_coroutines(), used_twice + std::string("  check failed: [^\n]*\n  at [^\n]*\n$"));
 }
 

@@ -19,7 +19,7 @@ struct by_hand {
     journal log;
     decltype(coflux::make_environment(executor)) env = coflux::make_environment(executor);
 
-    /// Runs until nobody goes on, sets `go`, and runs whom that wakes.
+    /// Runs until no coroutine is ready, sets `go`, and runs what that wakes.
     void play() {
         executor.run_all();
         go.set();

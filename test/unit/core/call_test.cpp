@@ -271,7 +271,7 @@ void awaits_a_call_that_failed() {
 
 class call_death : public testing::Test {
 protected:
-    // The pool's threads do not survive a plain fork of the process.
+    // The pool's threads do not survive a fork of the process that does not exec.
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

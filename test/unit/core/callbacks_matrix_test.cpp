@@ -1,4 +1,5 @@
-// Callbacks where root and child run on each kind of executor, and the child has ended before they are attached or ends after.
+// Callbacks where root and child run on each kind of executor, and the child has ended before they are attached or ends
+// after.
 #include <coflux/core/detail/join/callbacks.hpp>
 
 #include <exception>

@@ -21,7 +21,8 @@ class inner_executor : public manual_executor {};
 /// The second looker's.
 class late_executor : public manual_executor {};
 
-/// Whenever it is given a coroutine, another thread runs what `others` has before execute() returns, as it may at any time.
+/// Whenever it is given a coroutine, another thread runs what `others` has before execute() returns, as it may at any
+/// time.
 class overtaken_executor {
 public:
     explicit overtaken_executor(manual_executor& others) noexcept : others_(others) {}
@@ -72,7 +73,7 @@ TEST(derived_environment, is_not_joined_before_a_child_has_woken_all_that_wait_f
     auto t = destroys_it_once_joined(env, coflux::borrowed(inner), coflux::borrowed(destroyed));
     outer.run_all();      // the root makes child and lookers, and waits in join()
     overtaken.run_all();  // the first looker waits
-    late.run_all();       // and the second, who is woken after it
+    late.run_all();       // and the second, which is woken after it
     ASSERT_EQ(inner.pending(), 1U);
     ASSERT_FALSE(destroyed);
     inner.run_all();  // the child ends and wakes the first looker, during which the root may go on if it can

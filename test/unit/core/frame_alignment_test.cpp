@@ -1,5 +1,5 @@
-// Over-aligned parameters and locals lie where their type wants them, whatever kind of coroutine they are in, wherever it
-// is made and whatever memory its frame is from.
+// Over-aligned parameters and locals lie where their type wants them, whatever kind of coroutine they are in, wherever
+// it is made and whatever memory its frame is from.
 #include <coflux/memory/detail/frame_layout.hpp>
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace {
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
-/// The compiler takes the alignment of an object for granted, and the answer to a question about it for a constant. So the
-/// address goes through a place that it does not see into.
+/// The compiler takes the alignment of an object for granted, and the answer to a question about it for a constant. So
+/// the address goes through a function that it does not see into.
 COFLUX_NOINLINE bool is_multiple(const volatile void* address, std::size_t of) {
     auto bits = reinterpret_cast<std::uintptr_t>(address);
     asm volatile("" : "+r"(bits), "+r"(of));
@@ -33,7 +33,7 @@ struct alignas(Alignment) wide {
     int value;
 };
 
-/// Sum of the values, or less than 0 if an object lies in the wrong place.
+/// Sum of the values, or less than 0 if an object is wrongly aligned.
 template <std::size_t Alignment>
 int checked(const wide<Alignment>& parameter, const wide<Alignment>& local) {
     if (!is_multiple(&parameter, Alignment)) return -1000;
@@ -41,7 +41,7 @@ int checked(const wide<Alignment>& parameter, const wide<Alignment>& local) {
     return parameter.value + local.value;
 }
 
-// Each with a word before the wide objects that would push them off their place, and with a suspension that all of them
+// Each with a word before the wide objects that would break their alignment, and with a suspension that all of them
 // live across: else the compiler may keep them on the stack.
 template <std::size_t Alignment, typename E>
 coflux::fork<int, E> in_fork(coflux::environment&, int add, wide<Alignment> parameter) {
@@ -156,7 +156,7 @@ TYPED_TEST(frame_alignment, is_kept_in_frames_that_are_counted) {
 }
 
 TYPED_TEST(frame_alignment, is_asked_of_the_resource) {
-    /// Gives a block no better place than it was asked for.
+    /// Gives a block no better alignment than it was asked for.
     class exactly final : public std::pmr::memory_resource {
         void* do_allocate(std::size_t bytes, std::size_t alignment) override {
             // Twice as much room, so that the block begins at an odd multiple of what was asked for.

@@ -1,4 +1,4 @@
-// Which resources are told of every frame that goes back: all but those two that are known to do nothing with it.
+// Which resources see every frame that goes back: all but those two that are known to do nothing with it.
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 
 #include <array>
@@ -58,7 +58,7 @@ coflux::fork<void, E> stops(coflux::environment&) {
     co_await coflux::this_coroutine::stop();
 }
 
-/// Frames of every kind: forks and calls, awaited, viewed and left alone, of good ends and others.
+/// Frames of every kind: forks and calls, awaited, viewed and left alone, of ends with values and without.
 constexpr std::size_t frames_of_all_kinds = 1 + 4 * 2 + 2;
 template <typename E>
 coflux::task<int, E> makes_all_kinds(coflux::environment&) {

@@ -1,4 +1,5 @@
-// Frames of all sizes, below and beyond what the frame pool has lists for, keep what they hold and give their memory back.
+// Frames of all sizes, below and beyond what the frame pool has lists for, keep what they hold and give their memory
+// back.
 #include <coflux/coflux.hpp>
 
 #include <array>
@@ -29,8 +30,8 @@ int count_of(const auto& bytes, int x) {
     return n;
 }
 
-// A frame of at least so many bytes in which nothing has a destructor. Every fourth suspends: who does not may end within its
-// awaiter's await.
+// A frame of at least so many bytes in which nothing has a destructor. Every fourth suspends: one that does not may end
+// within its awaiter's await.
 template <std::size_t Bytes, typename E>
 coflux::fork<int, E> holds(coflux::environment&, int x) {
     auto bytes = filled<Bytes>(x);

@@ -1,4 +1,4 @@
-// What runs nested on its awaiter's stack has room there for some depth only, and leaves it at any time.
+// What runs nested on its awaiter's stack has room there for some depth only, and may suspend at any time.
 #include <coflux/base/stack.hpp>
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace {
 using coflux_test::small_stacks_for_new_threads;
 using pool = coflux::thread_pool_executor;
 
-// --- more levels than there is room for ------------------------------------------------------------------------------------------
+// --- more levels than there is room for ------------------------------------------------------------------------------
 
 enum class leaving { never, at_the_bottom, everywhere };
 
@@ -76,7 +76,7 @@ TEST(on_top_depth, a_chain_with_no_room_on_the_stack_ends_wherever_it_suspends) 
     }
 }
 
-// --- trees whose coroutines suspend here and there, while others steal them --------------------------------------------------------
+// --- trees whose coroutines suspend here and there, while other workers steal them -----------------------------------
 
 /// Sum of 1 to `n`, as a tree. What a node does beside is drawn from its seed: the answer is the same.
 coflux::fork<std::uint64_t> sums(coflux::environment&, std::uint64_t first, std::uint64_t last, std::uint64_t seed);

@@ -1,5 +1,6 @@
-// A coroutine that ends nested on its awaiter's stack frees its own frame, and its result goes by the thread: whatever it returns,
-// whatever its parameters do when they die, and whoever else ends meanwhile. docs/design/fork_join.md has the protocol.
+// A coroutine that ends nested on its awaiter's stack frees its own frame, and its result goes by the thread: whatever
+// it returns, whatever its parameters do when they die, and whatever else ends meanwhile. docs/design/fork_join.md has
+// the protocol.
 #include <coflux/core/detail/promise/result.hpp>
 
 #include <array>
@@ -26,7 +27,7 @@ using coflux::detail::goes_by_thread;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
-/// Copies by its bytes, but has neither default constructor nor assignment, nor copies for everybody.
+/// Copies by its bytes, but has neither default constructor nor assignment, nor copies for every caller.
 struct odd {
     explicit odd(std::int32_t v) : value(v) {}
     odd(const odd&) = delete;
@@ -75,7 +76,7 @@ coflux::call<T> call_of(coflux::environment&, T v, bool leaves) {
     co_return std::move(v);
 }
 
-/// A parameter whose death runs coroutines that end on top of others: their results go by the thread, too.
+/// A parameter whose death runs coroutines that end in nested runs: their results go by the thread, too.
 class busy_death {
 public:
     explicit busy_death(int& deaths) : deaths_(&deaths) {}
@@ -251,7 +252,7 @@ TEST(freed_on_top, waits_for_its_children_first) {
     awaits_those_with_children(env).get();
 }
 
-// A child that another than its parent makes gives its ticket back while its parent looks whether it has children.
+// A child that was not made by its parent is released while its parent looks whether it has children.
 struct meeting {
     std::atomic<bool> begun{false};
     std::atomic<bool> may_end{false};
@@ -287,7 +288,7 @@ TEST(freed_on_top, looks_once_whether_it_has_children) {
     end_together(env, coflux_test::sanitized ? 300 : 3000).get();
 }
 
-// --- somebody else suspends inside
+// --- another coroutine suspends inside
 
 coflux::fork<void, noop> suspends_in_its_creator(coflux::environment&) {
     co_await coflux::yield();
@@ -321,7 +322,8 @@ TEST(freed_on_top, is_told_from_who_left_although_another_suspended_in_its_creat
     awaits_those(env).get();
 }
 
-// A coroutine's own child, made by another: counted in one way, and where it ends on top of its parent, uncounted in the other.
+// A coroutine's own child, made by another coroutine: counted atomically, and where it ends nested on its parent's
+// stack, released by the owner.
 coflux::fork<int, pool> three(coflux::environment&) {
     co_return 3;
 }

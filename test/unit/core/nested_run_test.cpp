@@ -1,5 +1,6 @@
-// What is awaited where it has not begun runs on the stack of the coroutine that awaits it, until it suspends: whichever way it goes
-// on from there, the awaiter must see what it would have seen of any other. docs/design/fork_join.md has the protocol.
+// What is awaited where it has not begun runs on the stack of the coroutine that awaits it, until it suspends:
+// whichever way it goes on from there, the awaiter must see what it would have seen of any other.
+// docs/design/fork_join.md has the protocol.
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include <chrono>
@@ -116,7 +117,7 @@ coflux::fork<counted> link_by_fork(coflux::environment&, plan_of p, int left, co
     LINK_BODY(p, left);
 }
 
-/// Lets those who wait in the gate through, one after the other, until the chain is done.
+/// Lets the waiters in the gate through, one after the other, until the chain is done.
 coflux::fork<void> opens(coflux::environment&, plan_of p, coflux::borrowed<bool> over) {
     while (!*over) {
         (void)p->g.let_one();
@@ -195,7 +196,7 @@ TEST(nested, a_chain_of_awaits_works_on_a_resource_that_frees_nothing) {
     });
 }
 
-// --- handles that are awaited in another way ------------------------------------------------------------------------------------
+// --- handles that are awaited in another way -------------------------------------------------------------------------
 
 coflux::fork<int> gives(coflux::environment&, int value, bool leaves) {
     if (leaves) co_await coflux::yield();
@@ -277,7 +278,7 @@ TEST(nested, a_fork_is_told_to_stop_through_its_handle_while_it_is_awaited) {
     EXPECT_FALSE(survived);
 }
 
-// --- a stop that comes between the child's suspension and its awaiter's ----------------------------------------------------------
+// --- a stop that comes between the child's suspension and its awaiter's ----------------------------------------------
 
 /// Foreign: requests a stop of `of` as soon as its coroutine is suspended, and is resumed by hand.
 struct stops_when_suspended {
@@ -302,7 +303,7 @@ using between = coflux::borrowed<stop_in_between>;
 coflux::call<void> is_suspended(coflux::environment&, coflux::environment& caller, between b) {
     const counted local(b->objects);
     co_await stops_when_suspended{caller, b->suspended};
-    EXPECT_EQ(b->objects.alive, 2);  // its own and the caller's: nobody has gone on
+    EXPECT_EQ(b->objects.alive, 2);  // its own and the caller's: no coroutine has gone on
 }
 coflux::fork<void> awaits_the_suspended(coflux::environment&, between b) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,4 @@
-// What a core test needs around a root: executors, an environment whose frames are counted, and somebody who drives it.
+// What a core test needs around a root: executors, an environment whose frames are counted, and a driver.
 #pragma once
 
 #include <cstddef>
@@ -97,7 +97,7 @@ protected:
     typename On::stage_type stage_;
 };
 
-/// The combinations that differ in how a child starts and in who goes on after its end.
+/// The combinations that differ in how a child starts and in what goes on after its end.
 using combinations =
     ::testing::Types<on<coflux::noop_executor, coflux::noop_executor>, on<manual_executor, manual_executor>,
                      on<coflux::thread_pool_executor, coflux::thread_pool_executor>,
@@ -120,8 +120,8 @@ private:
     }
 };
 
-/// A fork that yields `yields` times and then gives what `f()` gives. Each F is a coroutine to compile on each executor:
-/// functions of one signature are one, a lambda in a typed test is one for each of its types.
+/// A fork that yields `yields` times and then gives what `f()` gives. Each F is a coroutine to compile on each
+/// executor: functions of one signature are one, a lambda in a typed test is one for each of its types.
 template <typename E, typename F>
 coflux::fork<std::invoke_result_t<F&>, E> gives(coflux::environment&, int yields, F f) {
     for (int i = 0; i < yields; ++i) co_await coflux::yield();

@@ -1,4 +1,5 @@
-// A call that was made in an environment object, and that an operation awaits: told with the operation and with the object.
+// A call that was made in an environment object, and that an operation awaits: stopped with the operation and with the
+// object.
 #include <coflux/core/detail/wait/stop_relay.hpp>
 
 #include <atomic>
@@ -33,8 +34,8 @@ coflux::task<void, sim_executor> root(coflux::environment&, F f) {
     co_await f(here, sub);
     co_await sub.join();
 }
-/// Runs `f(here, sub)`, a call, in a world of its own, with an environment object of its coroutine; gives the virtual time that it
-/// took, to the join of the object.
+/// Runs `f(here, sub)`, a call, in a world of its own, with an environment object of its coroutine; gives the virtual
+/// time that it took, to the join of the object.
 template <typename F>
 std::chrono::nanoseconds simulated(F f) {
     coflux::testing::fifo_chooser in_order;

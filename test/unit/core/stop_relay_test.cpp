@@ -179,7 +179,8 @@ coflux::fork<int, pool> waits_at(coflux::environment&, borrowed<coflux_test::gat
     co_return 1;
 }
 
-/// The end of what was taken over, and the stop, come at the same time: either may be the first, and nothing may be touched twice.
+/// The end of what was taken over, and the stop, come at the same time: either may be the first, and nothing may be
+/// touched twice.
 coflux::task<std::size_t, pool> races(coflux::environment&, std::size_t rounds) {
     auto&& here = co_await coflux::context();
     std::size_t ended = 0;
@@ -216,7 +217,7 @@ coflux::fork<void, sim_executor> makes(coflux::environment&, borrowed<std::optio
     made->emplace(naps(here, 1ms));
 }
 
-// The child may end on another thread between the look at whether it has and the question whether it is told.
+// The child may end on another thread between the look at whether it has and the question whether it is stopped.
 TEST(stop_relay, who_asks_whether_a_child_is_told_does_not_look_at_who_made_it) {
     simulated([](coflux::environment& here) -> coflux::call<void> {
         std::optional<number> made;

@@ -91,7 +91,7 @@ TEST(stop_token, below_a_derived_environment_tells_of_the_stop_of_that_only_insi
     s.run(root(s.env));
 }
 
-/// A layer of time whose clock the test turns, and that stops nothing.
+/// A layer of time whose clock the test sets, and that stops nothing.
 struct test_clock {
     static inline bool past = false;
     static inline int looks = 0;

@@ -25,7 +25,8 @@ using fork = coflux::fork<T, manual_executor>;
 template <typename T>
 using task = coflux::task<T, manual_executor>;
 
-/// A random tree of forks and calls that stand still, some of which have waited in a primitive before; and the same as plain data.
+/// A random tree of forks and calls that stand still, some of which have waited in a primitive before; and the same as
+/// plain data.
 struct forest {
     struct node {
         coflux::environment* env;  // nullptr once it has ended

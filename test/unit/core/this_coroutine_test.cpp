@@ -24,7 +24,7 @@ using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 namespace self = coflux::this_coroutine;
 
-// --- executor ----------------------------------------------------------------------------------------------------------
+// --- executor --------------------------------------------------------------------------------------------------------
 
 coflux::call<coflux::executor_ref> executor_of_call(auto&&) {
     co_return co_await self::executor();
@@ -91,7 +91,7 @@ TEST(this_coroutine, executor_is_none_below_noop_executors_only) {
     EXPECT_FALSE(s.run(root(s.env)));
 }
 
-/// A coroutine of nobody, that tells when it is resumed.
+/// A coroutine without an owner, that notes when it is resumed.
 struct detached {
     struct promise_type {
         detached get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
@@ -119,7 +119,7 @@ TEST(this_coroutine, executor_runs_what_it_is_given) {
     EXPECT_EQ(j.lines(), (lines{"root", "detached"}));
 }
 
-// --- memory_resource, deadline, stop_token ---------------------------------------------------------------------------------
+// --- memory_resource, deadline, stop_token ---------------------------------------------------------------------------
 
 TEST(this_coroutine, memory_resource_is_its_environments) {
     stage<noop> s;
@@ -162,7 +162,7 @@ TEST(this_coroutine, stop_token_tells_of_a_stop_without_stopping) {
     EXPECT_NO_THROW(t.get());
 }
 
-// --- stop ------------------------------------------------------------------------------------------------------------------
+// --- stop ------------------------------------------------------------------------------------------------------------
 
 TEST(this_coroutine, stop_ends_it_and_leaves_its_children_alone) {
     stage<manual_executor> s;
@@ -180,7 +180,7 @@ TEST(this_coroutine, stop_ends_it_and_leaves_its_children_alone) {
     EXPECT_THROW(t.get(), coflux::task_stopped);
 }
 
-// --- yield -----------------------------------------------------------------------------------------------------------------
+// --- yield -----------------------------------------------------------------------------------------------------------
 
 coflux::fork<void, manual_executor> takes_turns(auto&&, journal* j, std::string name) {
     for (int i = 0; i < 2; ++i) {

@@ -482,7 +482,8 @@ TEST(wait, trees_that_grow_while_they_are_stopped_end) {
             auto&& here = co_await coflux::context();
             co_await tree_of_waits(here, in, 6, count);
         }(s.env, coflux::borrowed(g), coflux::borrowed(begun));
-        // Stopped from outside at a different moment of the tree's growth each time: the number of leaves that have begun.
+        // Stopped from outside at a different moment of the tree's growth each time: the number of leaves that have
+        // begun.
         while (begun.load() < round % 64) std::this_thread::yield();
         s.env.request_stop();
         EXPECT_NO_THROW(root.join());
@@ -490,7 +491,7 @@ TEST(wait, trees_that_grow_while_they_are_stopped_end) {
     }
 }
 
-// ThreadSanitizer sees a record that is freed while a request looks at it, whoever is faster.
+// ThreadSanitizer sees a record that is freed while a request looks at it, whichever is faster.
 TEST(wait, that_is_over_leaves_a_record_that_lives_while_a_request_looks_at_it) {
     static constexpr auto rounds = static_cast<int>(coflux_test::repetitions(40'000));
     stage<pool> s;

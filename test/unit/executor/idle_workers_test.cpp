@@ -47,7 +47,7 @@ TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it
         place,
         [&] {
             looked = true;
-            EXPECT_EQ(asleep(idle), 1U);  // who pushes from now on sees the sleeper
+            EXPECT_EQ(asleep(idle), 1U);  // a push from now on sees the sleeper
             return true;
         },
         always,

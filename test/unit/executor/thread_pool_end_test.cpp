@@ -1,4 +1,4 @@
-// A pool that is destroyed before what runs on it has ended: who is left is named, with its place and the rule.
+// A pool that is destroyed before what runs on it has ended: what is left is named, with its location and the rule.
 #include <chrono>
 #include <deque>
 #include <initializer_list>

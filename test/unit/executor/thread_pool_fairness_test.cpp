@@ -1,4 +1,4 @@
-// Law 8: every ready coroutine runs within a stated bound of steps, whatever the others do.
+// Law 8: every ready coroutine runs within a stated bound of steps, whatever else runs.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ void inject(pool& p, F f) {
     std::thread([&] { p.execute(loose(std::move(f))); }).join();
 }
 
-// All runs on a pool of one worker, so that plain counters of steps suffice.
+// All runs on a pool of one worker, so that counters of steps need not be atomic.
 
 coflux::task<std::size_t, pool> forks_until_served(auto&&, borrowed<pool> p, std::size_t before) {
     auto&& here = co_await coflux::context();
@@ -70,13 +70,13 @@ TEST(thread_pool_fairness, serves_outsiders_beside_one_that_yields_for_ever) {
         EXPECT_LE(yields_until_served(env, borrowed(p), before).get(), stated_bound) << "after " << before << " yields";
 }
 
-/// What a coroutine sees of another's steps at each of its own turns.
+/// What a coroutine sees of another's steps at each of its own steps.
 struct sightings {
     std::size_t steps = 0;
     bool enough = false;
     std::size_t turns = 0;
     std::size_t last = 0;
-    std::size_t widest = 0;  // steps between two turns
+    std::size_t widest = 0;  // steps between two of its own
 
     void take_turn() {
         if (turns++ != 0) widest = std::max(widest, steps - last);

@@ -1,4 +1,4 @@
-// A lone coroutine that its worker queues, and then does not come to, is found by a worker that sleeps.
+// A lone coroutine that its worker queues, and then does not come to, is found by a parked worker.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -40,7 +40,8 @@ coflux::fork<void, pool> sets(auto&&, borrowed<pool> p, borrowed<std::atomic<std
     co_return;
 }
 
-/// Makes forks and takes them back until the look-out has looked `times` times in vain. False if it does not within 20 s.
+/// Makes forks and takes them back until the look-out has looked `times` times in vain. False if it does not within 20
+/// s.
 coflux::call<bool> takes_back(coflux::environment& here, borrowed<pool> p, std::uint64_t times) {
     const std::uint64_t before = looks(*p);
     for (const auto begin = clock::now(); clock::now() - begin < 20s;) {
@@ -67,7 +68,7 @@ coflux::task<void, pool> leaves_one_after_many(auto&&, borrowed<pool> p, int rou
         const auto begin = clock::now();
         while (ran.load() == 0 && clock::now() - begin < 20s) coflux::detail::cpu_pause();
         EXPECT_NE(ran.load(), 0U) << "not taken while its maker computed";
-        // Of more sleepers one may have it and be kept from its processor, while another looks.
+        // Of several parked workers one may have it and be kept from its processor, while another looks.
         if (p->size() == 2) {
             EXPECT_LE(ran.load(), before + 1 + 3) << "found by one of the next looks, 30 us apart";
         }

@@ -181,7 +181,7 @@ coflux::fork<void, pool> to_be_stolen(auto&&, borrowed<theft> t, int n) {
 coflux::task<std::thread::id, pool> holds_its_worker(auto&&, borrowed<theft> t) {
     auto&& here = co_await coflux::context();
     for (int i = 0; i < 3; ++i) to_be_stolen(here, t, i).attach();
-    // No suspension: nobody but another worker can run the forks.
+    // No suspension: only another worker can run the forks.
     while (t->left.load(std::memory_order_acquire) != 0) std::this_thread::yield();
     co_return thread_here();
 }

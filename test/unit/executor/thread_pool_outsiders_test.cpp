@@ -20,8 +20,8 @@ using coflux_test::loose;
 using coflux_test::watchdog;
 using pool = coflux::thread_pool_executor;
 
-// Each round starts and ends threads, and a new thread waits for its turn where the processors are busy: few rounds, in
-// every build as many, because it is a sanitizer that would see a late access.
+// Each round starts and ends threads, and a new thread waits for a processor where all are busy: few rounds, in every
+// build as many, because it is a sanitizer that would see a late access.
 constexpr std::size_t rounds = 300;
 
 coflux::fork<std::size_t, coflux::nth<pool, 1>> on_the_lasting_pool(coflux::environment&, std::size_t x) {

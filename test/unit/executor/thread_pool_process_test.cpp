@@ -55,7 +55,7 @@ coflux::call<bool> polls(coflux::environment&) {
     while (!stop.stop_requested() && std::chrono::steady_clock::now() - begin < 10s) {}
     co_return stop.stop_requested();
 }
-/// 1 if somebody else than the only worker sees that time is up.
+/// 1 if a thread other than the only worker sees that time is up.
 coflux::task<int, pool> limits_what_computes(coflux::environment&) {
     auto&& here = co_await coflux::context();
     const auto told = co_await coflux::timeout(polls(here), 20ms);

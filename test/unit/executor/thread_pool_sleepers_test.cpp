@@ -1,7 +1,7 @@
-// After many races between waking and falling asleep the pool still knows who sleeps: a worker that works while it is
-// listed as asleep would be woken in place of one that sleeps, and would keep all of them from sleeping without a limit.
+// After many races between waking and parking the pool still knows which workers are parked: a worker that works while
+// it is listed would be woken in place of a parked one, and would keep all of them from parking without a limit.
 //
-// Like law 7 these tests need the clock: whether somebody sleeps shows in an interval.
+// Like law 7 these tests need the clock: whether a worker is parked shows in an interval.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -77,42 +77,42 @@ private:
     cpu_set_t all_;
 };
 
-/// Wakes workers just when they fall asleep.
+/// Wakes workers just when they park.
 class race {
 public:
     /// `p` has pinned workers.
     explicit race(pool& p) noexcept : pool_(p) {}
 
-    /// Until a wake-up went to a worker that did not need it any more, but no more than `longest` rounds, and a second: beside other
-    /// programs each round waits for a processor.
+    /// Until a wake-up went to a worker that did not need it any more, but no more than `longest` rounds, and a second:
+    /// beside other programs each round waits for a processor.
     void run(std::size_t longest) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
         while (longest-- != 0 && std::chrono::steady_clock::now() < end && !left_a_wake_up_behind()) {}
     }
 
 private:
-    /// Queues a coroutine, and a second one when the worker that ran the first one is on its way to sleep. That is right
-    /// between a second that comes too early to find that worker asleep and one that comes late enough to wake it.
+    /// Queues a coroutine, and a second one when the worker that ran the first one is about to park. That is right
+    /// between a second that comes too early to find that worker parked and one that comes late enough to wake it.
     bool left_a_wake_up_behind() {
         const auto before = pool_.counters();
         run_one();
         pass(gap_);
         run_one();
-        for (int i = 0; i < 400; ++i) coflux::detail::cpu_pause();  // everybody sleeps again
+        for (int i = 0; i < 400; ++i) coflux::detail::cpu_pause();  // all workers are parked again
         const auto after = pool_.counters();
         const std::uint64_t slept[] = {after[0].sleeps - before[0].sleeps, after[1].sleeps - before[1].sleeps};
         const int racer = slept[1] > slept[0] ? 1 : 0;
-        elsewhere_.avoid(racer);  // the last to sleep is the first to be woken: most often the same one
+        elsewhere_.avoid(racer);  // the last to park is the first to be woken: most often the same one
         const bool late = slept[racer] == 2 && slept[1 - racer] == 0;  // it slept between the two
         gap_ = late ? gap_ - gap_ / 16 : gap_ + gap_ / 16 + 1;
-        if (gap_ > longest_gap) gap_ = shortest_gap;  // on a busy machine what is told of the sleeps leads nowhere
-        return slept[racer] > 2;                      // the wake-up that was left behind ended one sleep at once
+        if (gap_ > longest_gap) gap_ = shortest_gap;  // on a busy machine the counters say too little
+        return slept[racer] > 2;                      // the wake-up that was left behind ended one park at once
     }
     void run_one() {
         const std::size_t before = done_.load(std::memory_order_acquire);
         pool_.execute(loose([this] {
             done_.fetch_add(1, std::memory_order_release);
-            pass(2000);  // this thread needs longer to see it than the worker to sleep: a head start
+            pass(2000);  // this thread needs longer to see it than the worker to park: a head start
         }));
         for (std::size_t looks = 1; done_.load(std::memory_order_acquire) == before; ++looks) {
             if (looks % 64 == 0) std::this_thread::yield();
@@ -131,7 +131,7 @@ private:
     std::uint32_t gap_ = shortest_gap;
 };
 
-/// Occupies one worker until it is let go.
+/// Occupies one worker until it is released.
 class holder {
 public:
     explicit holder(pool& p) : pool_(p) {
@@ -142,8 +142,8 @@ public:
         }));
         held_.wait();
     }
-    /// Until the worker has gone to sleep, if the others are held or sleep already.
-    void free_unowned() {
+    /// Until the worker has parked, if the other workers are held or parked already.
+    void release() {
         const std::uint64_t before = sleeps();
         let_go_.set();
         ended_.wait();
@@ -161,22 +161,23 @@ private:
     signal held_, let_go_, ended_;
 };
 
-/// While one worker is held, what comes from outside is for the other, who sleeps. False if nobody wakes that one.
+/// While one worker is held, what comes from outside is for the other, which is parked. False if that one is not woken.
 bool reaches_the_other_worker(pool& p, bool first_sleeps_first) {
     {
-        // The worker that falls asleep last is woken first. Work that comes while both are busy is for whoever is free first.
+        // The worker that parks last is woken first. Work that comes while both are busy is for the one that is free
+        // first.
         holder first(p), second(p);
         p.execute(loose([] {}));
-        (first_sleeps_first ? first : second).free_unowned();
-        (first_sleeps_first ? second : first).free_unowned();
+        (first_sleeps_first ? first : second).release();
+        (first_sleeps_first ? second : first).release();
     }
     signal taken;
     holder busy(p);
     std::this_thread::sleep_for(
-        std::chrono::milliseconds(25));  // two watch periods: who looks again by itself has done so
+        std::chrono::milliseconds(25));  // two watch periods: a worker that looks again by itself has done so
     p.execute(loose([&taken] { taken.set(); }));
     const bool reached = taken.wait_for(std::chrono::milliseconds(500));
-    busy.free_unowned();
+    busy.release();
     taken.wait();
     return reached;
 }
@@ -211,12 +212,12 @@ TEST_F(thread_pool_sleepers, look_for_nothing_once_all_of_them_sleep) {
     double cpu = 0;
     for (int batch = 0; batch < batches; ++batch) {
         race_.run(rounds_per_batch);
-        std::this_thread::sleep_for(std::chrono::milliseconds(25));  // two watch periods: all have seen that all sleep
+        std::this_thread::sleep_for(std::chrono::milliseconds(25));  // two watch periods: all know that all are parked
         const std::size_t switches = voluntary_switches();
         const double cpu_before = process_cpu_seconds();
         std::this_thread::sleep_for(std::chrono::milliseconds(60));
         cpu += process_cpu_seconds() - cpu_before;
-        // Two that look again each 10 ms fall asleep 12 times. This thread does so once, a sanitizer's own now and then.
+        // Two that look again each 10 ms park 12 times. This thread does so once, a sanitizer's own now and then.
         ASSERT_LT(voluntary_switches() - switches, 6U) << "batch " << batch;
     }
     EXPECT_LT(cpu, 0.01);

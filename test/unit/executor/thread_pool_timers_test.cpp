@@ -1,5 +1,5 @@
-// What a pool's workers do about time: they look at their timers between rounds, while they look for work, and sleep no longer
-// than until the next deadline.
+// What a pool's workers do about time: they look at their timers between rounds, while they look for work, and park no
+// longer than until the next deadline.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -26,8 +26,8 @@ using coflux_test::watchdog;
 using clock = std::chrono::steady_clock;
 using pool = coflux::thread_pool_executor;
 
-/// Steps of others before a coroutine whose deadline has passed is served: a round until its worker looks, and what law 8 states
-/// for one that is ready.
+/// Steps of other coroutines before a coroutine whose deadline has passed is served: a round until its worker looks,
+/// and what law 8 states for one that is ready.
 constexpr std::size_t stated_bound = 61 + 200;
 constexpr std::size_t give_up = 1'000'000;
 
@@ -117,8 +117,8 @@ TEST(thread_pool_timers, of_sleeping_workers_are_given_up_when_an_outsider_stops
     }
 }
 
-/// How often the worker slept beside a coroutine that sleeps until the worker did so ten times, or until it gives up: where the
-/// machine is busy, a deadline passes before the worker comes to sleep.
+/// How often the worker parked beside a coroutine that sleeps until the worker did so ten times, or until it gives up:
+/// where the machine is busy, a deadline passes before the worker comes to park.
 coflux::task<std::uint64_t, pool> sleeps_of_the_worker(auto&&, borrowed<pool> p, int attempts) {
     const auto before = p->counters()[0].sleeps;
     std::uint64_t sleeps = 0;

@@ -1,4 +1,4 @@
-// No wake-up is lost between threads that queue work and workers that go to sleep.
+// No wake-up is lost between threads that queue work and workers that park.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ void stand_by(std::uint32_t times) {
     for (std::uint32_t i = 0; i < times; ++i) coflux::detail::cpu_pause();
 }
 
-/// Mostly shorter than a worker's way to sleep, now and then longer.
+/// Mostly shorter than a worker's way to park, now and then longer.
 void random_gap(std::mt19937& random) {
     const std::uint32_t bits = random();
     stand_by(bits % 8 == 0 ? bits >> 8 & 2047 : bits >> 8 & 63);
@@ -76,12 +76,13 @@ TEST(thread_pool_wake, reaches_workers_from_two_outsiders) {
 
 TEST(thread_pool_wake, brings_a_second_worker_to_what_comes_while_the_first_looks_for_work) {
     const watchdog guard("two coroutines that wait for each other");
-    // Before the pool, so that they outlive its threads: the last coroutines still look at them when the test is through.
+    // Before the pool, so that they outlive its threads: the last coroutines still look at them when the test is
+    // through.
     std::atomic<std::size_t> done{0};
     std::atomic<std::size_t> arrived{0};
     pool p(coflux::thread_pool_options{.threads = 2, .spin = std::chrono::microseconds(200)});
     for (std::size_t round = 1; round <= 5; ++round) {
-        // Long enough for both workers to sleep without a limit. One is then woken, and looks for more when it is done.
+        // Long enough for both workers to park without a limit. One is then woken, and looks for more when it is done.
         stand_by(1'000'000);
         p.execute(loose([&] { done.fetch_add(1, std::memory_order_release); }));
         wait_for(done, round);
@@ -116,8 +117,8 @@ coflux::task<void, pool> needs_both_workers(auto&&, std::uint32_t seed) {
 }
 
 TEST(thread_pool_wake, brings_a_second_worker_to_forks_that_need_two) {
-    // A worker that pushes uses no fence and may miss a sleeper, who then looks again within its watch period: slow would
-    // be right, never is wrong.
+    // A worker that pushes uses no fence and may miss a sleeper, which then looks again within its watch period: slow
+    // would be right, never is wrong.
     const watchdog guard("two forks that wait for each other");
     pool p(coflux::thread_pool_options{.threads = 2, .spin = std::chrono::microseconds(5)});
     auto env = coflux::make_environment(p);

@@ -1,5 +1,6 @@
-// What becomes of the timers of a worker that computes: idle workers hand them out, and where there are none, the watcher does.
-// A worker computes here until what it waits for has happened elsewhere: a timer that sticks to it hangs the test.
+// What becomes of the timers of a worker that computes: idle workers hand them out, and where there are none, the
+// watcher does. A worker computes here until what it waits for has happened elsewhere: a timer that sticks to it hangs
+// the test.
 #include <coflux/executor/thread_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -28,7 +29,7 @@ using pool = coflux::thread_pool_executor;
 
 constexpr std::size_t sleepers = 8;
 
-/// Sleepers, each with the thread on which it fell asleep, and how many have woken or were stopped.
+/// Sleepers, each with the thread on which it was suspended, and how many have woken or were stopped.
 struct dormitory {
     std::thread::id on[sleepers];
     std::atomic<std::size_t> asleep{0};
@@ -56,7 +57,7 @@ coflux::fork<void, pool> sleeps(auto&&, borrowed<dormitory> in, std::size_t i, s
     co_await d;
 }
 
-/// True if one of the sleepers had fallen asleep on the worker that then computed.
+/// True if one of the sleepers was suspended on the worker that then computed.
 coflux::task<bool, pool> computes_beside_sleepers(auto&&, std::chrono::nanoseconds d) {
     auto&& here = co_await coflux::context();
     dormitory in;
@@ -107,7 +108,7 @@ TEST(thread_pool_watch, does_not_make_a_stop_of_a_sleeper_wait_for_its_worker) {
     }
 }
 
-/// Computes until it is told to stop, and comes to no stop point.
+/// Computes until its stop is requested, and comes to no stop point.
 coflux::fork<void, pool> polls(auto&&) {
     const auto stop = co_await coflux::this_coroutine::stop_token();
     while (!stop.stop_requested()) {}
@@ -142,7 +143,7 @@ TEST(thread_pool_watch, lets_the_deadline_of_an_environment_act_on_what_computes
     }
 }
 
-/// Waits for ever, unless it is told to stop.
+/// Waits for ever, unless it is stopped.
 coflux::fork<void, pool> waits(auto&&, borrowed<std::atomic<bool>> told) {
     foreign_event never;
     co_await coflux::on_stop_request(never, [&never, told]() noexcept {

@@ -59,7 +59,7 @@ fork<> ends_slowly(auto&&, journal* log, std::string name, int steps = 3) {
     for (int i = 0; i < steps; ++i) co_await coflux::yield();
     log->write(name + " ends");
 }
-/// Begins when its executor comes to it; fails whether or not it has been told to stop.
+/// Begins when its executor comes to it; fails whether or not its stop has been requested.
 fork<> fails(auto&&, std::string why) {
     throw std::runtime_error(why);
     co_return;
@@ -277,7 +277,7 @@ TEST(async_generator_children, of_generators_that_a_generator_has_made_are_joine
             in->write("goes on");
         }(env, log);
     }));
-    // Each is destroyed when the one that made it goes on; the end of that is told after theirs.
+    // Each is destroyed when the one that made it goes on; the end of that is noted after theirs.
     EXPECT_EQ(here.log.lines(),
               (lines{"has one", "has one", "groups' local dies", "group 0's child's local dies", "group 0's local dies",
                      "group 1's child's local dies", "group 1's local dies", "goes on"}));

@@ -1,5 +1,5 @@
-// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a class, and where
-// that throws it never looks at the element that the others got.
+// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a
+// class, and where that throws it never looks at the element that the other awaits got.
 #include <coflux/generator/async_generator.hpp>
 
 #include <stdexcept>

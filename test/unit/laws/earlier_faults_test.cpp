@@ -26,7 +26,7 @@ using coflux_test::manual_executor;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 
-// --- a noop parent that awaits a child that suspends ------------------------------------------------------------------
+// --- a noop parent that awaits a child that suspends -----------------------------------------------------------------
 
 coflux::fork<int, pool> suspending_child(coflux::environment&) {
     for (int i = 0; i < 3; ++i) co_await coflux::yield();
@@ -67,7 +67,7 @@ TEST(earlier_faults, a_noop_parent_of_a_noop_child_that_suspends_does_not_deadlo
     EXPECT_EQ(root.get(), 42);
 }
 
-// --- a pool of one thread ----------------------------------------------------------------------------------------------
+// --- a pool of one thread --------------------------------------------------------------------------------------------
 
 coflux::fork<void, pool> leaf(coflux::environment&, std::atomic<int>* count) {
     co_await coflux::yield();
@@ -128,7 +128,7 @@ TEST(earlier_faults, a_foreign_awaitable_in_a_fork_and_under_when_all_is_waited_
     EXPECT_EQ(fork_of_foreign<noop>(env, &a, &b).get(), 5 * 42);
 }
 
-// --- many views on one failing fork --------------------------------------------------------------------------------------
+// --- many views on one failing fork ----------------------------------------------------------------------------------
 
 coflux::fork<int, pool> fails_late(coflux::environment&) {
     co_await coflux::yield();
@@ -162,7 +162,7 @@ TEST(earlier_faults, each_of_many_views_on_one_failing_fork_gets_its_error) {
     EXPECT_EQ(many_views(env, 100).get(), 101U);
 }
 
-// --- the frames of a long loop -------------------------------------------------------------------------------------------
+// --- the frames of a long loop ---------------------------------------------------------------------------------------
 
 coflux::fork<std::size_t, pool> small_child(coflux::environment&, std::size_t i) {
     co_return i;
@@ -254,7 +254,7 @@ TEST(earlier_faults, a_throwing_callback_fails_the_scope_and_nothing_else) {
     }
 }
 
-// --- siblings created at once through one environment --------------------------------------------------------------------
+// --- siblings created at once through one environment ----------------------------------------------------------------
 
 coflux::task<std::size_t, pool> sibling(coflux::environment&, std::size_t i) {
     co_await coflux::yield();

@@ -1,4 +1,5 @@
-// One rule for all handles: a move assignment releases what the target held, as its destructor does, and leaves the source empty.
+// One rule for all handles: a move assignment releases what the target held, as its destructor does, and leaves the
+// source empty.
 #include <coflux/coflux.hpp>
 
 #include <array>
@@ -148,7 +149,7 @@ TEST(handle_assignment, of_permits_of_channels) {
     expect_rule("permit", std::move(*a.try_reserve()), std::move(*b.try_reserve()), has_place);
     stage<hand> s;
     s.run([](coflux::environment&) -> coflux::task<void, hand> {
-        // What is sent takes the place for good, so each is asked until the answer is yes.
+        // What is sent takes the slot for good, so each is asked until the answer is yes.
         const auto has_had_place = [](auto& x, auto& y) {
             return [&x, &y, yes = std::make_shared<std::array<bool, 2>>()](int i) {
                 (*yes)[i] = (*yes)[i] || (i == 0 ? x : y).try_send(1);

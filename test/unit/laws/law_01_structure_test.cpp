@@ -250,7 +250,7 @@ TEST(law_01_structure, no_frame_is_alive_after_any_mixture_of_ends) {
     }
 }
 
-// --- a child that somebody else begins in a parent's environment --------------------------------------------------------
+// --- a child that another coroutine begins in a parent's environment -------------------------------------------------
 
 coflux::task<void, manual_executor> lends_its_environment(auto&&, coflux::environment** lent) {
     *lent = &co_await coflux::context();

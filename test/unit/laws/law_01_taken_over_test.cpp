@@ -1,4 +1,4 @@
-// Law 1: what is told of a stop is told to all that it took over, through any number of combinators.
+// Law 1: what a stop reaches passes it on to all that it took over, through any number of combinators.
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -30,7 +30,7 @@ enum class leaf : unsigned char { fork, task, call, view, channel, sleep, foreig
 constexpr std::size_t leaves = 8;
 constexpr const char* leaf_names[leaves] = {"fork", "task", "call", "view", "channel", "sleep", "foreign", "scope"};
 
-/// Who tells: a limit, or the owner of the coroutine that awaits.
+/// The stopper: a limit, or the owner of the coroutine that awaits.
 enum class stopper : unsigned char { limit, owner };
 
 sim_fork naps(coflux::environment&) {
@@ -141,7 +141,7 @@ TEST(law_01_taken_over, a_stop_reaches_what_any_combinator_of_any_took_over_at_o
     }
 }
 
-/// Ends 20 ms after it was told.
+/// Ends 20 ms after its stop was requested.
 sim_fork ends_late(coflux::environment&, borrowed<bool> ended) {
     auto&& here = co_await coflux::context();
     (void)co_await coflux::as_outcome(naps(here));
@@ -150,7 +150,7 @@ sim_fork ends_late(coflux::environment&, borrowed<bool> ended) {
     co_await coflux::this_coroutine::stop();
 }
 enum class wait_of { select, select_beside_a_channel, when_any, when_all };
-/// Told before its await, it awaits what was made elsewhere.
+/// Stopped before its await, it awaits what was made elsewhere.
 sim_fork told_before_it_waits(coflux::environment&, sim_fork elsewhere, wait_of how, borrowed<bool> ended,
                               borrowed<bool> joined) {
     struct at_end {

@@ -1,8 +1,8 @@
 // Law 2: every awaited operation completes with one outcome; no wake-up is lost and no task is run twice.
 //
-// The races are between two pools of one thread: the parent on one, the children on the other. A child that is slower or faster by
-// a few pauses in each round makes its end meet each step of the parent's await. Children come in batches, so that a race costs no
-// wake-up of a thread.
+// The races are between two pools of one thread: the parent on one, the children on the other. A child that is slower
+// or faster by a few pauses in each round makes its end meet each step of the parent's await. Children come in batches,
+// so that a race costs no wake-up of a thread.
 #include <coflux/coflux.hpp>
 
 #include <atomic>
@@ -245,7 +245,7 @@ TEST(law_02_exactly_once, when_all_over_forks_that_end_meanwhile_goes_on_once) {
     EXPECT_EQ(ran.load(), race_rounds);
 }
 
-// --- races that happen once a round ------------------------------------------------------------------------------------
+// --- races that happen once a round ----------------------------------------------------------------------------------
 
 coflux::call<void> scope_with_a_late_child(coflux::environment&, std::size_t round, counter* ran) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,5 @@
-// Law 3 where a coroutine stands on another one's stack: nobody but what is awaited, or made, runs before control is back there.
+// Law 3 where a coroutine runs nested on another one's stack: only what is awaited, or made, runs before control is
+// back there.
 #include <coflux/coflux.hpp>
 
 #include <coroutine>
@@ -16,7 +17,7 @@ using coflux::detail::promise_base;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 
-/// Who stands below on the stack, and how many others ran meanwhile.
+/// How many coroutines stand below on the stack, and how many other ones ran meanwhile.
 struct inside {
     int depth = 0;
     int others = 0;
@@ -25,7 +26,7 @@ struct inside {
 };
 using inside_of = coflux::borrowed<inside>;
 
-/// Runs all the time, in turns with everybody else, and lets through who waits.
+/// Runs all the time, in turns with all other coroutines, and lets the waiters through.
 coflux::fork<void> looks_in(coflux::environment&, inside_of in) {
     while (!in->over) {
         if (in->depth != 0) ++in->others;
@@ -66,7 +67,7 @@ struct [[nodiscard]] noted {
 template <typename A>
 noted(A&&, inside&) -> noted<A>;
 
-// --- ways to suspend ------------------------------------------------------------------------------------------------------------
+// --- ways to suspend -------------------------------------------------------------------------------------------------
 
 enum class way {
     yields,
@@ -196,7 +197,7 @@ TEST(law_03_on_top, nobody_else_runs_in_an_await_before_control_is_back_with_its
     }
 }
 
-// --- a creator's call, in which something is awaited ----------------------------------------------------------------------------
+// --- a creator's call, in which something is awaited -----------------------------------------------------------------
 
 coflux::fork<void, noop> awaits_inline(coflux::environment&, way how, inside_of in) {
     auto&& here = co_await coflux::context();

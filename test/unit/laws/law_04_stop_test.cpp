@@ -1,5 +1,5 @@
-// Law 4: stop is the third outcome. A request goes down the tree, every suspension is a stop point, and the coroutine is unwound
-// without throwing: its children are joined before its locals die, and those die before its awaiter goes on.
+// Law 4: stop is the third outcome. A request goes down the tree, every suspension is a stop point, and the coroutine
+// is unwound without throwing: its children are joined before its locals die, and those die before its awaiter goes on.
 #include <coflux/coflux.hpp>
 
 #include <exception>
@@ -23,7 +23,7 @@ using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 using lines = std::vector<std::string>;
 
-// --- who can ask ---------------------------------------------------------------------------------------------------
+// --- which coroutines can ask ----------------------------------------------------------------------------------------
 
 coflux::task<int, manual_executor> yields_for_ever(auto&&) {
     for (;;) co_await coflux::yield();

@@ -46,7 +46,7 @@ coflux::task<void, E> awaits_the_outcome(auto&&, journal* j) {
     j->write("awaiter goes on");
 }
 
-/// Without its journal of who stopped first, which depends on the executor.
+/// Without its journal of what stopped first, which depends on the executor.
 lines unwound(const journal& j) {
     lines all = j.lines();
     EXPECT_EQ(std::erase(all, "stops"), 1U);
@@ -256,7 +256,7 @@ TEST(law_04_unwinding, a_request_to_what_has_ended_changes_nothing) {
     EXPECT_EQ(root.get(), 9);
 }
 
-// --- a destructor that throws ends the process, as it does where an exception unwinds ----------------------------------------------
+// --- a destructor that throws ends the process, as it does where an exception unwinds --------------------------------
 
 struct throws_at_its_end {
     ~throws_at_its_end() noexcept(false) { throw std::runtime_error("from a destructor"); }

@@ -1,5 +1,5 @@
-// Law 5: frames come from the environment's resource and go back as soon as they are consumed; where one cannot be had, the call
-// throws std::bad_alloc and nothing else has happened.
+// Law 5: frames come from the environment's resource and go back as soon as they are consumed; where one cannot be had,
+// the call throws std::bad_alloc and nothing else has happened.
 #include <coflux/coflux.hpp>
 
 #include <cstddef>
@@ -114,7 +114,7 @@ TEST(law_05_memory, a_frame_goes_back_when_its_result_is_taken) {
         {
             auto view = kept.view();
             co_await std::move(kept);
-            EXPECT_EQ(memory->live(), before + 1);  // as long as somebody may look at the value
+            EXPECT_EQ(memory->live(), before + 1);  // as long as a view may look at the value
         }
         EXPECT_EQ(memory->live(), before);
     }(env, &frames)

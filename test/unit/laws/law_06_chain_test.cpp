@@ -122,7 +122,7 @@ TEST(law_06_chain, of_any_depth_costs_the_same_a_link_after_a_stop_somewhere) {
     EXPECT_EQ(long_chain(env, length).get(), length);
 }
 
-// --- forks that await the fork made before them: noop forks start inline, so the chain is built from its bottom -----------------
+// --- forks that await the fork made before them: noop forks start inline, so the chain is built from its bottom ------
 
 template <typename E>
 coflux::fork<std::size_t, E> first_link(coflux::environment&, foreign_event* go, bottom how) {
@@ -212,7 +212,7 @@ TEST(law_06_chain, on_a_users_executor_throws_at_the_bottom) {
     expect_chain_on_manual_executor(bottom::error);
 }
 
-// --- scopes that end one inside the other -----------------------------------------------------------------------------
+// --- scopes that end one inside the other ----------------------------------------------------------------------------
 
 coflux::fork<void, pool> nested_scope(coflux::environment&, std::size_t left) {
     auto&& here = co_await coflux::context();

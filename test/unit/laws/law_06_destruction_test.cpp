@@ -27,7 +27,7 @@ coflux::fork<std::size_t, E> first(environment&) {
     co_return 0;
 }
 
-// --- each step keeps a view of the one before -----------------------------------------------------------------------------------
+// --- each step keeps a view of the one before ------------------------------------------------------------------------
 
 template <typename E>
 coflux::fork<std::size_t, E> after_view(environment&, coflux::fork_view<std::size_t> before) {
@@ -45,7 +45,7 @@ coflux::task<std::size_t, Root> views(environment&) {
     co_return co_await std::move(last);
 }
 
-// --- each keeps the handle of one that has ended, and does not await it ---------------------------------------------------------
+// --- each keeps the handle of one that has ended, and does not await it ----------------------------------------------
 
 template <typename E>
 coflux::fork<std::size_t, E> keeps(environment&, std::optional<coflux::fork<std::size_t, E>>) {
@@ -107,7 +107,7 @@ TEST(law_06_destruction, of_handles_of_noop_forks) {
     expect_to_work_without_an_executor<handles<noop, noop, keeps<noop>>>();
 }
 
-// --- a destructor deep down that has a scope of its own --------------------------------------------------------------------------
+// --- a destructor deep down that has a scope of its own --------------------------------------------------------------
 
 /// Its destructor makes a scope with memory of its own, and drops the last handle there.
 struct with_scope_inside {

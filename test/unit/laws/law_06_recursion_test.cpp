@@ -1,5 +1,5 @@
-// Law 6, from the top: each coroutine makes the next one and awaits it, 100 000 deep (see depth_for()), with every kind of
-// start and every combinator.
+// Law 6, from the top: each coroutine makes the next one and awaits it, 100 000 deep (see depth_for()), with every kind
+// of start and every combinator.
 //
 // On stacks of 256 KiB: a few bytes of stack a level would overflow them.
 #include <coflux/coflux.hpp>
@@ -32,7 +32,8 @@ constexpr std::size_t depth = coflux_test::sanitized ? 5'000 : 100'000;
 
 enum class bottom { value, wait, stop, error };
 
-/// Without optimisation, where a level takes microseconds, all ends but one are this deep: 13 bytes of stack a level would show.
+/// Without optimisation, where a level takes microseconds, all ends but one are this deep: 13 bytes of stack a level
+/// would show.
 constexpr std::size_t depth_for(bottom how) {
     return coflux_test::optimized || coflux_test::sanitized || how == bottom::value ? depth : depth / 5;
 }
@@ -44,7 +45,7 @@ coflux::call<std::size_t> end_as(environment&, bottom how) {
     co_return 0;
 }
 
-// --- how a level makes the next one: each adds 1 to what the level below gives -------------------------------------------------
+// --- how a level makes the next one: each adds 1 to what the level below gives ---------------------------------------
 
 template <typename E>
 coflux::fork<std::size_t, E> by_fork(environment& env, std::size_t left, bottom how) {
@@ -250,7 +251,7 @@ coflux::fork<std::size_t, E> by_task_scopes(environment&, std::size_t left, bott
     auto&& here = co_await coflux::context();
     std::size_t sum = 0;
     co_await by_task_scope<E>(here, left, how, &sum);
-    if (how == bottom::stop) co_await coflux::this_coroutine::stop();  // a scope's stopped children stop nobody
+    if (how == bottom::stop) co_await coflux::this_coroutine::stop();  // a scope's stopped child stops no other
     co_return sum;
 }
 coflux::async_generator<std::size_t> numbers(environment& env, std::size_t left, bottom how) {
@@ -270,7 +271,7 @@ coflux::call<std::size_t> by_async_generator(environment&, std::size_t left, bot
     co_return last;
 }
 
-// --- the matrix --------------------------------------------------------------------------------------------------------------------
+// --- the matrix ------------------------------------------------------------------------------------------------------
 
 template <auto Next, typename Root>
 coflux::task<void, Root> goes_down(environment&, bottom how) {
@@ -413,9 +414,9 @@ TEST(law_06_recursion, of_async_generators) {
     expect_to_work<by_async_generator>();
 }
 
-// --- what finds no room begins later, and still where and as often as it should -----------------------------------------------------
+// --- what finds no room begins later, and still where and as often as it should --------------------------------------
 
-/// Nobody awaits the next one.
+/// The next one is not awaited.
 coflux::fork<void, noop> leaves_behind(environment&, std::size_t left, std::size_t* begun) {
     ++*begun;
     if (left == 0) co_return;

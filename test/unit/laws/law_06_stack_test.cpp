@@ -1,6 +1,7 @@
 // Law 6: ten million synchronous completions in a loop use constant stack, and a chain of awaits 100 000 deep works.
 //
-// All of it runs on stacks of 256 KiB, pool threads included: one frame of eight bytes a completion would overflow them.
+// All of it runs on stacks of 256 KiB, pool threads included: one frame of eight bytes a completion would overflow
+// them.
 #include <coflux/coflux.hpp>
 
 #include <cstddef>

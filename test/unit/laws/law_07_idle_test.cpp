@@ -18,7 +18,7 @@ namespace {
 using coflux_test::process_cpu_seconds;
 using pool = coflux::thread_pool_executor;
 
-/// Each worker has gone to sleep since `before`.
+/// Each worker has parked since `before`.
 void wait_until_all_sleep(const pool& workers, const std::vector<coflux::worker_counters>& before) {
     const auto sleeps = [&] {
         const auto now = workers.counters();
@@ -44,7 +44,7 @@ TEST(law_07_idle_by_the_clock, a_pool_that_never_had_work_uses_less_than_a_hundr
 TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hundredth_of_a_core) {
     pool workers(2);
     std::latch both_work(2);
-    std::latch free_unowned(1);
+    std::latch released(1);
     auto env = coflux::make_environment(workers);
     auto root = [](coflux::environment&, std::latch* arrive, std::latch* wait) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();
@@ -59,10 +59,10 @@ TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hu
             }(here, arrive, wait)
                                                                           .attach();
         }
-    }(env, &both_work, &free_unowned);
+    }(env, &both_work, &released);
     both_work.wait();
     const auto before = workers.counters();  // of workers that are both awake
-    free_unowned.count_down();
+    released.count_down();
     root.get();
     wait_until_all_sleep(workers, before);
     expect_idle_second();
@@ -71,7 +71,7 @@ TEST(law_07_idle_by_the_clock, a_pool_that_has_done_its_work_uses_less_than_a_hu
 TEST(law_07_idle_by_the_clock, a_pool_whose_coroutines_wait_for_a_value_uses_less_than_a_hundredth_of_a_core) {
     pool workers(2);
     std::latch both_work(2);
-    std::latch free_unowned(1);
+    std::latch released(1);
     coflux::channel<int[4]> ch;
     auto env = coflux::make_environment(workers);
     const auto receives = [](coflux::environment&, std::latch* arrive, std::latch* wait,
@@ -81,11 +81,11 @@ TEST(law_07_idle_by_the_clock, a_pool_whose_coroutines_wait_for_a_value_uses_les
         const auto v = co_await from->receive();
         co_return *v;
     };
-    auto first = receives(env, &both_work, &free_unowned, coflux::borrowed(ch));
-    auto second = receives(env, &both_work, &free_unowned, coflux::borrowed(ch));
+    auto first = receives(env, &both_work, &released, coflux::borrowed(ch));
+    auto second = receives(env, &both_work, &released, coflux::borrowed(ch));
     both_work.wait();
     const auto before = workers.counters();  // of workers that are both awake
-    free_unowned.count_down();
+    released.count_down();
     wait_until_all_sleep(workers, before);
     expect_idle_second();
     EXPECT_TRUE(ch.try_send(9));

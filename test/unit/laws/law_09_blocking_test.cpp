@@ -17,7 +17,7 @@ using noop = coflux::noop_executor;
 
 class law_09_blocking_death : public testing::Test {
 protected:
-    // The pool's threads do not survive a plain fork of the process.
+    // The pool's threads do not survive a fork of the process that does not exec.
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 

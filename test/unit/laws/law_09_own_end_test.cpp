@@ -1,5 +1,6 @@
-// Law 9: what would wait for its own end is a checked error that names it: a blocking wait where no coroutine is current (callbacks,
-// unwinding, the thread of the timers), an await of one's own handle, the join of one's own environment.
+// Law 9: what would wait for its own end is a checked error that names it: a blocking wait where no coroutine is
+// current (callbacks, unwinding, the thread of the timers), an await of one's own handle, the join of one's own
+// environment.
 #include <coflux/coflux.hpp>
 
 #include <chrono>
@@ -21,7 +22,7 @@ using noop = coflux::noop_executor;
 
 class law_09_own_end_death : public testing::Test {
 protected:
-    // The pool's threads do not survive a plain fork of the process.
+    // The pool's threads do not survive a fork of the process that does not exec.
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 };
 
@@ -37,7 +38,7 @@ coflux::task<int, E> never_ends(environment&, foreign_event* never) {
     co_return 1;
 }
 
-// --- blocking waits where no coroutine is current -----------------------------------------------------------------------------------
+// --- blocking waits where no coroutine is current --------------------------------------------------------------------
 
 template <typename E>
 coflux::task<int, E> ends_soon(environment&, foreign_event* go) {
@@ -126,7 +127,7 @@ TEST_F(law_09_own_end_death, get_in_the_unwinding_of_a_stop_names_who_is_stopped
                  "a blocking wait for .*never_ends.* in the end of .*gets_in_unwinding");
 }
 
-// --- awaits of oneself -----------------------------------------------------------------------------------------------------------------
+// --- awaits of oneself -----------------------------------------------------------------------------------------------
 
 using handle = std::optional<coflux::fork<int, pool>>;
 
@@ -167,7 +168,7 @@ TEST_F(law_09_own_end_death, an_await_of_ones_own_handle_is_refused) {
             << static_cast<int>(how);
 }
 
-// --- the join of one's own environment ---------------------------------------------------------------------------------------------------
+// --- the join of one's own environment -------------------------------------------------------------------------------
 
 template <typename Env>
 coflux::fork<void, pool> joins_its_own(environment&, coflux::borrowed<Env> env) {

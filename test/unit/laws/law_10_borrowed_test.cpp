@@ -1,4 +1,5 @@
-// Law 10, what types cannot say: a child that borrows has ended when its handle dies, or was left to its scope on purpose.
+// Law 10, what types cannot say: a child that borrows has ended when its handle dies, or was left to its scope on
+// purpose.
 #include <coflux/coflux.hpp>
 
 #include <stdexcept>

@@ -124,14 +124,15 @@ coflux::fork<void, noop> fails_as(coflux::environment&, std::size_t n) {
     co_await coflux::this_coroutine::executor();
     throw std::runtime_error(std::to_string(n));
 }
-/// The error of the deepest level comes out of all, and each adds one that nobody looked at.
+/// The error of the deepest level comes out of all, and each adds one that was not looked at.
 coflux::call<void> fails_at_each_level(coflux::environment&, std::size_t levels) {
     auto&& here = co_await coflux::context();
     fails_as(here, levels).attach();
     if (levels == 0) throw std::runtime_error("bottom");
     co_await fails_at_each_level(here, levels - 1);
 }
-/// Each level fails by itself, and nobody looks at the one below: what came with an error has errors that came with it.
+/// Each level fails by itself, and the one below is not looked at: what came with an error has errors that came with
+/// it.
 coflux::fork<void, noop> fails_above_the_next(coflux::environment&, std::size_t levels) {
     auto&& here = co_await coflux::context();
     if (levels != 0) fails_above_the_next(here, levels - 1).attach();
@@ -265,7 +266,7 @@ TEST(law_12_errors, the_join_of_a_derived_environment_throws_what_nobody_observe
     EXPECT_NO_THROW(root.get());
 }
 
-// --- nobody is left to observe it ------------------------------------------------------------------------------------
+// --- no await is left to observe it ----------------------------------------------------------------------------------
 
 std::vector<std::string> handled;
 

@@ -23,7 +23,8 @@ using semaphore = semaphore_specification;
 using event = auto_reset_event_specification;
 using channel = channel_specification;
 
-/// An operation of an actor in the interval from `called` to `returned`; 1 is true, and the result of what returns nothing.
+/// An operation of an actor in the interval from `called` to `returned`; 1 is true, and the result of what returns
+/// nothing.
 operation op(unsigned actor, unsigned kind, moment called, moment returned, unsigned result = 1, unsigned argument = 0,
              unsigned value = 0) {
     operation o;
@@ -122,7 +123,7 @@ TEST(checker, takes_a_stopped_wait_without_effect) {
 TEST(checker, refuses_a_stop_of_one_who_had_been_served) {
     EXPECT_TRUE(linearizable(mutex{}, {op(0, mutex::lock, 0, 1), stopped(op(1, mutex::lock, 2, 9), 4),
                                        op(0, mutex::unlock, 5, 6), op(2, mutex::try_lock, 7, 8, 1)}));
-    // The lock was seen to be taken after the unlock and before the stop: by nobody else than the one who waited.
+    // The lock was seen to be taken after the unlock and before the stop: only by the one that waited.
     EXPECT_FALSE(linearizable(mutex{}, {op(0, mutex::lock, 0, 1), stopped(op(1, mutex::lock, 2, 9), 8),
                                         op(0, mutex::unlock, 3, 4), op(2, mutex::try_lock, 5, 6, 0)}));
 }

@@ -13,10 +13,10 @@ namespace coflux_test {
 
 enum class mutex_fault {
     none,
-    lets_two_in,       ///< who unlocks while others wait hands over, and also leaves it open
-    last_come_first,   ///< the youngest who waits is served
+    lets_two_in,       ///< an unlock while coroutines wait hands over, and also leaves it open
+    last_come_first,   ///< the youngest waiter is served
     forgets_a_waiter,  ///< with two waiting, one of them is dropped from the queue and woken only by a stop
-    stop_unlocks,      ///< a stop of one who waits unlocks it
+    stop_unlocks,      ///< a stop of a waiter unlocks it
 };
 
 /// All under one lock.

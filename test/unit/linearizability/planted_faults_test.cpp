@@ -141,7 +141,7 @@ class rich_semaphore : public coflux::semaphore {
 public:
     explicit rich_semaphore(std::size_t available) noexcept : coflux::semaphore(available + 1) {}
 };
-/// Its try_acquire() gives back one permit too few when it fails.
+/// Its try_acquire() releases one permit too few when it fails.
 class leaky_semaphore : public coflux::semaphore {
 public:
     using coflux::semaphore::semaphore;

@@ -70,7 +70,7 @@ TEST(frame_pool, holds_a_bounded_number_of_blocks_when_all_are_freed_on_another_
         if (i % 1000 == 0) most = std::max(most, slab_bytes());
     }
     consumer.join();
-    // Two lists of twice 256 KiB for a moment, the mail, and chains on their way from one to the other.
+    // Two lists of twice 256 KiB for a moment, blocks that go back, and chains on their way from one to the other.
     EXPECT_LE(most - before, 2048U * 1024U);
     pool().trim();
     EXPECT_EQ(slab_bytes(), before) << "the consumer's list was not given back when its thread ended";

@@ -37,7 +37,7 @@ struct foreign_pause {
     void await_resume() const noexcept {}
 };
 
-/// Looks at what it borrows until it is told to stop, and once more while its locals die.
+/// Looks at what it borrows until it is stopped, and once more while its locals die.
 coflux::fork<void, hand> looks_until_stopped(coflux::environment&, borrowed<std::unique_ptr<int>> at) {
     struct last_look {
         std::unique_ptr<int>& at;

@@ -1,4 +1,4 @@
-// A block that is told to stop while an operation that it gives a call of its scope begins: the call uses the block's frame.
+// A block that is stopped while an operation that it gives a call of its scope begins: the call uses the block's frame.
 #include <coflux/scope/with_scope.hpp>
 
 #include <chrono>

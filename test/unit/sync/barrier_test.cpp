@@ -164,7 +164,7 @@ struct adds_up {
 coflux::fork<void, pool> works(coflux::environment&, borrowed<barrier<adds_up>> b,
                                borrowed<std::vector<std::size_t>> cells, std::size_t at, std::size_t phases) {
     for (std::size_t i = 0; i < phases; ++i) {
-        ++(*cells)[at];  // plain: the barrier is all that orders it against the completion
+        ++(*cells)[at];  // not atomic: the barrier is all that orders it against the completion
         co_await b->arrive_and_wait();
     }
 }

@@ -137,7 +137,7 @@ coflux::fork<void, thread_executor> opens(coflux::environment&, borrowed<latch> 
     co_return;
 }
 
-/// The one who waits destroys the latch as soon as it is through, whether it waited or found it open.
+/// The waiter destroys the latch as soon as it is through, whether it waited or found it open.
 TEST(latch, may_be_destroyed_by_who_went_through_while_count_down_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
@@ -159,7 +159,7 @@ TEST(latch, may_be_destroyed_by_who_went_through_while_count_down_returns) {
 
 coflux::fork<void, pool> writes_and_arrives(coflux::environment&, borrowed<latch> l, borrowed<std::vector<int>> cells,
                                             std::size_t at) {
-    (*cells)[at] = 1;  // plain: the latch is all that orders it
+    (*cells)[at] = 1;  // not atomic: the latch is all that orders it
     co_await l->arrive_and_wait();
     int sum = 0;
     for (const int cell : *cells) sum += cell;

@@ -281,7 +281,7 @@ coflux::fork<void, pool> counts(coflux::environment&, borrowed<mutex> m, borrowe
                                 std::size_t rounds) {
     for (std::size_t i = 0; i < rounds; ++i) {
         mutex::guard guard = co_await m->lock();
-        ++*sum;  // plain: the lock is all that orders it
+        ++*sum;  // not atomic: the lock is all that orders it
         if (i % 7 == 0) co_await coflux::yield();
     }
 }

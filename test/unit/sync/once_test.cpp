@@ -67,7 +67,8 @@ TEST(once, takes_plain_functions_and_is_ready_when_it_is_done) {
         co_await o.call([&] { ++runs; });
         co_await o.call([&](coflux::environment&) { runs += 10; });
         auto owned = std::make_unique<int>(100);
-        // A function that can only be moved; named, because g++ 12 destroys the captures of a lambda in an awaited expression twice.
+        // A function that can only be moved; named, because g++ 12 destroys the captures of a lambda in an awaited
+        // expression twice.
         auto adds = [&runs, owned = std::move(owned)] { runs += *owned; };
         co_await o.call(std::move(adds));
         co_return runs;
@@ -153,7 +154,7 @@ TEST(once_stop, of_who_waits_leaves_the_others) {
 
 coflux::fork<void, pool> calls(coflux::environment&, borrowed<std::vector<once>> all, borrowed<std::vector<int>> done) {
     for (std::size_t i = 0; i < all->size(); ++i) {
-        co_await (*all)[i].call([&] { ++(*done)[i]; });  // plain: that it is done once orders it
+        co_await (*all)[i].call([&] { ++(*done)[i]; });  // not atomic: that it is done once orders it
         if ((*done)[i] != 1) ADD_FAILURE() << "done " << (*done)[i] << " times";
     }
 }

@@ -1,5 +1,5 @@
-// Four coroutines on two threads use one primitive, and stop requests hit them at random moments. Nothing may be lost: neither a
-// lock nor a permit, neither a wake-up (then the test hangs and is ended by ctest) nor a count.
+// Four coroutines on two threads use one primitive, and stop requests hit them at random moments. Nothing may be lost:
+// neither a lock nor a permit, neither a wake-up (then the test hangs and is ended by ctest) nor a count.
 #include <coflux/coflux.hpp>
 
 #include <atomic>
@@ -28,8 +28,8 @@ void dawdle(std::uint64_t pauses) {
     for (std::uint64_t i = 0; i < pauses; ++i) coflux::detail::cpu_pause();
 }
 
-// Each scene has one party, a coroutine that may be stopped at any time, and says in ends_well() what must hold when all have
-// ended, `stopped` of them by a stop. Party 0 is never stopped.
+// Each scene has one party, a coroutine that may be stopped at any time, and says in ends_well() what must hold when
+// all have ended, `stopped` of them by a stop. Party 0 is never stopped.
 
 struct with_mutex {
     coflux::mutex m;
@@ -123,7 +123,7 @@ struct with_barrier {
         std::size_t* phases;
         void operator()() const noexcept { ++*phases; }
     };
-    std::size_t phases = 0;  // plain: only the last to arrive counts
+    std::size_t phases = 0;  // not atomic: only the last to arrive counts
     coflux::barrier<counts> b{parties, counts{&phases}};
 
     static coflux::fork<void, pool> party(coflux::environment&, borrowed<with_barrier> s, std::size_t, random r) {
@@ -139,7 +139,7 @@ struct with_barrier {
     }
 };
 
-/// One token goes round: who takes it gives it back before its next stop point.
+/// One token goes round: the coroutine that takes it returns it before its next stop point.
 struct with_auto_reset_event {
     coflux::auto_reset_event token{true};
     std::size_t plain = 0;
@@ -186,8 +186,8 @@ struct with_manual_reset_event {
     void ends_well(std::size_t) { EXPECT_TRUE(open.is_set()); }
 };
 
-/// The parties take items until there will be no more; each is announced to one of them. The root goes on only when all are
-/// taken: an announcement that got lost with a stopped party keeps it waiting for ever.
+/// The parties take items until there will be no more; each is announced to one of them. The root goes on only when all
+/// are taken: an announcement that got lost with a stopped party keeps it waiting for ever.
 struct with_condition_variable {
     coflux::mutex m;
     coflux::condition_variable more;

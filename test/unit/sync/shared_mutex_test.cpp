@@ -189,7 +189,7 @@ coflux::fork<void, pool> reads_often(coflux::environment&, borrowed<shared_mutex
 coflux::fork<void, pool> writes_often(coflux::environment&, borrowed<shared_mutex> m, borrowed<pair_of> data) {
     for (std::size_t i = 0; i < coflux_test::repetitions(80'000); ++i) {
         const shared_mutex::guard guard = co_await m->lock();
-        ++data->first;  // plain: the lock is all that orders them
+        ++data->first;  // not atomic: the lock is all that orders them
         if (i % 7 == 0) co_await coflux::yield();
         ++data->second;
     }

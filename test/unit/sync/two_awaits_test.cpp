@@ -1,5 +1,6 @@
-// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a class; if that
-// throws, or if a later one is stopped, the others are never resumed from. What they were granted goes back.
+// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a
+// class; if that throws, or if a later one is stopped, the other awaits are never resumed from. What they were granted
+// goes back.
 #include <coflux/sync/mutex.hpp>
 
 #include <cstddef>
@@ -106,7 +107,7 @@ coflux::call<void> leaves(coflux::environment&, second what, subjects& s) {
     }
 }
 
-/// True if all is as if nobody had ever come.
+/// True if all is as if no coroutine had ever come.
 bool is_free(subjects& s) {
     return s.mutex.try_lock() && s.shared.try_lock() && s.semaphore.available() == 5 && s.event.try_wait();
 }
@@ -195,7 +196,7 @@ coflux::task<int, hand> adds_stop(coflux::environment&, second what, borrowed<su
     }
 }
 
-// What has no guard is the coroutine's to give back once it has resumed from the first: on clang, before the second.
+// What has no guard is the coroutine's to release once it has resumed from the first: on clang, before the second.
 #if COFLUX_CLANG
 constexpr second kept_seconds[] = {second::lock, second::lock_as_outcome, second::write, second::read, second::guard};
 #else

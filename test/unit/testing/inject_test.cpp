@@ -198,7 +198,7 @@ TEST(inject, reports_a_hang_that_the_executor_tells) {
         coflux::mutex m;
         coflux::mutex::guard lost;
         by_hand.on_step([&] { run.step(); });
-        run.at_step([&] { lost = m.try_lock(); });  // and nobody unlocks it
+        run.at_step([&] { lost = m.try_lock(); });  // and it is not unlocked
         by_hand.run(waits(env, coflux::borrowed(m)));
     });
     EXPECT_NE(report.failure.find("step:1: the body threw: coflux: nothing is queued any more"), std::string::npos)

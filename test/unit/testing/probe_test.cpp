@@ -68,7 +68,7 @@ TEST(probe, stops_what_it_awaits_when_it_dies) {
         EXPECT_EQ(p.start(), await_state::suspended);
     }
     EXPECT_TRUE(ch.try_send(1));
-    EXPECT_EQ(ch.try_receive(), 1);  // nobody else took it
+    EXPECT_EQ(ch.try_receive(), 1);  // it was not taken
 }
 
 TEST(probe, gives_a_value_that_only_moves) {
@@ -99,7 +99,7 @@ TEST(probe, gives_an_error) {
 
 TEST(probe, awaits_what_coflux_makes_an_awaitable_of) {
     probe p(std::chrono::seconds(0));
-    EXPECT_EQ(p.start(), await_state::suspended);  // a sleep of no time lets others run
+    EXPECT_EQ(p.start(), await_state::suspended);  // a sleep of no time lets other coroutines run
     EXPECT_TRUE(p.resume());
     EXPECT_TRUE(p.outcome().has_value());
 }

@@ -104,7 +104,7 @@ TEST(Simulation, TheSameChoicesMakeTheSameRun) {
 
 // --- names
 
-/// FIFO, and remembers who could be chosen.
+/// FIFO, and remembers what could be chosen.
 class watching_chooser final : public coflux::testing::chooser {
 public:
     std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept override {
@@ -315,7 +315,7 @@ TEST(Simulation, ADeadlockNamesTheChainOfAwaitsUpToTheRoot) {
     EXPECT_TRUE(has(text, "waits for a semaphore")) << text;
 }
 
-/// An awaitable of others that nobody ever resumes from, until open() is called.
+/// A foreign awaitable that resumes no coroutine until open() is called.
 class foreign_gate {
 public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }

@@ -225,7 +225,7 @@ TEST(SimulationTime, AdvanceLetsHappenWhatIsDueUntilThenAndNoMore) {
     auto later = sleeps(env, 5s);
     auto stopped = sleeps(env, 2s);
     sim.advance(0s);
-    stopped.request_stop();  // its place in the wheel stays a bound for a while
+    stopped.request_stop();  // its slot in the wheel stays a bound for a while
     sim.advance(1s - 1ns);
     EXPECT_FALSE(soon.done());
     sim.advance(1ns);

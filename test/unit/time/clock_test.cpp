@@ -68,7 +68,7 @@ TEST(clock, places_moments_of_other_clocks_not_too_early) {
     EXPECT_EQ(on_steady_clock(coarse), coarse);
 }
 
-/// A clock that shows what it is told.
+/// A clock that shows what the test sets.
 template <typename Duration>
 struct shown {
     using duration = Duration;

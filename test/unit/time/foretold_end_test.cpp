@@ -1,5 +1,5 @@
-// A sleep decides for those who wait for it beside others when its time has come, and not when a worker has time for it: a loser that
-// computes and asks is told though all workers are busy.
+// A sleep that is one of several operands decides when its time has come, and not when a worker has time for it: a
+// loser that computes and asks learns of its stop though all workers are busy.
 #include <coflux/time/sleep.hpp>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using clock = std::chrono::steady_clock;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 
-/// How long one computes that is not told.
+/// How long one computes that is not stopped.
 constexpr auto gives_up = 20s;
 enum class end { none, told, gave_up };
 

@@ -1,4 +1,5 @@
-// The timing wheel against a std::multimap: seeded sequences of everything that can be done to it, from callbacks as well.
+// The timing wheel against a std::multimap: seeded sequences of everything that can be done to it, from callbacks as
+// well.
 #include <coflux/time/detail/timing_wheel.hpp>
 
 #include <gtest/gtest.h>

@@ -71,7 +71,7 @@ TEST(timing_wheel, expires_in_order_of_the_deadlines_in_one_advance_over_everyth
                              {digit * width(level), digit * width(level) + 1, digit * width(level) - 1});
         }
     }
-    // Zero is late at once; the others are armed from the latest to the earliest.
+    // Zero is late at once; the rest are armed from the latest to the earliest.
     std::sort(deadlines.begin(), deadlines.end());
     std::vector<timer_node> nodes(deadlines.size());
     timing_wheel wheel;
