@@ -1,5 +1,6 @@
-// The frame pool's central list, src/memory/detail/central_list.hpp: blocks that change threads as chains, or by way of their slabs.
-// The threads' own lists (thread_local, one thread each) have no model: here a thread holds the blocks that it took.
+// The frame pool's central list, src/memory/detail/central_list.hpp: blocks that change threads as chains, or by way of
+// their slabs. The threads' own lists (thread_local, one thread each) have no model: here a thread holds the blocks
+// that it took.
 #include "../../src/memory/detail/central_list.hpp"
 
 #include <malloc.h>
@@ -18,7 +19,7 @@ constexpr std::size_t size_class = 2048 / detail::frame_cache::granule - 1;  // 
 template <unsigned Threads>
 struct of_list : coflux::model::scenario<Threads> {
     central_list list;
-    // The payload of a batch, by its first block: written by whoever holds the blocks.
+    // The payload of a batch, by its first block: written by the thread that holds the blocks.
     struct slot {
         const void* first = nullptr;
         plain<int> held{0};
@@ -40,7 +41,7 @@ struct of_list : coflux::model::scenario<Threads> {
         free_block* const blocks = list.take(size_class);
         MODEL_CHECK(blocks != nullptr);
         plain<int>& held = slot_of(blocks).held;
-        MODEL_CHECK(held.get() == 0);  // nobody else has it
+        MODEL_CHECK(held.get() == 0);  // no other thread has it
         held.set(1);
         return blocks;
     }

@@ -1,6 +1,7 @@
-// Sleeping and waking of a pool's workers: src/executor/idle_workers.hpp and the parker as they are, and the injection queue as
-// what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms, so that a
-// wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of their own, it has the watch.
+// Sleeping and waking of a pool's workers: src/executor/idle_workers.hpp and the parker as they are, and the injection
+// queue as what they look at. The workers' loop is that of pool_worker::search(); it parks without the watch of 10 ms,
+// so that a wake-up from outside that is lost is a deadlock, and not a delay. Where workers push to queues of their
+// own, it has the watch.
 #include "../../src/executor/idle_workers.hpp"
 
 #include <memory>
@@ -28,7 +29,7 @@ using coflux::detail::os::parker;
 using coflux::model::plain;
 using rest = idle_workers::rest;
 
-/// A job, and whom its end wakes; `waits` if it only ends when another has run.
+/// A job, and which job its end wakes; `waits` if it only ends when another has run.
 struct job {
     plain<int> made{0};
     int ran = 0;
@@ -76,7 +77,8 @@ struct pool {
                 continue;
             }
             if (idle.prepare_park(places[i])) {
-                // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may wait for it.
+                // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may
+                // wait for it.
                 idle.sleep(
                     places[i], work_in_sight, [] { return true; },
                     [&](rest r) { return places[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
@@ -116,7 +118,7 @@ struct of_pool : coflux::model::scenario<Workers + Others> {
     }
 };
 
-/// The worker is awake, looks, is about to sleep, or sleeps: the job is run in any case, without another wake-up.
+/// The worker is awake, looks, is about to park, or is parked: the job is run in any case, without another wake-up.
 struct one_sleeper : of_pool<1, 1, 2> {
     void other(unsigned) override {
         give(0);
@@ -136,7 +138,8 @@ struct two_outsiders : of_pool<1, 2, 2> {
     }
 };
 
-/// The first job ends only after the second has run: the worker that took it, last to search, must have woken the other.
+/// The first job ends only after the second has run: the worker that took it, last to search, must have woken the
+/// other.
 struct needs_both : of_pool<2, 1, 2> {
     parker second_ran;
     void run(job& j) override {
@@ -156,7 +159,8 @@ struct needs_both : of_pool<2, 1, 2> {
     }
 };
 
-/// A worker makes a lone job and computes until another has run it: one that sleeps is woken, or looks out, or looks.
+/// A worker makes a lone job and computes until another has run it: one that is parked is woken, or looks out, or
+/// looks.
 struct lone_job : of_pool<2, 1, 2> {
     void before() override { executor.watches = true; }
     void run(job& j) override {
@@ -174,8 +178,8 @@ struct lone_job : of_pool<2, 1, 2> {
     }
 };
 
-/// A worker wakes up by itself, as for a timer, makes a lone job and computes until another has run it. That one looks out, or finds at that
-/// moment that all sleep.
+/// A worker wakes up by itself, as for a timer, makes a lone job and computes until another has run it. That one looks
+/// out, or finds at that moment that all are parked.
 struct woken_by_itself : coflux::model::scenario<2> {
     pool executor{2};
     job only;
@@ -209,7 +213,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
     void after() override { MODEL_CHECK(only.ran == 1); }
 };
 
-/// Ended while all look, sleep, or are about to: what was pushed before is run.
+/// Ended while all look, are parked, or are about to park: what was pushed before is run.
 struct end_at_once : of_pool<2, 1, 1> {
     void other(unsigned) override {
         give(0);
@@ -217,7 +221,7 @@ struct end_at_once : of_pool<2, 1, 1> {
     }
 };
 
-/// The same to a worker that an old token keeps from sleeping: it is not listed, so nobody wakes it.
+/// The same to a worker that an old token keeps from parking: it is not listed, so it is not woken.
 struct end_after_token : of_pool<1, 1, 1> {
     void before() override { executor.places[0].unpark(); }
     void other(unsigned) override {
@@ -226,7 +230,7 @@ struct end_after_token : of_pool<1, 1, 1> {
     }
 };
 
-/// Whoever pushes last uses the pool until it has left; the owner knows of the job's end and destroys it.
+/// The last pusher uses the pool until it has left; the owner knows of the job's end and destroys it.
 struct destroyed : coflux::model::scenario<3> {
     std::unique_ptr<pool> executor = std::make_unique<pool>(1);
     job only;
@@ -269,6 +273,6 @@ int main(int count, char** arguments) {
             sampled<end_at_once>("end_at_once", "the end while workers look, are listed, sleep"),
             sampled<end_after_token>("end_after_token",
                                      "a push and the end, to a worker that an old token keeps awake"),
-            sampled<destroyed>("destroyed", "who has entered is waited for"),
+            sampled<destroyed>("destroyed", "what has entered is waited for"),
         });
 }

@@ -1,4 +1,5 @@
-// The pool's queue for what comes from outside, src/executor/injection_queue.hpp. Its lock orders everything but empty().
+// The pool's queue for what comes from outside, src/executor/injection_queue.hpp. Its lock orders everything but
+// empty().
 #include "../../src/executor/injection_queue.hpp"
 
 #include <memory>

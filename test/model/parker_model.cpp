@@ -1,5 +1,5 @@
-// The parker of src/os/parker.hpp over a futex as a model sees it: the word is compared and the thread put to sleep in one
-// step, it may wake for no reason, and time may pass at any moment.
+// The parker of src/os/parker.hpp over a futex as a model sees it: the word is compared and the thread put to sleep in
+// one step, it may wake for no reason, and time may pass at any moment.
 #include "../../src/os/parker.cpp"
 
 #include "support/model.hpp"
@@ -39,7 +39,7 @@ struct one_wake : coflux::model::scenario<2> {
     }
 };
 
-/// Two wakes make one or two tokens: whoever finds a token there already counts on the sleeper to see it, too.
+/// Two wakes make one or two tokens: a waker that finds a token there already counts on the sleeper to see it, too.
 struct two_wakers : coflux::model::scenario<3> {
     parker place;
     coflux::detail::atomic<int> told[2]{0, 0};
@@ -56,7 +56,7 @@ struct two_wakers : coflux::model::scenario<3> {
     }
 };
 
-/// A sleep that ends by time takes no token, or takes the one that came with it; a token that comes later ends the next.
+/// A park that ends by time takes no token, or takes the one that came with it; a token that comes later ends the next.
 struct deadline : coflux::model::scenario<2> {
     parker place;
     plain<int> told{0};

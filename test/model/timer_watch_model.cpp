@@ -1,5 +1,6 @@
-// The timers of a worker that computes: the queue, the watch and the parker as they are. The clock stands still at a time when what is
-// armed here is overdue, and the watcher parks without a deadline: a queue that it was not told of is a deadlock, and not a delay.
+// The timers of a worker that computes: the queue, the watch and the parker as they are. The clock stands still at a
+// time when what is armed here is overdue, and the watcher parks without a deadline: a queue that it does not know of
+// is a deadlock, and not a delay.
 #include <coroutine>
 #include <memory>
 
@@ -39,7 +40,8 @@ using coflux::detail::os::parker;
 using coflux::model::plain;
 
 constexpr clock_tick second = 1'000'000'000;
-/// Moves on when a timer has been armed: it was not due before, and is overdue now. Plain: who reads an old one looks again.
+/// Moves on when a timer has been armed: it was not due before, and is overdue now. Not atomic: a thread that reads an
+/// old one looks again.
 clock_tick present = second;
 
 /// Its end is noted without an atomic, and wakes one thread.
@@ -130,7 +132,8 @@ struct armed : watched<2> {
     }
 };
 
-/// The first timer is taken back; the watcher, who was told of it, looks while the second, which is due later, is armed.
+/// The first timer is cancelled; the watcher, which was notified of it, looks while the second, which is due later, is
+/// armed.
 struct armed_again : watched<2> {
     void owns() override {
         arm_overdue(0);
@@ -143,7 +146,7 @@ struct armed_again : watched<2> {
     }
 };
 
-/// The second is due later than what the watcher was told of: nothing is said, and the watcher finds it.
+/// The second is due later than what the watcher knows of: nothing is said, and the watcher finds it.
 struct armed_behind : watched<2> {
     parker second;
     void owns() override {
@@ -171,7 +174,7 @@ struct brought_forward : watched<2> {
     }
 };
 
-/// The owner sleeps, is woken for something else, and computes.
+/// The owner is parked, is woken for something else, and computes.
 struct woken_owner : watched<2> {
     void owns() override {
         timers[0].wakes = &owner;
@@ -187,7 +190,8 @@ struct woken_owner : watched<2> {
     }
 };
 
-/// The owner looks, the watcher looks, a third thread takes: one end for each, and what the owner wrote is visible to all.
+/// The owner looks, the watcher looks, a third thread takes: one end for each, and what the owner wrote is visible to
+/// all.
 struct one_end : watched<3> {
     coflux::detail::atomic<int> known{0};
     parker taken;
@@ -208,7 +212,7 @@ struct one_end : watched<3> {
     }
 };
 
-/// Refused under the lock, or found by who takes: never both, never neither.
+/// Refused under the lock, or found by the one that takes: never both, never neither.
 struct refused : watched<3> {
     coflux::detail::atomic<int> requested{0};
     coflux::detail::atomic<int> found{0};

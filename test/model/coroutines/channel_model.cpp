@@ -106,7 +106,7 @@ struct closed_at_any_time : of_channel<closed_at_any_time, coflux::channel<trace
     void holds() { MODEL_CHECK(finished[0] && all_received() == all_sent()); }
 };
 
-/// Closed, as seen by one who does not take the lock.
+/// Closed, as seen by one that does not take the lock.
 struct seen_closed : of_channel<seen_closed, coflux::channel<traced[1]>, 2> {
     plain<int> before_close{0};
     static fork watches(environment&, seen_closed* s) {

@@ -1,4 +1,5 @@
-// How a child's end meets its awaiter, its handle's end, views and callbacks, and the end of its scope: docs/design/fork_join.md.
+// How a child's end meets its awaiter, its handle's end, views and callbacks, and the end of its scope:
+// docs/design/fork_join.md.
 #include <coroutine>
 #include <exception>
 #include <utility>
@@ -29,7 +30,7 @@ using fork = coflux::fork<T, bag_executor>;
 template <typename T>
 using task = coflux::task<T, bag_executor>;
 
-/// Coroutines on one pool, and what each leaves behind for those who come after it.
+/// Coroutines on one pool, and what each leaves behind for those that come after it.
 template <typename Derived, unsigned Threads>
 struct of_join : coroutine_scenario<Derived, Threads>, coflux::model::places, root_on_pool {
     plain<int> by_parent{0};
@@ -67,7 +68,7 @@ struct await : of_join<await, 2> {
     }
 };
 
-/// 0 → detached, by the handle, or 0 → done; the ticket against the end of the scope.
+/// 0 → detached, by the handle, or 0 → done; the release against the end of the scope.
 struct drop : of_join<drop, 2> {
     static task<void> root(environment&, drop* s) {
         auto&& here = co_await coflux::context();
@@ -80,7 +81,7 @@ struct drop : of_join<drop, 2> {
     }
 };
 
-/// Two tickets against each other and the end of the scope.
+/// Two releases against each other and the end of the scope.
 struct drop_two : of_join<drop_two, 3> {
     static task<void> root(environment&, drop_two* s) {
         auto&& here = co_await coflux::context();
@@ -95,7 +96,7 @@ struct drop_two : of_join<drop_two, 3> {
     }
 };
 
-/// One is awaited, one is left to the scope: the plain and the atomic count of one scope.
+/// One is awaited, one is left to the scope: the owner's count and the atomic count of one scope.
 struct await_and_drop : of_join<await_and_drop, 3> {
     static task<void> root(environment&, await_and_drop* s) {
         auto&& here = co_await coflux::context();
@@ -143,8 +144,8 @@ struct two_views : of_join<two_views, 3> {
     }
 };
 
-/// A callback and an await in one list: the callback is called once, and before the scope is joined. An await that comes when the
-/// coroutine has ended does not wait for it.
+/// A callback and an await in one list: the callback is called once, and before the scope is joined. An await that
+/// comes when the coroutine has ended does not wait for it.
 struct callback : of_join<callback, 2> {
     static task<void> root(environment&, callback* s) {
         auto&& here = co_await coflux::context();
@@ -163,13 +164,13 @@ struct callback : of_join<callback, 2> {
     }
 };
 
-/// A child that another coroutine makes in the root's environment: the shared ticket.
-struct shared_ticket : of_join<shared_ticket, 3> {
-    static fork<void> maker(environment&, shared_ticket* s, environment* of_root) {
+/// A child that another coroutine makes in the root's environment: counted atomically.
+struct counted_atomically : of_join<counted_atomically, 3> {
+    static fork<void> maker(environment&, counted_atomically* s, environment* of_root) {
         child(*of_root, s).attach();
         co_return;
     }
-    static task<void> root(environment&, shared_ticket* s) {
+    static task<void> root(environment&, counted_atomically* s) {
         auto&& here = co_await coflux::context();
         maker(here, s, &here).attach();
         s->by_parent.set(2);
@@ -216,16 +217,16 @@ struct two_failures : of_join<two_failures, 3> {
 
 int main(int count, char** arguments) {
     using coflux::model::sampled;
-    return coflux::model::run(count, arguments, "join",
-                              "a child's end against its awaiter, its handle, its views and its scope",
-                              {sampled<await>("await", "0 to pointer or done"),
-                               sampled<drop>("drop", "0 to detached or done; the last ticket"),
-                               sampled<drop_two>("drop_two", "two tickets and the end of the scope"),
-                               sampled<await_and_drop>("await_and_drop", "the plain and the atomic count of one scope"),
-                               sampled<view>("view", "0 to list, list to done, done to list"),
-                               sampled<two_views>("two_views", "a list of two, the last reference"),
-                               sampled<callback>("callback", "a callback and an awaiter"),
-                               sampled<shared_ticket>("shared_ticket", "a ticket that another coroutine takes"),
-                               sampled<derived_environment>("derived_environment", "the join of an environment object"),
-                               sampled<two_failures>("two_failures", "the list of failures")});
+    return coflux::model::run(
+        count, arguments, "join", "a child's end against its awaiter, its handle, its views and its scope",
+        {sampled<await>("await", "0 to pointer or done"),
+         sampled<drop>("drop", "0 to detached or done; the last release"),
+         sampled<drop_two>("drop_two", "two releases and the end of the scope"),
+         sampled<await_and_drop>("await_and_drop", "the owner's and the atomic count of one scope"),
+         sampled<view>("view", "0 to list, list to done, done to list"),
+         sampled<two_views>("two_views", "a list of two, the last reference"),
+         sampled<callback>("callback", "a callback and an awaiter"),
+         sampled<counted_atomically>("counted_atomically", "a child that another coroutine makes"),
+         sampled<derived_environment>("derived_environment", "the join of an environment object"),
+         sampled<two_failures>("two_failures", "the list of failures")});
 }

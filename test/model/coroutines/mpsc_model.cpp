@@ -110,7 +110,7 @@ struct unbounded : of_mpsc<unbounded, 3> {
     void holds() { all_came(); }
 };
 
-/// The same where a block ends: who finds it full adds the next, and the receiver goes on to it.
+/// The same where a block ends: the one that finds it full adds the next, and the receiver goes on to it.
 struct new_block : of_mpsc<new_block, 2> {
     static constexpr int values = 2;
     static task root(environment&, new_block* s) {
@@ -127,7 +127,7 @@ struct new_block : of_mpsc<new_block, 2> {
     void holds() { all_came(); }
 };
 
-/// The receiver closes: who was told that his value is sent, is received from.
+/// The receiver closes: a value whose send has succeeded is received.
 struct receiver_closes : of_mpsc<receiver_closes, 2> {
     static constexpr int values = 2;
     static fork receives(environment&, receiver_closes* s, receiver rx) {

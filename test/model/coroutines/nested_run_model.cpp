@@ -1,5 +1,5 @@
-// A child that begins nested on its awaiter's stack and leaves it: its end on another thread against the awaiter, which has control
-// back and is about to wait. docs/design/fork_join.md.
+// A child that suspends in its nested run: its end on another thread against the awaiter, which has control back and is
+// about to wait. docs/design/fork_join.md.
 #include <coroutine>
 #include <cstdint>
 #include <cstdlib>
@@ -56,13 +56,13 @@ struct goes_elsewhere {
     }
 };
 
-/// The worker of a thread. Its two queues are large, so that there is one for all interleavings, made before the first; its atomics
-/// begin anew in each.
+/// The worker of a thread. Its two queues are large, so that there is one for all interleavings, made before the first;
+/// its atomics begin anew in each.
 class model_worker final : public detail::worker {
 public:
     model_worker() noexcept : worker(nullptr, nobody_idle) {}
 
-    /// Before any thread touches it, or nothing would order the others' uses after the beginning.
+    /// Before any thread touches it, or nothing would order the other threads' uses after the beginning.
     void begins() noexcept {
         forks_.push(this);
         (void)forks_.steal();
@@ -83,9 +83,10 @@ private:
 };
 model_worker workers[2];
 
-/// A root on workers, which have room for awaits on their stacks. The forks that one makes lie on its deque, and the other steals.
+/// A root on workers, which have room for awaits on their stacks. The forks that one makes lie on its deque, and the
+/// other steals.
 template <typename Derived>
-struct of_on_top : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_pool {
+struct of_nested : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_pool {
     plain<int> by_parent{0};
     plain<int> by_child{0};
 
@@ -110,7 +111,7 @@ struct of_on_top : coroutine_scenario<Derived, 2>, coflux::model::places, root_o
         return ran;
     }
 
-    /// What most children do: they leave the top, and end on any thread.
+    /// What most children do: they suspend in their nested runs, and end on any thread.
     template <typename Returned>
     static Returned leaves(environment&, Derived* s) {
         co_await goes_elsewhere{};
@@ -125,7 +126,7 @@ struct of_on_top : coroutine_scenario<Derived, 2>, coflux::model::places, root_o
         s->by_child.set(7);
         throw 1;
     }
-    /// The same, and before they leave they have their awaiter told to stop.
+    /// The same, and before they suspend they request a stop of their awaiter.
     template <typename Returned>
     static Returned stops(environment&, Derived* s, environment* of_root) {
         of_root->request_stop();
@@ -151,7 +152,7 @@ private:
 };
 
 /// nested → 0, and 0 → pointer or done.
-struct call_leaves : of_on_top<call_leaves> {
+struct call_leaves : of_nested<call_leaves> {
     static task<void> root(environment&, call_leaves* s) {
         auto&& here = co_await coflux::context();
         s->by_parent.set(1);
@@ -159,8 +160,8 @@ struct call_leaves : of_on_top<call_leaves> {
     }
 };
 
-/// The same at two levels: the upper one leaves because the lower one did.
-struct two_calls_leave : of_on_top<two_calls_leave> {
+/// The same at two levels: the upper one suspends because the lower one did.
+struct two_calls_leave : of_nested<two_calls_leave> {
     static call<traced> between(environment&, two_calls_leave* s) {
         auto&& here = co_await coflux::context();
         co_return co_await leaves<call<traced>>(here, s);
@@ -172,8 +173,8 @@ struct two_calls_leave : of_on_top<two_calls_leave> {
     }
 };
 
-/// A fork that is taken back, unless it is stolen, and leaves; and the ticket.
-struct fork_leaves : of_on_top<fork_leaves> {
+/// A fork that is popped, unless it is stolen, and suspends in its nested run; and its release.
+struct fork_leaves : of_nested<fork_leaves> {
     static task<void> root(environment&, fork_leaves* s) {
         auto&& here = co_await coflux::context();
         s->by_parent.set(1);
@@ -182,8 +183,8 @@ struct fork_leaves : of_on_top<fork_leaves> {
     }
 };
 
-/// The same on top of a call that is on top.
-struct fork_in_call_leaves : of_on_top<fork_in_call_leaves> {
+/// The same, nested in a call that runs nested.
+struct fork_in_call_leaves : of_nested<fork_in_call_leaves> {
     static call<traced> between(environment&, fork_in_call_leaves* s) {
         auto&& here = co_await coflux::context();
         auto f = leaves<fork<traced>>(here, s);
@@ -197,7 +198,7 @@ struct fork_in_call_leaves : of_on_top<fork_in_call_leaves> {
 };
 
 /// A call that leaves because it has a child to wait for: the last child ends it.
-struct call_joins : of_on_top<call_joins> {
+struct call_joins : of_nested<call_joins> {
     static fork<void> child(environment&, call_joins* s) {
         s->by_child.set(7);
         co_return;
@@ -215,7 +216,7 @@ struct call_joins : of_on_top<call_joins> {
 };
 
 /// A fork and a call whose results go by the thread, if they end in place: neither does.
-struct numbers_leave : of_on_top<numbers_leave> {
+struct numbers_leave : of_nested<numbers_leave> {
     static fork<int> below(environment&, numbers_leave* s) {
         co_await goes_elsewhere{};
         MODEL_CHECK(s->by_parent.get() == 1);
@@ -235,7 +236,7 @@ struct numbers_leave : of_on_top<numbers_leave> {
 };
 
 /// The fork ends in place unless it is stolen, and so does the call unless its other child is still to be waited for.
-struct number_joins : of_on_top<number_joins> {
+struct number_joins : of_nested<number_joins> {
     static fork<int> seven(environment&, number_joins* s) {
         s->by_child.set(7);
         co_return 1;
@@ -253,8 +254,8 @@ struct number_joins : of_on_top<number_joins> {
     }
 };
 
-/// The other child was made by another than its parent: its ticket comes back while the parent looks whether it has children.
-struct number_has_another : of_on_top<number_has_another> {
+/// The other child was made by another than its parent: it is released while the parent looks whether it has children.
+struct number_has_another : of_nested<number_has_another> {
     static fork<void> other(environment&) { co_return; }
     static call<void> makes(environment& of_between) {
         (void)co_await coflux::context();
@@ -274,7 +275,7 @@ struct number_has_another : of_on_top<number_has_another> {
 };
 
 /// A fork that has a view: its handle goes by its list too, and leaves the frame to the view.
-struct fork_has_view : of_on_top<fork_has_view> {
+struct fork_has_view : of_nested<fork_has_view> {
     static fork<int> seven(environment&, fork_has_view* s) {
         s->by_child.set(7);
         co_return 1;
@@ -289,8 +290,8 @@ struct fork_has_view : of_on_top<fork_has_view> {
     }
 };
 
-/// A fork that another made for its parent, who awaits it: its ticket is not the parent's own.
-struct fork_of_another : of_on_top<fork_of_another> {
+/// A fork that another coroutine made for its parent, which awaits it: it is not counted by its owner.
+struct fork_of_another : of_nested<fork_of_another> {
     static fork<int> seven(environment&, fork_of_another* s) {
         s->by_child.set(7);
         co_return 1;
@@ -308,7 +309,7 @@ struct fork_of_another : of_on_top<fork_of_another> {
 };
 
 /// One exception at a time: a handler may be left for another thread, which must not handle one of its own meanwhile.
-struct call_fails : of_on_top<call_fails> {
+struct call_fails : of_nested<call_fails> {
     static task<void> root(environment&, call_fails* s) {
         auto&& here = co_await coflux::context();
         bool failed = false;
@@ -322,7 +323,7 @@ struct call_fails : of_on_top<call_fails> {
     }
 };
 
-struct fork_fails : of_on_top<fork_fails> {
+struct fork_fails : of_nested<fork_fails> {
     static task<void> root(environment&, fork_fails* s) {
         auto&& here = co_await coflux::context();
         bool failed = false;
@@ -338,7 +339,7 @@ struct fork_fails : of_on_top<fork_fails> {
 };
 
 /// A call that fails and has not left before.
-struct call_fails_at_once : of_on_top<call_fails_at_once> {
+struct call_fails_at_once : of_nested<call_fails_at_once> {
     static call<traced> fails_here(environment&, call_fails_at_once* s) {
         s->by_child.set(7);
         throw 1;
@@ -357,8 +358,9 @@ struct call_fails_at_once : of_on_top<call_fails_at_once> {
     }
 };
 
-/// The awaiter is told to stop when the call has left: it waits for it all the same, for nobody else would.
-struct stop_comes_late : of_on_top<stop_comes_late> {
+/// The awaiter is stopped when the call has suspended in its nested run: it waits for it all the same, because nothing
+/// else would.
+struct stop_comes_late : of_nested<stop_comes_late> {
     static task<void> root(environment&, stop_comes_late* s) {
         auto&& here = co_await coflux::context();
         co_await stops<call<void>>(here, s, &here);
@@ -368,7 +370,7 @@ struct stop_comes_late : of_on_top<stop_comes_late> {
 };
 
 /// The awaiter of a fork stops there: its scope waits for the fork, and then the handle dies.
-struct stop_of_awaiter : of_on_top<stop_of_awaiter> {
+struct stop_of_awaiter : of_nested<stop_of_awaiter> {
     struct unwound {
         stop_of_awaiter* s;
         ~unwound() {
@@ -395,18 +397,18 @@ int main(int count, char** arguments) {
         count, arguments, "nested", "a child that suspends in its nested run, and ends on another thread",
         {sampled<call_leaves>("call_leaves", "nested to 0, and 0 to pointer or done"),
          sampled<two_calls_leave>("two_calls_leave", "the same at two levels"),
-         sampled<fork_leaves>("fork_leaves", "a fork that is taken back or stolen, and its ticket"),
-         sampled<fork_in_call_leaves>("fork_in_call_leaves", "a fork on top of a call on top"),
-         sampled<call_joins>("call_joins", "a call that leaves to wait for its child"),
-         sampled<numbers_leave>("numbers_leave", "results that go by the thread, of who leaves"),
+         sampled<fork_leaves>("fork_leaves", "a fork that is popped or stolen, and its release"),
+         sampled<fork_in_call_leaves>("fork_in_call_leaves", "a fork nested in a call that runs nested"),
+         sampled<call_joins>("call_joins", "a call that suspends to wait for its child"),
+         sampled<numbers_leave>("numbers_leave", "results that go by the thread, of one that suspends"),
          sampled<number_joins>("number_joins",
-                               "results that go by the thread, of who ends in place or waits for a child"),
+                               "results that go by the thread, of one that ends nested or waits for a child"),
          sampled<number_has_another>("number_has_another", "the same, of a child that another made"),
          sampled<fork_has_view>("fork_has_view", "a fork that is awaited by its handle, and has a view"),
          sampled<fork_of_another>("fork_of_another", "a fork that another made for its parent"),
-         sampled<call_fails>("call_fails", "an error of a call that has left"),
-         sampled<fork_fails>("fork_fails", "an error of a fork that has left"),
+         sampled<call_fails>("call_fails", "an error of a call that has suspended"),
+         sampled<fork_fails>("fork_fails", "an error of a fork that has suspended"),
          sampled<call_fails_at_once>("call_fails_at_once", "an error that makes a call leave"),
-         sampled<stop_comes_late>("stop_comes_late", "a stop of the awaiter of a call that has left"),
-         sampled<stop_of_awaiter>("stop_of_awaiter", "a stop of the awaiter of a fork that has left")});
+         sampled<stop_comes_late>("stop_comes_late", "a stop of the awaiter of a call that has suspended"),
+         sampled<stop_of_awaiter>("stop_of_awaiter", "a stop of the awaiter of a fork that has suspended")});
 }

@@ -27,7 +27,7 @@ using task = coflux::task<void, bag_executor>;
 
 template <typename Derived, unsigned Threads>
 struct of_permits : coroutine_scenario<Derived, Threads>, root_on_pool {
-    static constexpr int turns = 4;  // for so many yields a permit is held, so that others come to wait for it
+    static constexpr int turns = 4;  // for so many yields a permit is held, so that other waiters come
     int went_on = 0;
 
     void run(unsigned thread) {

@@ -1,4 +1,5 @@
-// The ring of one sender and one receiver: its two words, who waits in them, and who ends them (docs/design/channel_queues.md).
+// The ring of one sender and one receiver: its two words, which end waits in them, and which ends them
+// (docs/design/channel_queues.md).
 #include <coroutine>
 #include <optional>
 #include <utility>
@@ -32,7 +33,7 @@ template <typename Derived, std::size_t Capacity>
 struct of_spsc : coroutine_scenario<Derived, 2>, coflux::model::places, root_on_pool {
     plain<int> sent{0};       // the sender's, on whatever thread
     plain<int> received{0};   // the receiver's
-    plain<int> last_word{0};  // the sender's, before it ends; for whoever sees the end
+    plain<int> last_word{0};  // the sender's, before it ends; for the one that sees the end
     bool finished = false;
 
     void run(unsigned thread) {
@@ -141,7 +142,7 @@ struct permit_and_close : of_spsc<permit_and_close, 1> {
     }
 };
 
-/// A permit is given back unused by a sender that has ended: nobody waits for it for ever.
+/// A permit is given back unused by a sender that has ended: no receiver waits for it for ever.
 struct permit_unused : of_spsc<permit_unused, 1> {
     static fork sends(environment&, permit_unused* s, sender tx) {
         auto permit = co_await tx.reserve();
@@ -156,7 +157,7 @@ struct permit_unused : of_spsc<permit_unused, 1> {
     void holds() { MODEL_CHECK(finished); }
 };
 
-/// A permit is given up by a sender that stays, while the receiver closes: the receiver is told.
+/// A permit is given up by a sender that stays, while the receiver closes: the receiver learns of it.
 struct permit_given_up : of_spsc<permit_given_up, 1> {
     manual_reset_event told;
     static fork sends(environment&, permit_given_up* s, sender tx) {
@@ -174,7 +175,7 @@ struct permit_given_up : of_spsc<permit_given_up, 1> {
     void holds() { MODEL_CHECK(finished); }
 };
 
-/// A receiver that waits for nobody is stopped.
+/// A receiver that waits for no sender is stopped.
 struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
     manual_reset_event never;
     static fork sends(environment&, stop_of_receiver* s, sender) { co_await s->never.wait(); }
@@ -189,7 +190,7 @@ struct stop_of_receiver : of_spsc<stop_of_receiver, 1> {
     void holds() {}
 };
 
-/// A sender that waits for nobody is stopped.
+/// A sender that waits for no receiver is stopped.
 struct stop_of_sender : of_spsc<stop_of_sender, 1> {
     static constexpr int values = 2;
     manual_reset_event never;

@@ -1,4 +1,5 @@
-// A stop request against those who wait: the marks, the count, the records, and who gets the wait (docs/design/stop.md).
+// A stop request against waiters: the marks, the count, the records, and which side gets the wait
+// (docs/design/stop.md).
 #include <coroutine>
 #include <utility>
 
@@ -28,7 +29,8 @@ using fork = coflux::fork<T, bag_executor>;
 template <typename T>
 using task = coflux::task<T, bag_executor>;
 
-/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root; further threads do what Derived::other() says.
+/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root; further threads do what Derived::other()
+/// says.
 template <typename Derived, unsigned Threads>
 struct of_stop : coroutine_scenario<Derived, Threads>, root_on_pool {
     manual_reset_event event;
@@ -71,7 +73,7 @@ struct of_stop : coroutine_scenario<Derived, Threads>, root_on_pool {
     void holds() { MODEL_CHECK(unwound == 1); }
 };
 
-/// Nobody else ends the wait: it is found queued, or it sees the request.
+/// Nothing else ends the wait: it is found queued, or it sees the request.
 struct stop_alone : of_stop<stop_alone, 2> {
     static task<void> root(environment&, stop_alone* s) {
         const counts_unwinding counts{*s};
@@ -144,8 +146,8 @@ struct records_begin : of_stop<records_begin, 2> {
     }
 };
 
-/// One that looks at the request instead of waiting, while another request, elsewhere, changes the count: it finds its own, and what
-/// was written before it.
+/// One that looks at the request instead of waiting, while another request, elsewhere, changes the count: it finds its
+/// own, and what was written before it.
 struct looks_at_request : of_stop<looks_at_request, 3> {
     void before() override {
         (void)coflux::detail::stop_requests.load(coflux::detail::memory_order_relaxed);
@@ -175,8 +177,8 @@ struct looks_at_request : of_stop<looks_at_request, 3> {
     }
 };
 
-/// A record begins while the request is passed on from above: its coroutine, which is woken and looks at no parent from then on, has
-/// the mark, or gets it.
+/// A record begins while the request is passed on from above: its coroutine, which is woken and looks at no parent from
+/// then on, has the mark, or gets it.
 struct record_begins : of_stop<record_begins, 3> {
     static fork<void> waits_and_looks(environment&, record_begins* s) {
         const counts_unwinding counts{*s};
@@ -249,7 +251,7 @@ struct stop_of_view : of_stop<stop_of_view, 2> {
     }
 };
 
-/// A lock that is waited for, given and stopped at the same time; nobody is left without it.
+/// A lock that is waited for, given and stopped at the same time; no waiter is left without it.
 struct stop_at_mutex : of_stop<stop_at_mutex, 2> {
     coflux::mutex lock;
     plain<int> guarded{0};
@@ -278,7 +280,7 @@ int main(int count, char** arguments) {
     return coflux::model::run(count, arguments, "stop", "a stop request against those who wait, and their records",
                               {sampled<stop_alone>("stop_alone", "begin, must_stop, queue, claim"),
                                sampled<stop_or_wake>("stop_or_wake", "claimed or woken, end"),
-                               sampled<stop_at_next_wait>("stop_at_next_wait", "a request that finds nobody waiting"),
+                               sampled<stop_at_next_wait>("stop_at_next_wait", "a request that finds no waiter"),
                                sampled<record_ends>("record_ends", "a record ends below a walk"),
                                sampled<records_begin>("records_begin", "two publish the record above"),
                                sampled<looks_at_request>("looks_at_request", "mark and count of two requests"),

@@ -1,5 +1,5 @@
-// A stop request that an operation passes on to handles that were moved into it, against their ends: who goes on with the operation, and
-// what may be gone by then (docs/design/stop.md).
+// A stop request that an operation passes on to handles that were moved into it, against their ends: which side goes on
+// with the operation, and what may be gone by then (docs/design/stop.md).
 #include <utility>
 
 #include <coflux/combine/when_all.hpp>
@@ -25,8 +25,9 @@ using fork = coflux::fork<T, bag_executor>;
 template <typename T>
 using task = coflux::task<T, bag_executor>;
 
-/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root. Thread 2, if there is one, sets the event. What is
-/// made in the root's environment object is no child of the root: a stop of that alone reaches it by a relay only.
+/// Threads 0 and 1 serve the pool, and thread 0 requests the stop of the root. Thread 2, if there is one, sets the
+/// event. What is made in the root's environment object is no child of the root: a stop of that alone reaches it by a
+/// relay only.
 template <typename Derived, unsigned Threads>
 struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
     manual_reset_event event;
@@ -91,7 +92,7 @@ struct told_alone : of_relay<told_alone, 2> {
     }
 };
 
-/// The child ends by itself while it is told, or before, or after.
+/// The child ends by itself while it is stopped, or before, or after.
 struct told_or_ended : of_relay<told_or_ended, 3> {
     static task<void> root(environment& env, told_or_ended* s) {
         const joined all{*s};
@@ -110,7 +111,7 @@ struct told_as_outcome : of_relay<told_as_outcome, 3> {
     }
 };
 
-/// What is told passes it on in its turn.
+/// What is stopped passes it on.
 struct told_in_turn : of_relay<told_in_turn, 2> {
     static fork<void> passes_on(environment& env, told_in_turn* s) {
         const lives here(s->second);
@@ -139,7 +140,7 @@ struct told_all : of_relay<told_all, 3> {
     }
 };
 
-/// All end by themselves, or are told.
+/// All end by themselves, or are stopped.
 struct told_or_all_ended : of_relay<told_or_all_ended, 3> {
     static task<void> root(environment& env, told_or_all_ended* s) {
         const joined all{*s};

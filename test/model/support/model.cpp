@@ -9,7 +9,8 @@
 
 #include <coflux/base/assert.hpp>
 
-// Relacy replaces the plain forms only, and inline: these call them, so that all forms are replaced, in the whole program.
+// Relacy replaces the simple forms only, and inline: these call them, so that all forms are replaced, in the whole
+// program.
 void operator delete(void* p, std::size_t) noexcept {
     ::operator delete(p);
 }
@@ -121,7 +122,7 @@ struct suite : rl::test_suite<suite<Threads>, Threads> {
     void after() { running->after(); }
 };
 
-/// True if all held; else the failing interleaving ran again, and told its history.
+/// True if all held; else the failing interleaving ran again, and printed its history.
 template <rl::thread_id_t Threads>
 bool simulate_with(rl::test_params& params) {
     rl::ostringstream state;

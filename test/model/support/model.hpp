@@ -1,8 +1,8 @@
 // What a model is written with: scenarios of a few threads and operations, and the main that runs them under Relacy.
 //
 // A scenario derives from scenario<threads>. Relacy makes one for each interleaving, calls before(), thread(0) …
-// thread(n - 1) interleaved, after(), and destroys it. Payloads are model::plain, so that an access that nothing orders is
-// found; what must hold is said by MODEL_CHECK.
+// thread(n - 1) interleaved, after(), and destroys it. Payloads are model::plain, so that an access that nothing orders
+// is found; what must hold is said by MODEL_CHECK.
 #pragma once
 
 #include <cstdint>

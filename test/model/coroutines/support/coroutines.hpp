@@ -13,13 +13,14 @@
 
 namespace coflux::model {
 
-/// Lets others run for a while, which Relacy chooses: less than `most` turns.
+/// Lets other threads run for a while, which Relacy chooses: less than `most` steps.
 inline void wait_a_while(unsigned most) noexcept {
     for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
 }
 
-/// An executor that model threads serve. What is posted is run by one of those that call run_one(), in any order. A post
-/// orders what came before it before what is posted, and nothing else: the bookkeeping is plain and belongs to the model.
+/// An executor that model threads serve. What is posted is run by one of those that call run_one(), in any order. A
+/// post orders what came before it before what is posted, and nothing else: the bookkeeping is not atomic and belongs
+/// to the model.
 class bag_executor {
 public:
     bag_executor() = default;
@@ -71,8 +72,8 @@ struct begins_memory {
     begins_memory() noexcept { begin_memory(); }
 };
 
-/// A scenario of coroutines: Derived::run(i) is what thread i does, and Derived::holds() looks at what came out of it. Nothing is
-/// left alive.
+/// A scenario of coroutines: Derived::run(i) is what thread i does, and Derived::holds() looks at what came out of it.
+/// Nothing is left alive.
 template <typename Derived, unsigned Threads>
 struct coroutine_scenario : scenario<Threads>, begins_memory {
     void thread(unsigned i) override {
@@ -86,12 +87,13 @@ struct coroutine_scenario : scenario<Threads>, begins_memory {
     void holds() {}
 };
 
-/// What most scenarios are: a root on a pool that all threads serve. Thread 0 makes it, and holds its handle to the end.
+/// What most scenarios are: a root on a pool that all threads serve. Thread 0 makes it, and holds its handle to the
+/// end.
 struct root_on_pool {
     bag_executor pool;
     bool over = false;
 
-    /// One turn of a thread that serves; false if there was nothing to do.
+    /// One step of a thread that serves; false if there was nothing to do.
     virtual bool run_one() noexcept { return pool.run_one(); }
 
     /// `make(env)` gives the task; `meanwhile(task, env)` is what thread 0 does besides.
@@ -107,7 +109,7 @@ struct root_on_pool {
             meanwhile(root, env);
             serve([&] { return root.done(); }, *this);
         }
-        forget(made, bytes);  // it is gone, and whoever touched it last must have come before
+        forget(made, bytes);  // it is gone, and its last use must have come before
         over = true;
     }
     template <typename Make>

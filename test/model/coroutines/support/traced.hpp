@@ -1,4 +1,4 @@
-// A payload that tells the model where it is.
+// A payload that the model finds by its address.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@
 
 namespace coflux::model {
 
-/// What stands for plain memory: each address at which a traced value ever was has one of Relacy's variables, which outlives the
-/// value. So Relacy sees when a place is filled again before it was emptied, and not only when a value is read too early.
+/// What stands for plain memory: each address at which a traced value ever was has one of Relacy's variables, which
+/// outlives the value. So Relacy sees when a slot is filled again before it was emptied, and not only when a value is
+/// read too early.
 class places {
 public:
     places() noexcept { current_ = this; }
@@ -50,7 +51,7 @@ private:
     std::size_t used_ = 0;
 };
 
-/// A number in places. Copyable and movable; a move leaves 0. Needs `places` among the bases of the scenario.
+/// A number in slots. Copyable and movable; a move leaves 0. Needs `places` among the bases of the scenario.
 class traced {
     using where = std::source_location;
 

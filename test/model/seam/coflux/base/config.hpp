@@ -1,4 +1,5 @@
-// The seam's config: the library's own, but a waiting thread lets the model run another, and nothing needs a cache line.
+// The seam's config: the library's own, but a waiting thread lets the model run another, and nothing needs a cache
+// line.
 #pragma once
 
 #define cpu_pause cpu_pause_of_the_machine

@@ -1,4 +1,5 @@
-// The seam for threads, as the model programs see it: a lock is a loop on a modelled atomic. There are no threads to make.
+// The seam for threads, as the model programs see it: a lock is a loop on a modelled atomic. There are no threads to
+// make.
 #pragma once
 
 #include <mutex>
