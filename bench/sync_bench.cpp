@@ -64,7 +64,7 @@ void semaphore_uncontended(benchmark::State& state) {
 }
 BENCHMARK(semaphore_uncontended)->UseRealTime();
 
-/// With the lock, until it is enough; each hands the lock to the next, who waits for it already.
+/// With the lock, until it is enough; each hands the lock to the next, which waits for it already.
 coflux::fork<void, pool> passes_on(coflux::environment&, borrowed<coflux::mutex> m, borrowed<const bool> enough) {
     coflux::mutex::guard guard = co_await m->lock();
     while (!*enough) {

@@ -30,7 +30,7 @@ private:
     static constexpr coflux::detail::timer_kind how_it_ends{&nothing, nullptr, "ends"};
 };
 
-/// An item is a timer that is armed and taken back on its own thread, among others.
+/// An item is a timer that is armed and cancelled on its own thread, among other timers.
 void arm_and_cancel(benchmark::State& state) {
     int executor = 0;
     coflux::detail::timer_queue queue(&executor);
@@ -78,7 +78,7 @@ coflux::task<void, pool> sleep_and_stop(auto&&, borrowed<benchmark::State> state
     co_await others.join();
 }
 
-/// An item is a fork that falls asleep, is stopped and joined, while others sleep.
+/// An item is a fork that sleeps, is stopped and joined, while other forks sleep.
 void stop_one(benchmark::State& state) {
     pool threads(1);
     auto env = coflux::make_environment(threads);
@@ -107,8 +107,8 @@ coflux::task<void, pool> stop_many(auto&&, borrowed<benchmark::State> state, std
     }
 }
 
-/// An item is one of many sleeping forks, from the request to stop them all to the end of the last; `told` and `each` are
-/// nanoseconds.
+/// An item is one of many sleeping forks, from the request to stop them all to the end of the last; `told` and `each`
+/// are nanoseconds.
 void stop_all(benchmark::State& state) {
     pool threads(static_cast<std::size_t>(state.range(1)));
     auto env = coflux::make_environment(threads);

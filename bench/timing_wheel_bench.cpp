@@ -79,8 +79,8 @@ void cancel_and_insert_any(benchmark::State& state) {
 }
 BENCHMARK(cancel_and_insert_any)->ArgNames({"pending", "minute"})->ArgsProduct({{1000, 100'000}, {0, 1}});
 
-/// An item is a timer of 1 to 50 ms from its arming to its expiry; the clock moves on by `step` microseconds at a time, and
-/// a tick is `tick` nanoseconds.
+/// An item is a timer of 1 to 50 ms from its arming to its expiry; the clock moves on by `step` microseconds at a time,
+/// and a tick is `tick` nanoseconds.
 void storm(benchmark::State& state) {
     std::vector<frame> frames(200'000);
     std::vector<std::uint64_t> deadlines(frames.size());
@@ -105,7 +105,8 @@ void storm(benchmark::State& state) {
 }
 BENCHMARK(storm)->ArgNames({"tick", "step"})->ArgsProduct({{1, 1000}, {10, 1000}})->Unit(benchmark::kMillisecond);
 
-/// An item is a turn of an executor's loop: the present moves on by a microsecond, nothing is due, what is next is asked.
+/// An item is an iteration of an executor's loop: the present moves on by a microsecond, nothing is due, what is next
+/// is asked.
 void turn(benchmark::State& state) {
     timing_wheel wheel;
     frame far;

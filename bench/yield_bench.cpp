@@ -22,7 +22,7 @@ coflux::task<void, pool> yields(auto&&, borrowed<benchmark::State> state, std::i
     bool enough = false;
     std::vector<coflux::fork<void, pool>> all;
     for (std::int64_t i = 0; i < others; ++i) all.push_back(yields_until(here, borrowed<const bool>(enough)));
-    co_await coflux::yield();  // the others begin
+    co_await coflux::yield();  // all other coroutines begin
     for (auto _ : *state) co_await coflux::yield();
     enough = true;
     co_await coflux::when_all(std::move(all));  // before `enough` dies

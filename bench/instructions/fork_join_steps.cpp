@@ -39,8 +39,8 @@ void keep(const T& value) noexcept {
 
 constexpr std::size_t fib_frame_bytes = 144;
 
-/// The frame pool counts the blocks of each slab's first page for all of the slab. Where a frame comes to lie would decide what
-/// a step costs: these blocks are kept out of it. frame_burst has their share.
+/// The frame pool counts the blocks of each slab's first page for all of the slab. Where a frame comes to lie would
+/// decide what a step costs: these blocks are kept out of it. frame_burst has their share.
 void keep_first_pages() {
     constexpr std::uintptr_t page_in_slab = 0xf000;
     constexpr std::size_t enough = 512;
@@ -274,7 +274,7 @@ struct entry {
     std::uint64_t large;
 };
 
-// Whole rounds of the 61 turns that a worker takes before it looks at its other queues.
+// Whole rounds of the 61 steps of a worker's tick budget, after which it looks at its other queues.
 constexpr std::uint64_t few = 61 * 2;
 constexpr std::uint64_t many = 2 * few;
 
@@ -298,7 +298,7 @@ constexpr std::array steps{
     entry{"wide", "a child of a `when_all` of a range: fork, join, result in a vector", wide, few, many},
     entry{"fib", "a node of `fib`: half of them are forks, half calls", fib, 12, 18},
     entry{"skynet", "a node of `skynet`: nine of ten children are forks", skynet, 100, 10'000},
-    // Last: the lists of free blocks are others after it.
+    // Last: the lists of free blocks differ after it.
     entry{"frame_burst", "many such blocks are taken before the first is given back: new slabs, the pool's reserve",
           frame_burst, 10'000, 20'000},
 };

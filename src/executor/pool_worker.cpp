@@ -42,8 +42,7 @@ void pause_for(std::chrono::nanoseconds d) noexcept {
 
 }  // namespace
 
-// --- work
-// -------------------------------------------------------------------------------------------------------------------
+// --- work ------------------------------------------------------------------------------------------------------------
 
 void pool_worker::serve() noexcept {
     char name[64];
@@ -255,8 +254,7 @@ void pool_worker::sleep() noexcept {
     pool_.idle_.wakes_up(parker_);
 }
 
-// --- waking
-// -----------------------------------------------------------------------------------------------------------------
+// --- waking ----------------------------------------------------------------------------------------------------------
 
 /// A worker is parked, none looks for work, and this worker has just queued some.
 void pool_worker::notify_one() noexcept {

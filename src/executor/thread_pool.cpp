@@ -32,8 +32,7 @@ struct left_by_fork {
 };
 static constinit atomic<left_by_fork*> left_by_forks{nullptr};
 
-// --- life
-// -------------------------------------------------------------------------------------------------------------------
+// --- life ------------------------------------------------------------------------------------------------------------
 
 thread_pool::thread_pool(thread_pool_options options)
     : options_(std::move(options)),

@@ -1,5 +1,5 @@
-// A process that ends by abort() writes no counts of what ran: this one does, so that a death test counts as what it is, a
-// test of the check that it sees fail.
+// A process that ends by abort() writes no counts of what ran: this one does, so that a death test counts as what it
+// is, a test of the check that it sees fail.
 #include <csignal>
 
 extern "C" void __gcov_dump();

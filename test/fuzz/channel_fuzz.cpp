@@ -1,5 +1,5 @@
-// Channels against queues that serve first come, first served (docs/design/channel.md): send, receive, reserve and permits, select
-// over two of them, try_ forms, close and stops, on a rendezvous and on channels of some places.
+// Channels against queues that serve first come, first served (docs/design/channel.md): send, receive, reserve and
+// permits, select over two of them, try_ forms, close and stops, on a rendezvous and on channels of some places.
 #include <algorithm>
 #include <cstddef>
 #include <deque>

@@ -1,4 +1,5 @@
-// The bytes of a fuzz run, read as a program: each choice takes a byte or a few, and after the last one all choices are 0.
+// The bytes of a fuzz run, read as a program: each choice takes a byte or a few, and after the last one all choices are
+// 0.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// Runs files, and the files of folders, through a fuzz program without libFuzzer: so any compiler replays a corpus or a crash.
+// Runs files, and the files of folders, through a fuzz program without libFuzzer: so any compiler replays a corpus or a
+// crash.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

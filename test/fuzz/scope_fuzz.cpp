@@ -1,6 +1,7 @@
-// Trees of coroutines against a model: each node spawns forks, calls and children of a task_scope, keeps, awaits, views, attaches or
-// drops them, waits for an event, throws, stops itself or a child. The model says how each must end: a value, an error of its own or of
-// a child that nobody observed, or a stop that had a reason; and that all end, and no frame is left.
+// Trees of coroutines against a model: each node spawns forks, calls and children of a task_scope, keeps, awaits,
+// views, attaches or drops them, waits for an event, throws, stops itself or a child. The model says how each must end:
+// a value, an error of its own or of a child that nobody observed, or a stop that had a reason; and that all end, and
+// no frame is left.
 #include <algorithm>
 #include <cstddef>
 #include <memory>

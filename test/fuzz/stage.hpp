@@ -1,8 +1,9 @@
-// What fuzz programs of coroutines run on: one thread, an executor that runs whom the program names, and frames that are counted.
+// What fuzz programs of coroutines run on: one thread, an executor that runs whom the program names, and frames that
+// are counted.
 //
-// Each wait is a coroutine of its own, a party. Right before its co_await it tells the model, which from then on knows what
-// must come of it: `decided` with a result, `waits`, or `stops`. What really comes of it is compared when the coroutine goes on
-// or dies; and once nothing is runnable, who is decided and has not gone on has lost a wake-up.
+// Each wait is a coroutine of its own, a party. Right before its co_await it tells the model, which from then on knows
+// what must come of it: `decided` with a result, `waits`, or `stops`. What really comes of it is compared when the
+// coroutine goes on or dies; and once nothing is runnable, who is decided and has not gone on has lost a wake-up.
 #pragma once
 
 #include <coroutine>
@@ -112,7 +113,8 @@ struct party {
     }
 };
 
-/// An environment on a hand_executor. Frames are the heap's own blocks, so that AddressSanitizer sees who uses one too long.
+/// An environment on a hand_executor. Frames are the heap's own blocks, so that AddressSanitizer sees who uses one too
+/// long.
 class stage {
 public:
     stage() = default;

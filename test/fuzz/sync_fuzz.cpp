@@ -1,5 +1,6 @@
-// The primitives of sync against queues: mutex, shared_mutex, semaphore, auto_reset_event, manual_reset_event, latch and barrier; each party waits
-// for one of them, keeps what it got until it is told to give it back, and may be stopped at any time.
+// The primitives of sync against queues: mutex, shared_mutex, semaphore, auto_reset_event, manual_reset_event, latch
+// and barrier; each party waits for one of them, keeps what it got until it is told to give it back, and may be stopped
+// at any time.
 #include <algorithm>
 #include <cstddef>
 #include <deque>

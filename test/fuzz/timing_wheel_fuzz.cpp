@@ -1,4 +1,5 @@
-// The timing wheel against a std::multimap: arm, cancel, expire, take and the next deadline, also from inside callbacks.
+// The timing wheel against a std::multimap: arm, cancel, expire, take and the next deadline, also from inside
+// callbacks.
 #include <algorithm>
 #include <bit>
 #include <cstddef>

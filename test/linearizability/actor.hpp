@@ -107,8 +107,9 @@ public:
         operation_.result = static_cast<std::uint8_t>(result);
     }
 
-    /// `co_await r.watch(m.lock())`: the same as without, but the moment is noted from which on the operation surely stands in its
-    /// queue. Without it nothing would tell a wake-up that was lost, or a wrong order, from an operation that was slow to come.
+    /// `co_await r.watch(m.lock())`: the same as without, but the moment is noted from which on the operation surely
+    /// stands in its queue. Without it nothing would tell a wake-up that was lost, or a wrong order, from an operation
+    /// that was slow to come.
     template <typename Request>
     class watched;
     template <typename Request>
@@ -142,7 +143,8 @@ public:
         [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
         template <typename P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-            // By the time the call returns this awaiter may be gone, and the history over but for the director, who waits for this.
+            // By the time the call returns this awaiter may be gone, and the history over but for the director, who
+            // waits for this.
             common_ground& ground = ground_;
             operation& o = operation_;
             ground.suspending.fetch_add(1, std::memory_order_relaxed);

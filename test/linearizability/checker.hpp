@@ -46,10 +46,12 @@ private:
 
 /// A sequential object.
 ///
-/// request(): the operation comes to the object. If it is served now it is among `done`, and with it those whom it serves; else it
-/// waits in the state. Where the object may choose, `choice` says how, below choices(); false: there is no such choice now.
-/// settle(), if it has it: an operation that waits and that choices() are for takes one of what it is offered; false: it is not.
-/// withdraw(): the operation waits no more, if it is still waiting. Those who thereby move up are in `done`.
+/// request(): the operation comes to the object. If it is served now it is among `done`, and with it those that it
+///   serves; else it waits in the state. Where the object may choose, `choice` says how, below choices(); false: there is
+///   no such choice now.
+/// settle(), if it has it: an operation that waits and that choices() are for takes one of what it is offered; false: it
+///   is not.
+/// withdraw(): the operation waits no more, if it is still waiting. Those that thereby move up are in `done`.
 template <typename S>
 concept specification = std::has_unique_object_representations_v<typename S::state> &&
                         requires(const S& s, typename S::state& at, std::span<const operation> all, op_id id,

@@ -14,8 +14,9 @@ namespace coflux_test::linearizability {
 using moment = std::uint32_t;
 inline constexpr moment never = ~moment{0};
 
-/// The clock of a history: one counter. If an operation returned before another was called by this clock, its return happens before
-/// that call in the sense of C++, because both are read-modify-writes of one word; so what the check says to be in order was in order.
+/// The clock of a history: one counter. If an operation returned before another was called by this clock, its return
+/// happens before that call in the sense of C++, because both are read-modify-writes of one word; so what the check
+/// says to be in order was in order.
 class timepiece {
 public:
     moment tick() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }  // pairs with the other ticks

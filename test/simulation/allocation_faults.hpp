@@ -5,8 +5,9 @@
 
 namespace coflux_simulations {
 
-/// In one run the n-th allocation fails: of those that the example makes and that the library makes for it, frames included, not
-/// of those that the simulation makes. Nothing else is counted and nothing fails while there is no object of this class.
+/// In one run the n-th allocation fails: of those that the example makes and that the library makes for it, frames
+/// included, not of those that the simulation makes. Nothing else is counted and nothing fails while there is no object
+/// of this class.
 class allocation_faults {
 public:
     explicit allocation_faults(std::size_t at) noexcept;

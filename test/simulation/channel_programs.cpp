@@ -1,4 +1,5 @@
-// Channels and select: what was sent is received once, in its order, or is still there; what was stopped has not happened.
+// Channels and select: what was sent is received once, in its order, or is still there; what was stopped has not
+// happened.
 #include "trial.hpp"
 
 #include <array>
@@ -22,7 +23,8 @@ struct ledger {
     void out(const token& v) noexcept {
         t.expect(v.valid() && !received[v.id()], "a value is received once");
         received[v.id()] = true;
-        // Receivers note what they got when they run, in another order than they got it; so one receiver at a time is ordered.
+        // Receivers note what they got when they run, in another order than they got it; so one receiver at a time is
+        // ordered.
     }
     void in_order(std::array<int, producers>& mine, const token& v) noexcept {
         const std::size_t from = v.id() / a_producer;

@@ -1,4 +1,5 @@
-// The core: trees of forks, views, calls, derived environments, asynchronous generators; stops and errors at random places.
+// The core: trees of forks, views, calls, derived environments, asynchronous generators; stops and errors at random
+// places.
 #include "trial.hpp"
 
 #include <array>

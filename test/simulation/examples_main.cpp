@@ -1,7 +1,8 @@
-// Runs an example, as it is, in simulated worlds: linked with its object file, whose main() is called once for each seed.
+// Runs an example, as it is, in simulated worlds: linked with its object file, whose main() is called once for each
+// seed.
 //
-// The linker gives us what the example and the library mean by main, printf and the waits of a thread (--wrap, CMakeLists.txt):
-// output is compared with what is expected, and a thread that would block lets the simulation go on.
+// The linker gives us what the example and the library mean by main, printf and the waits of a thread (--wrap,
+// CMakeLists.txt): output is compared with what is expected, and a thread that would block lets the simulation go on.
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -162,8 +163,8 @@ bool explore(const options& told) {
     return true;
 }
 
-/// One run that is told to stop at its n-th point. It may print less, and end with an exception: get() finds no value, or the
-/// example has one for when nothing succeeds.
+/// One run that is told to stop at its n-th point. It may print less, and end with an exception: get() finds no value,
+/// or the example has one for when nothing succeeds.
 failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
     printed.clear();
     std::string text;

@@ -1,5 +1,6 @@
-// Random programs over the public API, interpreted: each part of a program is a coroutine that checks what comes of it against
-// what the grammar says may come. Seeds make them here, bytes where they are fuzzed (test/fuzz/programs_fuzz.cpp).
+// Random programs over the public API, interpreted: each part of a program is a coroutine that checks what comes of it
+// against what the grammar says may come. Seeds make them here, bytes where they are fuzzed
+// (test/fuzz/programs_fuzz.cpp).
 #include <chrono>
 #include <cstdio>
 #include <utility>

@@ -49,8 +49,8 @@ constexpr std::size_t parts = static_cast<std::size_t>(part::nested) + 1;
 using moment = std::int64_t;
 constexpr moment never = std::int64_t{1} << 40;
 
-/// What may come of a part that nobody tells to stop, and when at the latest. Told, it may stop at any time, or give a value all the
-/// same; what is told ends at once, because every wait here is a stop point.
+/// What may come of a part that nobody tells to stop, and when at the latest. Told, it may stop at any time, or give a
+/// value all the same; what is told ends at once, because every wait here is a stop point.
 struct bounds {
     bool value = false;
     bool error = false;

@@ -1,5 +1,5 @@
-// Operations in operations: a random nest of combinators, beside a model that says when it ends, and how. Handles are made by the
-// coroutine around the nest, and moved into it.
+// Operations in operations: a random nest of combinators, beside a model that says when it ends, and how. Handles are
+// made by the coroutine around the nest, and moved into it.
 #include "trial.hpp"
 
 #include <algorithm>

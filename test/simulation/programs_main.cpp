@@ -20,7 +20,8 @@ namespace {
 /// With one seed alone, a program that is generated is printed.
 bool says_programs = false;
 
-/// One run. The half of the seeds uses frames of the default pool, which is the path that programs take; the other one counts.
+/// One run. The half of the seeds uses frames of the default pool, which is the path that programs take; the other one
+/// counts.
 failure run(const program& p, std::uint64_t seed, coflux::testing::chooser& chooser, schedule* made) {
     std::string text;
     counted_frames frames;

@@ -1,5 +1,5 @@
-// The operator new of an example and of the library's objects that are linked with it (--wrap, CMakeLists.txt), and in place of the
-// library's frame pool one in which each frame is a block of its own.
+// The operator new of an example and of the library's objects that are linked with it (--wrap, CMakeLists.txt), and in
+// place of the library's frame pool one in which each frame is a block of its own.
 #include <memory_resource>
 #include <new>
 
@@ -57,8 +57,8 @@ void __wrap__ZN6coflux6detail16block_until_doneERNS0_13frame_controlEb(coflux::d
 namespace coflux {
 namespace detail {
 
-// The lists of a thread stay empty and are never opened: so each allocation comes to refill_frame_cache(), and each block that is
-// given back to count_frame_cache().
+// The lists of a thread stay empty and are never opened: so each allocation comes to refill_frame_cache(), and each
+// block that is given back to count_frame_cache().
 void* refill_frame_cache(std::size_t size_class) noexcept {
     return allocate_large_frame((size_class + 1) * frame_cache::granule, frame_cache::largest_alignment);
 }

@@ -1,5 +1,5 @@
-// thread_pool_executor in a simulated world. Takes the place of the library's definition in programs that are linked with it, so
-// that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
+// thread_pool_executor in a simulated world. Takes the place of the library's definition in programs that are linked
+// with it, so that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
 #include <memory>
 #include <utility>
 

@@ -16,7 +16,8 @@
 
 namespace coflux_simulations {
 
-/// As coflux::borrowed, of what outlives all coroutines of a trial: their handles die early on purpose, which that would refuse.
+/// As coflux::borrowed, of what outlives all coroutines of a trial: their handles die early on purpose, which that
+/// would refuse.
 template <typename T>
 class borrowed {
 public:

@@ -22,7 +22,8 @@ struct lane {
     std::atomic<bool> ended{false};
 };
 
-/// Ends the process when one of the lanes has not ended a round for a long time, and prints where all that it waits for stands.
+/// Ends the process when one of the lanes has not ended a round for a long time, and prints where all that it waits for
+/// stands.
 class watchdog {
 public:
     watchdog(const std::deque<lane>& lanes, std::chrono::seconds patience);
@@ -39,8 +40,8 @@ private:
     std::thread thread_;
 };
 
-/// Prints the coroutines below `root` that wait, each below the one in whose scope it is, with the place of its last await. Reads
-/// without locks what its owners write: for a tree that stands still.
+/// Prints the coroutines below `root` that wait, each below the one in whose scope it is, with the place of its last
+/// await. Reads without locks what its owners write: for a tree that stands still.
 void print_waiting(coflux::environment& root) noexcept;
 
 }  // namespace coflux_test::soak

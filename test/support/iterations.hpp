@@ -1,4 +1,5 @@
-// How often the tests repeat themselves: as often as a law says where that is a matter of seconds, less often elsewhere.
+// How often the tests repeat themselves: as often as a law says where that is a matter of seconds, less often
+// elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,8 @@ constexpr std::size_t repetitions(std::size_t law) noexcept {
     return optimized ? law : law / 8;
 }
 
-/// What the laws call ten million. A fortieth of it elsewhere than in an optimised build: a completion that left the two words
-/// of a call behind would still fill the small stack (small_stack.hpp) eight times.
+/// What the laws call ten million. A fortieth of it elsewhere than in an optimised build: a completion that left the
+/// two words of a call behind would still fill the small stack (small_stack.hpp) eight times.
 inline constexpr std::size_t ten_million = optimized && !sanitized ? 10'000'000 : 10'000'000 / 40;
 /// Rounds of a race between two threads.
 inline constexpr std::size_t race_rounds = repetitions(100'000);

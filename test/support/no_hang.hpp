@@ -1,4 +1,5 @@
-// For death tests: a process that hangs instead of dying is ended by the system, and the test fails for want of the message.
+// For death tests: a process that hangs instead of dying is ended by the system, and the test fails for want of the
+// message.
 #pragma once
 
 #include <unistd.h>

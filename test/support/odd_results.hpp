@@ -1,4 +1,5 @@
-// Results that count themselves, notice where they die, and throw in a copy or move of choice; and coroutines that give them.
+// Results that count themselves, notice where they die, and throw in a copy or move of choice; and coroutines that give
+// them.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// Operations whose type is erased, so that a test can nest them as it runs: each combinator is compiled once for each kind of operand
-// and not once for each nest.
+// Operations whose type is erased, so that a test can nest them as it runs: each combinator is compiled once for each
+// kind of operand and not once for each nest.
 #pragma once
 
 #include <chrono>
@@ -155,7 +155,8 @@ constexpr bool is_allowed(combinator outer, combinator inner) noexcept {
            (inner != combinator::timeout && inner != combinator::deadline && inner != combinator::select);
 }
 
-/// `c` of `x`, which is an operation, a fork or a task that gives nothing. `beside`: with another that never ends by itself.
+/// `c` of `x`, which is an operation, a fork or a task that gives nothing. `beside`: with another that never ends by
+/// itself.
 template <typename X>
 operation combined(combinator c, X x, bool beside) {
     using namespace std::chrono_literals;

@@ -12,8 +12,9 @@
 
 namespace coflux_test {
 
-// ThreadSanitizer of g++ puts what it keeps per thread there, too, and has no thread with less. Under AddressSanitizer of g++ a
-// coroutine's resumption takes more than 3 KiB, and 64 of them may stand on each other before a loop has control.
+// ThreadSanitizer of g++ puts what it keeps per thread there, too, and has no thread with less. Under AddressSanitizer
+// of g++ a coroutine's resumption takes more than 3 KiB, and 64 of them may stand on each other before a loop has
+// control.
 inline constexpr std::size_t small_stack_bytes = (COFLUX_TEST_TSAN != 0 ? 4096 : COFLUX_ASAN != 0 ? 512 : 256) * 1024;
 
 /// Runs `f` on a thread with a small stack.

@@ -13,8 +13,8 @@
 
 namespace coflux_test::linearizability {
 
-/// `argument` is the channel, 0 or 1, or of a select what its cases are; `value` what is sent, 1 to 63. The result is 1 or 0 for
-/// true or false, what was received or 0 for nothing; of a select the same with the case that won above it.
+/// `argument` is the channel, 0 or 1, or of a select what its cases are; `value` what is sent, 1 to 63. The result is 1
+/// or 0 for true or false, what was received or 0 for nothing; of a select the same with the case that won above it.
 struct channel_specification {
     enum kind : std::uint8_t {
         send,
@@ -44,8 +44,9 @@ struct channel_specification {
         std::uint8_t is_closed = 0;
         line senders;
         line receivers;
-        // Selects that a close has found in a queue: their cases here can be done, with nothing. Each is settled, here or elsewhere,
-        // before the close returns; but all of them not at one moment, since other channels go on meanwhile.
+        // Selects that a close has found in a queue: their cases here can be done, with nothing. Each is settled, here
+        // or elsewhere, before the close returns; but all of them not at one moment, since other channels go on
+        // meanwhile.
         line offered;
         std::uint8_t closing = 0;  // the close that is about that: its id + 1
     };
@@ -192,7 +193,8 @@ private:
     static bool is_drained(const channel& c) noexcept { return c.is_closed != 0 && c.count == 0 && c.reserved == 0; }
 
 public:
-    /// Ends the wait of one who stands in a queue of the channel `where`, and leaves the other queue, if it is a select.
+    /// Ends the wait of one who stands in a queue of the channel `where`, and leaves the other queue, if it is a
+    /// select.
     void serve(op_id who, std::size_t where, std::uint8_t result) noexcept {
         leave(at_, who, done_);
         const bool selects = all_[who].kind == select;

@@ -59,8 +59,7 @@ public:
     std::suspend_always initial_suspend() const noexcept { return {}; }
     end_awaiter final_suspend() const noexcept { return {}; }
 
-    // --- the consumer's side, of a root
-    // -----------------------------------------------------------------------------------------------------
+    // --- the consumer's side, of a root ------------------------------------------------------------------------------
 
     /// A generator whose state says `direct` runs: its next() is being awaited, or it is being yielded.
     [[nodiscard]] COFLUX_INLINE static bool runs(const frame_control& c) noexcept {
@@ -91,8 +90,7 @@ public:
     /// The handle dies: the frames of the stack go now, or once they are unwound if they have children.
     static void discard(frame_control& root) noexcept;
 
-    // --- the body's side, of a leaf
-    // ---------------------------------------------------------------------------------------------------------
+    // --- the body's side, of a leaf ----------------------------------------------------------------------------------
 
     /// Suspends at an element.
     COFLUX_INLINE std::coroutine_handle<> yields(const volatile void* element) noexcept {

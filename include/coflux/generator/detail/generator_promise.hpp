@@ -91,8 +91,7 @@ public:
     void return_void() const noexcept {}
     void unhandled_exception() noexcept { error_ = std::current_exception(); }
 
-    // --- the consumer's side, of a root
-    // -----------------------------------------------------------------------------------------------------
+    // --- the consumer's side, of a root ------------------------------------------------------------------------------
 
     void begin() {
         if (state_ != generator_state::fresh) return;
@@ -118,8 +117,7 @@ public:
         }
     }
 
-    // --- the body's side, of a leaf
-    // ---------------------------------------------------------------------------------------------------------
+    // --- the body's side, of a leaf ----------------------------------------------------------------------------------
 
     template <typename V>
     COFLUX_INLINE void yields(V& v) noexcept {
