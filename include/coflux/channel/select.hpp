@@ -119,7 +119,7 @@ class select_case<A> {
 public:
     using result_type = typename operation::result_type;
 
-    explicit select_case(select_argument<A> a) noexcept : operation_(a.given.channel(), a.given.value()) {}
+    explicit select_case(select_argument<A> a) noexcept : operation_(a.given.make_case()) {}
 
     void take_over(select_entry& e) noexcept {
         e.node = &operation_;

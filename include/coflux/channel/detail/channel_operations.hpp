@@ -3,13 +3,14 @@
 
 #include <coroutine>
 #include <optional>
-#include <source_location>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/base/config.hpp>
 #include <coflux/channel/detail/channel_base.hpp>
 #include <coflux/channel/permit.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 
 namespace coflux {
 
@@ -128,8 +129,8 @@ private:
 template <typename Operation>
 class [[nodiscard]] channel_awaiter : private Operation {
 public:
-    template <typename... Args>
-    explicit channel_awaiter(Args&&... args) noexcept : Operation(std::forward<Args>(args)...) {}
+    template <typename T>
+    channel_awaiter(promise_base& p, channel_base<T>& at, T* value) noexcept : Operation(at, value, p) {}
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
@@ -174,26 +175,21 @@ private:
 /// What `co_await` and select are given: an operation that has not begun.
 template <template <typename, typename> class Operation, typename T>
 class [[nodiscard(
-    "nothing happens at the channel until this is awaited, and its result says what did: co_await it")]] channel_request {
+    "nothing happens at the channel until this is awaited, and its result says what did: co_await it")]] channel_request
+    : public request<channel_awaiter<Operation<T, channel_wait>>, channel_base<T>&, T*> {
 public:
     using single_use = void;
 
-    explicit channel_request(channel_base<T>& at, T* value = nullptr) noexcept : at_(at), value_(value) {}
+    explicit channel_request(channel_base<T>& at, T* value = nullptr) noexcept
+        : request<channel_awaiter<Operation<T, channel_wait>>, channel_base<T>&, T*>(at, value) {}
     channel_request(const channel_request&) = delete;
     channel_request& operator=(const channel_request&) = delete;
 
-    auto await_in(promise_base& p, std::source_location where) && noexcept {
-        p.set_await_location(where);
-        return channel_awaiter<Operation<T, channel_wait>>(at_, value_, p);
-    }
     /// As a case of a select.
     using as_case = Operation<T, channel_node>;
-    [[nodiscard]] channel_base<T>& channel() const noexcept { return at_; }
-    [[nodiscard]] T* value() const noexcept { return value_; }
-
-private:
-    channel_base<T>& at_;
-    T* value_;
+    [[nodiscard]] as_case make_case() const noexcept {
+        return std::apply([](auto&... to) { return as_case(to...); }, this->arguments());
+    }
 };
 
 /// The copy that a send of an lvalue sends.

@@ -29,6 +29,9 @@ public:
         return make(p, std::index_sequence_for<Args...>());
     }
 
+protected:
+    [[nodiscard]] const std::tuple<Args...>& arguments() const noexcept { return args_; }
+
 private:
     template <std::size_t... I>
     COFLUX_INLINE Awaiter make(promise_base& p, std::index_sequence<I...>) noexcept {
