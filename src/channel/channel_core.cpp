@@ -83,12 +83,6 @@ void channel_core::finish(channel_wakes& wakes) noexcept {
 
 const wait_kind channel_wait::kind{&channel_wait::claim, &wait_operation::stop_claimed, "a channel"};
 
-std::coroutine_handle<> channel_wait::stop_instead() noexcept {
-    core->unlock();
-    end();
-    return coroutine().stop_here();
-}
-
 bool channel_wait::claim(wait_operation& op) noexcept {
     auto& self = static_cast<channel_wait&>(op);
     self.core->lock();

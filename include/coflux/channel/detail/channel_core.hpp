@@ -140,19 +140,7 @@ public:
         : wait_operation(p, kind),
           channel_node(at) {}
 
-protected:
-    /// After begin(), with the lock held and the operation not to be done now: waits in `queue`, or stops. Returns what
-    /// await_suspend returns.
-    COFLUX_INLINE std::coroutine_handle<> park(channel_queue& queue) noexcept {
-        if (must_stop()) [[unlikely]]
-            return stop_instead();
-        queue.push_back(*this);
-        core->unlock();  // from here on this may be gone
-        return suspended();
-    }
-
 private:
-    COFLUX_COLD std::coroutine_handle<> stop_instead() noexcept;
     static bool claim(wait_operation& op) noexcept;
     static const wait_kind kind;
 };

@@ -11,6 +11,7 @@
 #include <coflux/channel/detail/channel_base.hpp>
 #include <coflux/channel/permit.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 
 namespace coflux {
 
@@ -134,17 +135,16 @@ public:
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
-        promise_base& p = this->coroutine();
-        if (p.begin_suspend() == suspension::stop) [[unlikely]]
-            return p.stop_here();
         this->prepare(nullptr, 0);
-        this->begin();
-        waited_ = true;
-        this->core->lock();
-        // Under the lock no other thread writes what the hint reads: now it is exact, but for reserves and decided
-        // selects.
-        if (Operation::would_wait() || !attempt_again()) return this->park(Operation::queue());
-        return transfer(p.handle());
+        channel_wakes wakes;
+        const auto next = wait_in(*this->core, Operation::queue(), static_cast<Operation&>(*this), [&]() noexcept {
+            // Under the lock no other thread writes what the hint reads: now it is exact, but for reserves and decided
+            // selects.
+            waited_ = Operation::would_wait() || !attempt_again(wakes);
+            return !waited_;
+        });
+        wakes.wake();  // from here on this may be gone
+        return next;
     }
     COFLUX_INLINE auto await_resume() {
         if (waited_) this->end();
@@ -160,14 +160,7 @@ private:
         wakes.wake();
         return done;
     }
-    /// With the lock held, which stays so if the answer is false.
-    COFLUX_NOINLINE bool attempt_again() noexcept {
-        channel_wakes wakes;
-        if (!Operation::attempt(wakes)) return false;
-        this->core->unlock();
-        wakes.wake();
-        return true;
-    }
+    COFLUX_NOINLINE bool attempt_again(channel_wakes& wakes) noexcept { return Operation::attempt(wakes); }
 
     bool waited_ = false;
 };

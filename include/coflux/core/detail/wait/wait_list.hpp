@@ -50,8 +50,9 @@ enum class wait_attempt : std::uint8_t {
 /// The order that every wait keeps: begin, lock, must it stop, is it ready, queue, unlock. `ready()` is asked under the
 /// lock: true if there is nothing to wait for any more; else it has made sure that the side that changes that looks
 /// into the queue, and the operation waits. Errors: as wait_operation::begin().
-template <typename Ready>
-wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
+/// Shapes: `Lock` has lock() and unlock(), `Queue` takes the `Operation`, a wait_operation, by push_back().
+template <typename Lock, typename Queue, typename Operation, typename Ready>
+COFLUX_INLINE wait_attempt try_to_queue(Lock& lock, Queue& queue, Operation& w, Ready ready) {
     w.begin();
     lock.lock();
     const bool stops = w.must_stop();
@@ -64,19 +65,27 @@ wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, 
     lock.unlock();
     return wait_attempt::waits;
 }
+template <typename Ready>
+wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
+    return try_to_queue(lock, queue, w, ready);
+}
 
 /// try_to_wait() for a coroutine that is about to suspend: gives what await_suspend returns.
-template <typename Ready>
-std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
+template <typename Lock, typename Queue, typename Operation, typename Ready>
+COFLUX_INLINE std::coroutine_handle<> wait_in(Lock& lock, Queue& queue, Operation& w, Ready ready) {
     promise_base& p = w.coroutine();
     if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
-    switch (try_to_wait(list.lock, list.queue, w, ready)) {
+    switch (try_to_queue(lock, queue, w, ready)) {
     case wait_attempt::ready: return transfer(p.handle());
     case wait_attempt::stop: return p.stop_here();
     case wait_attempt::waits: break;
     }
     return wait_operation::suspended();
+}
+template <typename Ready>
+std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready) {
+    return wait_in(list.lock, list.queue, w, ready);
 }
 
 /// How far an await is that makes its wait only if it has to.
