@@ -183,14 +183,10 @@ bool select_core::losers_run() const noexcept {
 /// True if `child_ended` will be called for it; false if it has ended.
 bool select_core::waits_for(select_child& c) noexcept {
     frame_control& f = *c.control;
-    std::uintptr_t s = f.state.load(memory_order_acquire);  // pairs with the end's fetch_or
-    c.keeps_error = true;
-    // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
-    if (s == 0 && f.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&c)),
-                                                  memory_order_acq_rel, memory_order_acquire))
-        return true;
+    c.keeps_error = !f.join.is_shared();
+    if (f.join.await(c) == join_result::registered) return true;
     c.keeps_error = false;
-    return (s & frame_state::list) != 0 && promise_base::add_waiter(f, c);
+    return false;
 }
 
 std::coroutine_handle<> select_core::wait_for_children() noexcept {

@@ -42,17 +42,11 @@ void concurrency_window::reserve() {
 
 void concurrency_window::add(frame_control& c) noexcept {
     window_slot& s = *free_;
-    std::uintptr_t state = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
-    if (state != frame_state::done) {
+    if (!c.done()) {
         free_ = s.next_linked;
         s.child = &c;
         ++running_;
-        // release: the end sees the slot; acquire: if the child has ended, its result is visible.
-        if (state == 0 &&
-            c.state.compare_exchange_strong(state, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&s)),
-                                            memory_order_acq_rel, memory_order_acquire))
-            return;
-        if ((state & frame_state::list) != 0 && promise_base::add_waiter(c, s)) return;
+        if (c.join.await(s) == join_result::registered) return;
         s.child = nullptr;
         s.next_linked = std::exchange(free_, &s);
         --running_;
@@ -77,7 +71,7 @@ void concurrency_window::note(frame_control& c, bool known_to_scope) noexcept {
 std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_control& c, const void*) noexcept {
     auto& slot = static_cast<window_slot&>(self);
     concurrency_window& of = *slot.of;
-    of.note(c, (c.state.load(memory_order_relaxed) & frame_state::list) != 0);  // own thread's: it has just ended here
+    of.note(c, c.join.is_shared());
     ends_awaiter* parked = nullptr;
     {
         const spin_guard guard(of.lock_);

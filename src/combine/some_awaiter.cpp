@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 
 #include "core/detail/scope/environment_access.hpp"
@@ -55,10 +56,7 @@ void some_awaiter::hear_early(std::size_t i) noexcept {
 
 /// True if its end will call the node; false: it has ended.
 bool some_awaiter::waits(some_place& place) noexcept {
-    std::uintptr_t s = 0;
-    // release: the end sees the node; acquire: if the child has ended, its result is visible.
-    return place.child->state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place)),
-                                                      memory_order_acq_rel, memory_order_acquire);
+    return place.child->join.await(place) == join_result::registered;
 }
 
 bool some_awaiter::await_ready() noexcept {
@@ -88,11 +86,10 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     } else if (told) [[unlikely]] {
         return p.stop_here();
     }
-    p.clear_current();
-    const std::size_t last = count_ - 1;
-    std::size_t heard = 1;  // the registration's own unit
+    if (places_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
+    std::size_t heard = 1;                                     // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
-    for (std::size_t i = 0; i <= last; ++i) {
+    for (std::size_t i = 0; i < count_; ++i) {
         some_place& place = places_[i];
         if (place.of != nullptr) continue;  // it is waited for
         // No coroutine: the awaiting one may be woken by another child's end, so this end must not change its own count
@@ -100,22 +97,15 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         place.of = this;
         place.ended = &child_ended;
         frame_control& c = *place.child;
-        p.check_not_self(c);
-        std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
-        const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&place));
-        if (s == 0) {
-            if (worker* const w = this_thread.queues; i == last && w != nullptr && w->pop_if_newest(c.frame())) {
-                c.state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
-                next = c.frame();
-                continue;
-            }
-            // release: the end sees the node; acquire: if the child has ended, its result is visible.
-            if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire)) continue;
+        switch (i + 1 == count_ ? p.await_frame(c, place) : p.join_frame(c, place)) {
+        case join_result::popped: next = c.frame(); break;
+        case join_result::registered: break;
+        case join_result::completed:
+            place.of = nullptr;
+            if (!place.noted) note(i);
+            ++heard;
+            break;
         }
-        if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, place)) continue;
-        place.of = nullptr;
-        if (!place.noted) note(i);
-        ++heard;
     }
     if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
     if (stops_awaiting()) p.begin_unwind();
@@ -237,7 +227,7 @@ void some_awaiter::settle() {
         if (c.word.end() != ending::error) continue;
         if (errors_ == some_errors::wait) {
             c.error->observe();
-        } else if (places_[i].of != nullptr && (c.state.load(memory_order_relaxed) & frame_state::list) == 0) {
+        } else if (places_[i].of != nullptr && !c.join.is_shared()) {
             // The error was not observed (law 12). That of a child that ended before, or that has views, is with its
             // scope already.
             environment_access::record(coroutine_.open_scope(), *c.error);

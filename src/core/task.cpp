@@ -124,18 +124,13 @@ void block_until_done(frame_control& c, bool may_throw) {
         woken.notify_one();         // uses the address only
         return std::noop_coroutine();
     };
-    std::uintptr_t s = 0;
-    // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
-    if (!c.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(&w)),
-                                         memory_order_acq_rel, memory_order_acquire)) {
-        if ((s & frame_state::list) == 0 || !promise_base::add_waiter(c, w)) return;
-    }
+    if (c.join.await(w) == join_result::completed) return;
     while (w.woken.load(memory_order_acquire) == 0)
         w.woken.wait(0, memory_order_acquire);  // pairs with the store in `ended`
 }
 
 void end_of_task_handle(frame_control& c) noexcept {
-    if (c.is_untaken()) return promise_base::drop(c);
+    if (c.join.is_untaken()) return promise_base::drop(c);
     // Nothing of the parent, which may be gone: only a root's is known to be there.
     promise_base& p = promise_base::of(c);
     if (!environment_access::is_root(p)) return promise_base::drop_checked(c);

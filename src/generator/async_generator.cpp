@@ -56,8 +56,7 @@ std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
     inner.outer_ = this;
     leaf.root_ = root_;
     root_->leaf_ = &leaf;
-    c.state.store(reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(this)) | frame_state::direct,
-                  memory_order_relaxed);  // pairs with nothing: this thread runs it
+    c.join.resume_for(*this);
     leaf.takes_place_of(*this);
     if (leaf.begin_suspend() == detail::suspension::stop) leaf.begin_unwind();
     return transfer(leaf.handle());
@@ -96,9 +95,7 @@ bool async_generator_base::is_below_joined() noexcept {
 }
 
 void async_generator_base::is_left_by(const promise_base& consumer, frame_control& root) noexcept {
-    std::uintptr_t for_consumer = reinterpret_cast<std::uintptr_t>(&consumer) | frame_state::direct;
-    // relaxed: this thread has it, as in await_resume().
-    (void)root.state.compare_exchange_strong(for_consumer, 0, memory_order_relaxed, memory_order_relaxed);
+    root.join.stand_if_for(consumer);
 }
 
 void async_generator_base::discard(frame_control& c) noexcept {
@@ -134,7 +131,7 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
         g->control().word.set(static_cast<std::uint32_t>(counting::atomic));
         g->request_stop();
     }
-    root.control().state.store(frame_state::detached, memory_order_relaxed);  // published by the queue
+    root.control().join.run_detached();  // published by the queue
     leaf.begin_unwind();
     if (const executor_entry* const own = leaf.runs_on(); own != nullptr) return own->post(leaf.handle());
     run_next(leaf.handle());

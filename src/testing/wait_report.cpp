@@ -22,7 +22,6 @@ using coflux::detail::frame_control;
 using coflux::detail::promise_base;
 using coflux::detail::wait_operation;
 namespace frame_flags = coflux::detail::frame_flags;
-namespace frame_state = coflux::detail::frame_state;
 
 namespace {
 
@@ -46,11 +45,10 @@ template <typename F>
 void for_each_awaiter(promise_base& p, F f) {
     frame_control& c = p.control();
     if (c.word.has(frame_flags::inline_start)) return;  // its handle is in no hands yet
-    const std::uintptr_t s = c.state.load(coflux::detail::memory_order_relaxed);
-    if ((s & frame_state::done) != 0 || (s & ~frame_state::tags) == 0) return;
-    if ((s & frame_state::direct) != 0) return f(*reinterpret_cast<promise_base*>(s & ~frame_state::tags));
-    for (auto* w = reinterpret_cast<coflux::detail::waiter*>(s & ~frame_state::tags); w != nullptr;
-         w = (s & frame_state::list) != 0 ? w->next : nullptr) {
+    const coflux::detail::join_snapshot own = c.join.own();
+    if (own.done()) return;
+    if (own.is_in_plain_await()) return f(*own.coroutine());
+    for (coflux::detail::waiter* w = own.youngest(); w != nullptr; w = own.is_shared() ? w->next : nullptr) {
         if (w->coroutine != nullptr) f(*w->coroutine);
     }
 }

@@ -180,9 +180,9 @@ std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
     frame_control& leaf = frame_control::of(h);
     frame_control* c = &leaf;
     while (c->word.number() == 0 && environment_access::is_call(promise_base::of(*c))) {
-        const std::uintptr_t s = c->state.load(coflux::detail::memory_order_relaxed);
-        if ((s & coflux::detail::frame_state::direct) == 0) break;
-        c = &reinterpret_cast<promise_base*>(s & ~coflux::detail::frame_state::tags)->control();
+        const coflux::detail::join_snapshot own = c->join.own();
+        if (!own.is_in_plain_await()) break;
+        c = &own.coroutine()->control();
     }
     const std::uint32_t number = c->word.number();
     if (number == kept_beside) return name_by_address(c, false);

@@ -10,6 +10,7 @@
 
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 #include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/parameters.hpp>
@@ -150,7 +151,7 @@ public:
         // relaxed: a call that has begun is not `detached`, whatever else happens to it.
         detail::frame_control& callee = *control_.get();
         detail::promise_base& caller = *h.promise().rematerialized_this();
-        if (callee.state.load(detail::memory_order_relaxed) == detail::frame_state::detached) return begin(caller);
+        if (callee.join.own().is_detached()) return begin(caller);
         return caller.await_begun(callee);
     }
     COFLUX_INLINE T await_resume() {
@@ -209,7 +210,7 @@ private:
             detail::fail_awaited_twice(caller);
         detail::promise_base::of(callee).use_executor_of(caller);
         // Only the caller knows the callee: a plain store.
-        callee.begin_as(reinterpret_cast<std::uintptr_t>(&caller) | detail::frame_state::direct);
+        callee.join.begin_awaited_by(caller);
         return detail::transfer(callee.frame());
     }
     static constexpr detail::nested_frame frame_on_top = detail::nested_frame_for<T>;
@@ -231,9 +232,9 @@ private:
     /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(detail::frame_control& callee) {
         // Its state still names the caller, unless that never suspended, and is current.
-        const std::uintptr_t s = callee.state.load(detail::memory_order_relaxed);
-        if ((s & detail::frame_state::direct) != 0) [[likely]]
-            detail::this_thread.current = reinterpret_cast<detail::promise_base*>(s & ~detail::frame_state::tags);
+        const detail::join_snapshot own = callee.join.own();
+        if (own.is_in_plain_await()) [[likely]]
+            detail::this_thread.current = own.coroutine();
         if (!callee.word.ended_with_value()) [[unlikely]]
             throw_error(callee);
         return detail::take_value<T>(callee);

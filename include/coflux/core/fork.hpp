@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/core/detail/promise/copied_result.hpp>
 #include <coflux/core/detail/promise/owned_promise.hpp>
@@ -266,13 +267,12 @@ private:
     /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T consume_aside(frame_control& c) { return consume_waited(c); }
     static COFLUX_INLINE T consume_waited(frame_control& c) {
-        const std::uintptr_t s =
-            c.state.load(memory_order_relaxed);  // pairs with nothing: the resuming thread published it
+        const join_snapshot own = c.join.own();
         // The awaiting coroutine still stands where it waited; if it never suspended, it still is current.
-        if ((s & (frame_state::direct | frame_state::list)) != 0) {
-            if ((s & frame_state::list) != 0) [[unlikely]]
+        if (!own.has_no_coroutine()) {
+            if (own.is_shared()) [[unlikely]]
                 return consume<T>(c);
-            this_thread.current = reinterpret_cast<promise_base*>(s & ~frame_state::tags);
+            this_thread.current = own.coroutine();
         }
         if (!c.word.ended_with_value()) [[unlikely]]
             return consume<T>(c);
@@ -293,7 +293,7 @@ private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
         frame_control& c = checked();
-        if (!c.done() || c.is_nested()) f(promise_base::of(c));  // nested on its awaiter's stack, it still runs
+        if (!c.done() || c.join.is_nested()) f(promise_base::of(c));  // nested on its awaiter's stack, it still runs
     }
     template <ending When, typename F>
     Self& call_back(F f) {

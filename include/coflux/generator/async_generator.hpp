@@ -121,7 +121,7 @@ public:
     }
     COFLUX_INLINE pointer await_resume() {
         detail::this_thread.current = consumer_;
-        of_.state.store(0, detail::memory_order_relaxed);  // it does not run: this thread has it
+        of_.join.stand();
         if (!of_.word.ended_with_value()) [[unlikely]]
             throw_error();
         const pointer element = static_cast<pointer>(detail::async_generator_base::of(of_).element());
@@ -160,7 +160,7 @@ public:
     outcome<pointer> await_resume() const {
         detail::this_thread.current = &consumer_;
         consumer_.control().word.clear(detail::frame_flags::takes_stop);
-        of_.state.store(0, detail::memory_order_relaxed);
+        of_.join.stand();
         if (of_.word.ended_stopped()) return stopped;
         if (!of_.word.ended_with_value()) {
             of_.error->observe();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
 namespace coflux::detail {
@@ -34,29 +35,15 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     } else if (told) [[unlikely]] {
         return p.stop_here();
     }
-    const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
-    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
-    if (s == 0) {
-        if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(c.frame())) {
-            c.state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
-            return transfer(c.frame());
-        }
-        p.clear_current();
-        // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is visible.
-        if (c.state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
-            return std::noop_coroutine();
-    } else {
-        p.clear_current();
+    switch (p.await_frame(c, *this)) {
+    case join_result::popped: return transfer(c.frame());
+    case join_result::registered: return std::noop_coroutine();
+    case join_result::completed: break;
     }
-    if ((s & frame_state::list) != 0 && promise_base::add_waiter(c, *this)) return std::noop_coroutine();
     return transfer(go_on(here));
 }
 
-std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control& c, const void* here) noexcept {
-    // done: the frame may be dropped untaken. Plain: no other thread can reach the child any more, or it is done
-    // already.
-    if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
-        c.state.store(frame_state::done, memory_order_relaxed);
+std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control&, const void* here) noexcept {
     return static_cast<limited_wait&>(self).go_on(here);
 }
 

@@ -74,7 +74,7 @@ public:
 private:
     void notify_one() noexcept override {}
     bool budget_exhausted() noexcept override {
-        turns_ = 1000;
+        tick_budget_ = 1000;
         return false;
     }
     void overflow(std::coroutine_handle<>) noexcept override { std::abort(); }

@@ -10,6 +10,7 @@
 #include <source_location>
 #include <vector>
 
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/promise/result.hpp>
@@ -129,24 +130,10 @@ private:
     std::coroutine_handle<> advance(const void* here) noexcept {
         promise_base& p = *coroutine;
         while (frame_control* const c = next_running()) {
-            std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the end's fetch_or
-            if (s == 0) {
-                const auto self = reinterpret_cast<std::uintptr_t>(static_cast<waiter*>(this));
-                if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(c->frame())) {
-                    c->state.store(self, memory_order_relaxed);  // it has not begun, and only this thread can begin it
-                    return c->frame();
-                }
-                p.check_not_self(*c);
-                p.clear_current();
-                // release: the end sees this coroutine suspended; acquire: if the child has ended, its result is
-                // visible.
-                if (c->state.compare_exchange_strong(s, self, memory_order_acq_rel, memory_order_acquire))
-                    return std::noop_coroutine();
-            }
-            if ((s & frame_state::list) != 0) {
-                p.check_not_self(*c);
-                p.clear_current();
-                if (promise_base::add_waiter(*c, *this)) return std::noop_coroutine();
+            switch (p.await_frame(*c, *this)) {
+            case join_result::popped: return c->frame();
+            case join_result::registered: return std::noop_coroutine();
+            case join_result::completed: break;
             }
         }
         if (stops_awaiting()) p.begin_unwind();
@@ -159,10 +146,6 @@ private:
 
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept {
         auto& all = static_cast<all_awaiter&>(self);
-        // done: the handles may die unawaited if this coroutine is stopped in turn. Plain: no other thread can reach
-        // the child any more, or it is done already (a child with views).
-        if ((c.state.load(memory_order_relaxed) & frame_state::list) == 0)
-            c.state.store(frame_state::done, memory_order_relaxed);
         all.note(c);
         --all.left_;
         return all.advance(here);

@@ -19,7 +19,7 @@ namespace coflux::detail {
 
 class some_awaiter;
 
-/// One child in a wait for some of several, and the waiter in its state word.
+/// One child in a wait for some of several, and the waiter in its join word.
 struct some_place : waiter {
     bool noted = false;              ///< its end was foretold
     frame_control* child = nullptr;  ///< nullptr once its result was taken

@@ -15,6 +15,7 @@
 
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/this_coroutine.hpp>
@@ -61,9 +62,9 @@ public:
 
     // --- the consumer's side, of a root ------------------------------------------------------------------------------
 
-    /// A generator whose state says `direct` runs: its next() is being awaited, or it is being yielded.
+    /// A generator that is in a plain await runs: its next() is being awaited, or it is being yielded.
     [[nodiscard]] COFLUX_INLINE static bool runs(const frame_control& c) noexcept {
-        return (c.state.load(memory_order_relaxed) & frame_state::direct) != 0;
+        return c.join.own().is_in_plain_await();
     }
     /// Nothing is left to wait for: it has ended, and not by a stop.
     [[nodiscard]] COFLUX_INLINE static bool is_ready(frame_control& c) noexcept {
@@ -71,8 +72,7 @@ public:
     }
     /// Goes on towards the next element, for `consumer`, which is suspended.
     COFLUX_INLINE std::coroutine_handle<> goes_on_for(promise_base& consumer) noexcept {
-        // No other thread looks at it while the consumer runs: a plain store.
-        control().state.store(reinterpret_cast<std::uintptr_t>(&consumer) | frame_state::direct, memory_order_relaxed);
+        control().join.resume_for(consumer);  // no other thread looks at it while the consumer runs
         async_generator_base& leaf = *leaf_;
         leaf.use_executor_of(consumer);
         if (leaf.control().word.has(frame_flags::scope_open | frame_flags::moved)) [[unlikely]]
@@ -97,10 +97,10 @@ public:
         async_generator_base& root = *root_;
         root.element_ = const_cast<void*>(element);
         // What the consumer wrote before it let us run.
-        const std::uintptr_t s = root.control().state.load(memory_order_relaxed);
-        if ((s & frame_state::direct) == 0) [[unlikely]]
+        const join_snapshot own = root.control().join.own();
+        if (!own.is_in_plain_await()) [[unlikely]]
             return stop_here();  // the handle is gone, and an error of a child came in the way of the stop
-        promise_base& consumer = *reinterpret_cast<promise_base*>(s - frame_state::direct);
+        promise_base& consumer = *own.only_coroutine();
         if (control().word.has(frame_flags::moved)) [[unlikely]]
             return goes_back_to(consumer);
         return transfer(consumer.handle());
@@ -119,7 +119,7 @@ public:
 protected:
     explicit async_generator_base(environment& parent) noexcept : promise_base(parent) {
         marks_.store(is_call | is_generator, memory_order_relaxed);  // no other thread knows it yet
-        control().begin_as(0);
+        control().join.begin();
     }
     ~async_generator_base();
 

@@ -1,4 +1,5 @@
 // Waiting in the list of a frame with views or callbacks.
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/core/fork_view.hpp>
 
@@ -71,7 +72,7 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     begin();
     place.lock.lock();
     const bool stops = must_stop();
-    if (!stops && promise_base::add_waiter(c, place)) {
+    if (!stops && c.join.await(place) == join_result::registered) {
         place.now = shared_place::state::queued;
         place.lock.unlock();
         return suspended();
@@ -107,9 +108,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
         list_place::leave(place);
         return p.stop_here();
     }
-    p.check_not_self(child);
-    p.clear_current();
-    if (promise_base::add_waiter(child, *place)) return std::noop_coroutine();
+    if (p.await_elsewhere(child, *place) == join_result::registered) return std::noop_coroutine();
     list_place::leave(place);
     return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));
 }

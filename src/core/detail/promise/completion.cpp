@@ -1,27 +1,21 @@
-// The end of a coroutine: waiting for children, telling waiters, unwinding a stopped body.
+// The end of a coroutine: waiting for children, telling waiters; unwind.cpp has that of a stopped one.
 //
 // The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
 // publish, callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the
 // ticket is given back the parent may be gone, and all that its environment names.
-#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/promise/completion.hpp>
 
 #include <exception>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
 
+#include "core/detail/promise/end_for_messages.hpp"
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_access.hpp"
 
 namespace coflux::detail {
 namespace {
-
-using resume_function = void (*)(void*);
-
-/// Both compilers (and libstdc++'s noop coroutine) start a frame with the pointer that resume() calls.
-resume_function& resume_slot(std::coroutine_handle<> h) noexcept {
-    return *static_cast<resume_function*>(h.address());
-}
 
 /// Collects the coroutines that go on: the first on this thread, the rest through their own executors. Where a
 /// coroutine that awaits another one stands below, all of them go through their executors.
@@ -47,24 +41,6 @@ public:
 private:
     std::coroutine_handle<> first_ = std::noop_coroutine();
     bool found_ = false;
-};
-
-/// While it lives, code of users runs for the end of `c`, child of `parent`: messages name it.
-class end_for_messages {
-public:
-    end_for_messages(const frame_control& c, const environment* parent) noexcept
-        : ends_(std::exchange(this_thread.ends, &c)),
-          ends_in_(std::exchange(this_thread.ends_in, parent)) {}
-    ~end_for_messages() {
-        this_thread.ends = ends_;
-        this_thread.ends_in = ends_in_;
-    }
-    end_for_messages(const end_for_messages&) = delete;
-    end_for_messages& operator=(const end_for_messages&) = delete;
-
-private:
-    const frame_control* ends_;
-    const environment* ends_in_;
 };
 
 // For themselves: in position-independent code tell() would keep the address of this_thread in a register.
@@ -120,6 +96,55 @@ environment* give_back_ticket(counting counted, environment* parent, successors&
     return completed;
 }
 
+/// What the end of a coroutine wakes.
+struct awaiters {
+    promise_base* coroutine = nullptr;       // the one in a plain await
+    waiter* waiters = nullptr;               // or these, oldest first
+    const environment* suspended = nullptr;  // the only one that waits, if that is a coroutine
+};
+
+/// Calls the callbacks among the waiters of `c`, `youngest` first, and returns the others, oldest first.
+waiter* call_back_first(waiter* youngest, frame_control& c, environment* parent, const void* here) noexcept {
+    waiter* woken = oldest_first(youngest);
+    for (waiter** link = &woken; *link != nullptr;) {
+        waiter* const w = *link;
+        if (!w->first) {
+            link = &w->next;
+            continue;
+        }
+        *link = w->next;
+        call_back(*w, c, parent, here);
+    }
+    return woken;
+}
+
+/// Publishes that `c`, child of `parent`, has ended. Returns what is to be woken; if that is nothing, `c` may be gone.
+awaiters publish_end(frame_control& c, environment* parent, const void* here) noexcept {
+    const ending end = c.word.end();
+    const join_snapshot seen = c.join.end([&]() noexcept {
+        if (end == ending::error && c.word.counted() != counting::none) environment_access::record(*parent, *c.error);
+    });
+    // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has ended.
+    // A plain await needs that only then: its awaiter takes the result, and itself, from the word.
+    switch (seen.by()) {
+    case awaited_by::nothing: return {};
+    case awaited_by::detached: return destroy_at_end(c, parent), awaiters();
+    case awaited_by::coroutine:
+        if (end == ending::stopped) c.join.forget_awaiter();
+        return {seen.coroutine(), nullptr, seen.coroutine()};
+    case awaited_by::waiter:
+        c.join.forget_awaiter();
+        seen.youngest()->next = nullptr;
+        return {nullptr, seen.youngest(), seen.youngest()->coroutine};
+    case awaited_by::list: {
+        waiter* const waiters = call_back_first(seen.youngest(), c, parent, here);
+        promise_base::drop_reference(c);  // the coroutine's own; each waiter holds another
+        return {nullptr, waiters, nullptr};
+    }
+    }
+    return {};
+}
+
 /// Tells the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for each
 /// scope that this completes.
 /// `here` is the identity of the executor that this thread stands on. Returns the coroutine that goes on here. After
@@ -127,69 +152,22 @@ environment* give_back_ticket(counting counted, environment* parent, successors&
 std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
     for (;;) {
-        const counting counted = c->word.counted();
-        const ending end = c->word.end();
-        const bool listed = c->word.has(frame_flags::listed);
-        if (listed) environment_access::unlist(*parent, *c);
-
-        waiter* woken = nullptr;                                 // waiters to wake, oldest first
-        promise_base* direct = nullptr;                          // or the one coroutine in a plain await
-        std::uintptr_t s = c->state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
-        if (pointer_of(s) == 0 || (s & frame_state::list) != 0) {
-            if (end == ending::error && counted != counting::none) environment_access::record(*parent, *c->error);
-            if (s == frame_state::detached) {
-                destroy_at_end(*c, parent);
-                s = 0;
-            } else {
-                s = c->state.fetch_or(
-                    frame_state::done,
-                    memory_order_acq_rel);  // publishes the result; pairs with the loads in done(), drop()
-                if ((s & frame_state::list) != 0) {
-                    woken = oldest_first(reinterpret_cast<waiter*>(pointer_of(s)));
-                    for (waiter** link = &woken; *link != nullptr;) {
-                        waiter* const w = *link;
-                        if (!w->first) {
-                            link = &w->next;
-                            continue;
-                        }
-                        *link = w->next;
-                        call_back(*w, *c, parent, here);
-                    }
-                    promise_base::drop_reference(*c);  // the coroutine's own; each waiter holds another
-                    s = 0;
-                } else if (s == frame_state::detached) {
-                    destroy_at_end(*c, parent);
-                    s = 0;
-                }
-            }
-        }
-        if ((s & frame_state::direct) != 0) {
-            direct = reinterpret_cast<promise_base*>(pointer_of(s));
-        } else if (pointer_of(s) != 0) {
-            woken = reinterpret_cast<waiter*>(pointer_of(s));
-            woken->next = nullptr;
-        }
-
-        // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has
-        // ended. A plain await needs that only then: its awaiter takes the result, and itself, from the pointer.
-        if (pointer_of(s) != 0 && (direct == nullptr || end == ending::stopped))
-            c->state.store(frame_state::done, memory_order_relaxed);  // pairs with nothing: waking publishes it
+        const frame_word word = c->word;
+        if (word.has(frame_flags::listed)) environment_access::unlist(*parent, *c);
+        const awaiters woken = publish_end(*c, parent, here);
 
         // A parent that is suspended in its child's await has its plain count back before it is woken; every other
         // ticket is given back after the waiters: until then the parent, and all that its environment names, is alive.
-        const environment* suspended = direct;
-        if (woken != nullptr && pointer_of(s) != 0) suspended = woken->coroutine;
-        counting to_give_back = counted;
-        if (counted == counting::by_owner && suspended == parent) {
+        counting to_give_back = word.counted();
+        if (to_give_back == counting::by_owner && woken.suspended == parent) {
             --environment_access::children(*parent);
             to_give_back = counting::none;
         }
-
-        if (direct != nullptr) next.add(promise_base::wake(*direct, end, here));
-        while (woken != nullptr) {
-            waiter* const w = woken;
-            woken = w->next;
+        if (woken.coroutine != nullptr) next.add(promise_base::wake(*woken.coroutine, word.end(), here));
+        for (waiter* w = woken.waiters; w != nullptr;) {
+            waiter* const behind = w->next;  // first: it may be gone afterwards
             next.add(w->ended(*w, *c, here));
+            w = behind;
         }
 
         environment* const completed = give_back_ticket(to_give_back, parent, next, here);
@@ -218,79 +196,12 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
     }
 }
 
-void resume_unwinding(void* frame);
-void resume_unwound(void* frame);
-void resume_destroyed(void* frame);
-
-/// The end of a stop: the locals are dead, and what they made while they died has ended. Of the frame there is left the
-/// memory, and in it the environment as it was.
-std::coroutine_handle<> unwound(promise_base& p) noexcept {
-    resume_slot(p.handle()) = nullptr;  // done()
-    p.finish_scope();
-    promise_base::clear_current();
-    return tell(&p.control(), p.parent(), identity_of(p.runs_on()));
-}
-
-/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters.
-/// The last of the children that the locals made continues with resume_destroyed().
-std::coroutine_handle<> unwind(promise_base& p) noexcept {
-    p.finish_scope();
-    const std::coroutine_handle<> h = p.handle();
-    environment_access::reopen(p);
-    frame_control::of(h).word.set(frame_flags::retain | frame_flags::scope_open);
-    {
-        const end_for_messages named(p.control(), p.parent());
-        h.destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
-    }
-    resume_slot(h) = &resume_destroyed;
-    return environment_access::close_again(p) ? unwound(p) : std::noop_coroutine();
-}
-
-/// First half of a stop: closes the scope; the last child continues with resume_unwound().
-std::coroutine_handle<> close_unwinding(promise_base& p) noexcept {
-    resume_slot(p.handle()) = &resume_unwound;
-    return p.close_scope() ? unwind(p) : std::noop_coroutine();
-}
-
-/// Goes on with `h` from a plain function. A chain of stopped parents is a loop, not a recursion.
-void go_on(std::coroutine_handle<> h) noexcept {
-    while (h != std::noop_coroutine()) {
-        promise_base& p = promise_base::of(frame_control::of(h));
-        if (resume_slot(h) == &resume_unwinding) {
-            h = close_unwinding(p);
-        } else if (resume_slot(h) == &resume_unwound) {
-            h = unwind(p);
-        } else if (resume_slot(h) == &resume_destroyed) {
-            h = unwound(p);
-        } else {
-            // A coroutine that took the stop as an outcome: through its queue, because no tail call leads out of here.
-            if (p.runs_on() != nullptr) return p.runs_on()->post(h);
-            return run_next(h);
-        }
-    }
-}
-
-void resume_unwinding(void* frame) {
-    this_thread.current = nullptr;
-    go_on(close_unwinding(promise_base::of(frame_control::of(frame))));
-}
-
-void resume_unwound(void* frame) {
-    this_thread.current = nullptr;
-    go_on(unwind(promise_base::of(frame_control::of(frame))));
-}
-
-void resume_destroyed(void* frame) {
-    this_thread.current = nullptr;
-    go_on(unwound(promise_base::of(frame_control::of(frame))));
-}
-
 }  // namespace
 
 void foretell_end(frame_control& c) noexcept {
-    const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of the waiter
-    if (pointer_of(s) == 0 || (s & frame_state::tags) != 0) return;
-    waiter& w = *reinterpret_cast<waiter*>(s);
+    const join_snapshot seen = c.join.seen_by_end();
+    if (!seen.has_one_waiter()) return;
+    waiter& w = *seen.youngest();
     if (w.hears_early) (void)w.ended(w, c, &foretold);
 }
 
@@ -298,7 +209,7 @@ void promise_base::body_failed() noexcept {
     frame_control& c = control();
     if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
     // What ends nested on its awaiter's stack ends with a value.
-    if (!c.word.has(frame_flags::inline_start) && c.is_nested()) leave_nested_run();
+    if (!c.word.has(frame_flags::inline_start) && c.join.is_nested()) leave_nested_run();
     failure* const f = current_failure();
     c.word.set_end(ending::error);
     c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
@@ -324,12 +235,6 @@ void promise_base::finish_scope() noexcept {
         c.word.set(frame_flags::has_error);
         c.error = f;
     }
-}
-
-void promise_base::fail_awaits_itself() noexcept {
-    this_thread.current = this;
-    fail(__FILE__, __LINE__, "&awaited != this", "%s awaits itself: it would never end",
-         readable_name(control().location().function_name()).c_str());
 }
 
 std::coroutine_handle<> promise_base::join_children() noexcept {
@@ -358,17 +263,16 @@ std::coroutine_handle<> promise_base::end_inline() noexcept {
     return transfer(notify_waiters());
 }
 
-void promise_base::begin_unwind() noexcept {
-    frame_control& c = control();
-    c.word.set_end(ending::stopped);
-    c.word.set(frame_flags::unwinding);
-    resume_slot(handle()) = &resume_unwinding;
+std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const void* here) noexcept {
+    if (end == ending::stopped && !w.control().word.has(frame_flags::takes_stop)) w.begin_unwind();
+    return resume_from(w, here);
 }
 
-std::coroutine_handle<> promise_base::stop_here() noexcept {
-    clear_current();
-    begin_unwind();
-    return transfer(handle());
+std::coroutine_handle<> promise_base::resume_from(promise_base& w, const void* here) noexcept {
+    const executor_entry* const own = w.runs_on();
+    if (own == nullptr || own->identity == here) return w.handle();
+    own->post(w.handle());
+    return std::noop_coroutine();
 }
 
 }  // namespace coflux::detail

@@ -13,11 +13,6 @@ namespace coflux::detail {
 /// From now on a failed check prints where the running coroutine and its ancestors stand.
 void enable_back_trace() noexcept;
 
-/// The waiter or the promise in a frame's state.
-constexpr std::uintptr_t pointer_of(std::uintptr_t state) {
-    return state & ~frame_state::tags;
-}
-
 struct environment_access {
     static bool is_object(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_object) != 0;  // set before e is published

@@ -28,14 +28,6 @@ bool is_of_a_root(const promise_base& p) noexcept {
     return environment_access::is_object(e) && environment_access::owner(e) == nullptr;
 }
 
-/// A frame that waits to be freed has ended, and has no handle: its state is not needed any more.
-frame_control* freed_after(frame_control& c) noexcept {
-    return reinterpret_cast<frame_control*>(c.state.load(memory_order_relaxed));
-}
-void set_freed_after(frame_control& c, frame_control* next) noexcept {
-    c.state.store(reinterpret_cast<std::uintptr_t>(next), memory_order_relaxed);
-}
-
 }  // namespace
 
 /// Where a loop stands below, it begins the coroutines that found no room, once control is back with it: with its
@@ -60,7 +52,7 @@ void promise_base::free_unowned(frame_control& c) noexcept {
     if (t.frees) {
         if (has_room_to_begin() || has_room_after_all()) [[likely]]
             return destroy(c);
-        set_freed_after(c, t.to_free);
+        c.join.set_next_to_free(t.to_free);
         t.to_free = &c;
         return;
     }
@@ -74,7 +66,7 @@ void promise_base::free_left_over(const frame_control* down_to) noexcept {
     thread_state& t = this_thread;
     while (t.to_free != nullptr && t.to_free != down_to) {
         frame_control& c = *t.to_free;
-        t.to_free = freed_after(c);
+        t.to_free = c.join.next_to_free();
         destroy(c);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
@@ -80,7 +81,7 @@ void stop_relay::pass_on(wait_operation& claimed) noexcept {
 
 namespace {
 
-/// A plain await that passes a stop on: in the state word of what is awaited, and gone when that has ended.
+/// A plain await that passes a stop on: in the join word of what is awaited, and gone when that has ended.
 struct relayed_await final : waiter, stop_relay {
     relayed_await(promise_base& p, frame_control& c) noexcept
         : stop_relay(p, this, &tell, &go_on, how_it_stops),
@@ -115,16 +116,6 @@ struct relayed_await final : waiter, stop_relay {
     bool listens = false;
 };
 
-/// True if `w` will be called; false if `c` has ended.
-bool waits_for(frame_control& c, waiter& w) noexcept {
-    std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the end's fetch_or
-    // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
-    if (s == 0 && c.state.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(&w), memory_order_acq_rel,
-                                                  memory_order_acquire))
-        return true;
-    return (s & frame_state::list) != 0 && promise_base::add_waiter(c, w);
-}
-
 }  // namespace
 
 std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
@@ -139,16 +130,14 @@ std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
         throw;
     }
     if (!w->listens) request_stop_of(child);
-    p.clear_current();
-    if (waits_for(child, *w)) return std::noop_coroutine();
+    if (p.await_elsewhere(child, *w) == join_result::registered) return std::noop_coroutine();
     const std::coroutine_handle<> next = relayed_await::child_ended(*w, child, identity_of(p.runs_on()));
     return transfer(next);
 }
 
 std::coroutine_handle<> await_aside(promise_base& p, frame_control& child) {
     if (!child.done() && !is_stopped_with(p, child)) return await_relayed(p, child);
-    // relaxed: only the handle, which is the caller's, makes a list of it.
-    if ((child.state.load(memory_order_relaxed) & frame_state::list) != 0) return await_in_list(p, child);
+    if (child.join.is_shared()) return await_in_list(p, child);
     return p.await_child(child);
 }
 

@@ -15,6 +15,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/join/join_state.hpp>
 
 namespace coflux::detail {
 
@@ -125,54 +126,27 @@ private:
     std::uint32_t bits_;
 };
 
-/// State word of a frame, from the low bits up; the rest is a pointer to a waiter or, with `direct`, to a promise.
-///   0                 runs, or is queued; no waiter
-///   pointer           one waiter
-///   pointer | direct  one coroutine waits in a plain await
-///   list [| pointer]  views or callbacks exist: a stack of waiters; frames are then counted by `references`
-///   done              ended without a waiter; the result is in the frame
-///   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
-///   pointer | nested  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
-///                     frees itself when it ends there, which its awaiter then knows from what is left on the stack
-namespace frame_state {
-inline constexpr std::uintptr_t done = 1;
-inline constexpr std::uintptr_t detached = 2;
-inline constexpr std::uintptr_t list = 4;
-inline constexpr std::uintptr_t direct = 8;
-inline constexpr std::uintptr_t nested = done | direct;
-inline constexpr std::uintptr_t tags = 15;
-
-COFLUX_INLINE constexpr bool frees_itself(std::uintptr_t s) noexcept {
-    return (s & (nested | detached)) == (nested | detached);
-}
-}  // namespace frame_state
-
 struct alignas(16) frame_control {
     // Every member costs a store a coroutine: what the common case never reads has no value until it is needed.
     std::pmr::memory_resource* resource;  // set with from_resource
-    union {
-        atomic<std::uintptr_t> state;  // frame_state, from begin_as() on; CAS by awaiters, load or fetch_or by the end
-    };
+    join_state join;
     union {
         std::source_location where;  // its last await; before that a queued one's function, else no value
         failure* error;              // once it ended with an error
         std::uint64_t result;        // of a frame that frees itself, while its parameters die
     };
     frame_word word;
-    std::uint32_t references_;  // set with `list`, not before; see references()
+    std::uint32_t references_;  // set when the frame is shared, not before; see references()
 
     COFLUX_INLINE frame_control(std::pmr::memory_resource* memory, counting counted, std::uint32_t flags) noexcept
         : word(counted, flags) {
         if (memory != nullptr) resource = memory;
         if (counted != counting::none && (flags & frame_flags::inline_start) == 0)
-            begin_as(0);  // the thread that gets the handle may use it at once
+            join.begin();  // the thread that gets the handle may use it at once
     }
     ~frame_control() = delete;
 
-    /// From now on other threads may reach the frame through its handle.
-    COFLUX_INLINE void begin_as(std::uintptr_t s) noexcept { ::new (&state) atomic<std::uintptr_t>(s); }
-
-    /// With `list` only: counts the handle, the views and the running coroutine.
+    /// Of a shared frame only: counts the handle, the views and the running coroutine.
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
@@ -191,27 +165,9 @@ struct alignas(16) frame_control {
         return word.has(frame_flags::has_error) ? std::source_location() : where;
     }
 
-    /// It runs nested on the stack of the coroutine that awaits it, or has ended there.
-    [[nodiscard]] COFLUX_INLINE bool is_nested() const noexcept {
-        // relaxed: only that stack's thread can reach the frame.
-        return (state.load(memory_order_relaxed) & frame_state::nested) == frame_state::nested;
-    }
-
-    /// Its handle is going, and a coroutine that was woken by its end has not taken the result. g++ completes all
-    /// awaits of an expression before it takes the first result; if that throws, the other results stay where they are.
-    [[nodiscard]] bool is_untaken() const noexcept {
-        // acquire pairs with the exchange of the end, where that was elsewhere. The awaiter keeps the handle until it
-        // is woken.
-        return (state.load(memory_order_acquire) & frame_state::nested) == frame_state::direct;
-    }
-
     /// Has ended, and not by a stop.
     [[nodiscard]] bool is_ready() const noexcept { return done() && !word.ended_stopped(); }
-
-    [[nodiscard]] bool done() const noexcept {
-        return (state.load(memory_order_acquire) & frame_state::done) !=
-               0;  // pairs with the fetch_or of the end: the result
-    }
+    [[nodiscard]] bool done() const noexcept { return join.done(); }
 };
 
 /// In front of the control of a child of an environment object, whose destructor must be able to name it.

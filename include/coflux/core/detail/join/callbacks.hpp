@@ -84,7 +84,7 @@ void attach_callback(frame_control& c, F f) {
     // An await that is ready at once may take the result while the callback looks at it.
     if constexpr (std::is_object_v<T> && std::is_copy_constructible_v<T>) copied_result<T>::made_possible();
     promise_base::share(c, 0);
-    if (promise_base::add_waiter(c, *node)) return;
+    if (c.join.await(*node) == join_result::registered) return;
     // It ended while we allocated.
     struct destroys {
         node_type* node;

@@ -1,4 +1,5 @@
-// The part of a promise that knows neither result nor coroutine type: creation, await, end, stop.
+// The part of a promise that knows neither result nor coroutine type: creation, await, end, stop. Its awaits of frames
+// are defined in core/detail/join/await_frame.hpp, its end in core/detail/promise/completion.hpp.
 #pragma once
 
 #include <coroutine>
@@ -92,7 +93,7 @@ public:
     [[nodiscard]] COFLUX_INLINE suspension begin_suspend() noexcept {
         if (may_be_stopped()) [[unlikely]]
             return rematerialized_this()->begin_suspend_slowly();
-        if (control().is_nested()) rematerialized_this()->leave_nested_run();
+        if (control().join.is_nested()) rematerialized_this()->leave_nested_run();
         return suspension::proceed;
     }
 
@@ -102,7 +103,7 @@ public:
     }
 
     /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed
-    /// and not resumed (g++, as in frame_control::is_untaken()).
+    /// and not resumed (g++, as in join_state::is_untaken()).
     COFLUX_INLINE void clear_takes_stop() noexcept {
         if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
     }
@@ -120,55 +121,28 @@ public:
         if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
     }
 
-    /// Before an await of `child`, a fork: if it is the newest of this worker's forks, and so has not begun, it runs here
-    /// and now, nested on this coroutine's stack. True if it has ended there, with a value; else the caller waits for
-    /// it as for any fork.
+    // Defined in core/detail/join/await_frame.hpp.
+
+    /// Before an await of `child`, a fork: if it is the newest of this worker's forks, and so has not begun, it runs
+    /// here and now, nested on this coroutine's stack. True if it has ended there, with a value; else the caller waits
+    /// for it as for any fork.
     template <nested_frame Frame>
-    COFLUX_INLINE bool run_fork_nested(frame_control* child) noexcept {
-        if (!may_run_nested()) return false;
-        const promise_base* const self = rematerialized_this();
-        // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in
-        // this sum, too. g++: the handle may be empty.
-        const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
-        if (COFLUX_CLANG && !is_own()) [[unlikely]]
-            return false;
-        const auto may_take = [&]() noexcept { return COFLUX_CLANG || is_own(); };
-        if (!this_thread.queues->pop_if_newest(frame_control::frame_of(child), may_take)) return false;
-        // Only this thread can begin it: a plain store tells it where it is.
-        child->state.store(nested_in<Frame>(self), memory_order_relaxed);
-        child->frame().resume();
-        if (!ended_nested()) [[unlikely]]
-            return false;
-        --own_.children;
-        return true;
-    }
+    COFLUX_INLINE bool run_fork_nested(frame_control* child) noexcept;
     /// run_fork_nested() for a call, which this coroutine alone knows.
     template <nested_frame Frame>
-    COFLUX_INLINE bool run_call_nested(frame_control* callee) noexcept {
-        if (!may_run_nested()) [[unlikely]] {
-            callee->begin_as(frame_state::detached);
-            return false;
-        }
-        of(*callee).use_executor_of(*this);
-        callee->begin_as(nested_in<Frame>(rematerialized_this()));
-        callee->frame().resume();
-        return ended_nested();
-    }
-
-    /// Suspends for the end of `child`, which is not done: in place if it has not begun and lies on top of this
-    /// worker's forks.
-    COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept {
-        if (begin_suspend() == suspension::stop) [[unlikely]]
-            return stop_here();
-        if (worker* const w = this_thread.queues; w != nullptr && w->pop_if_newest(child.frame())) [[likely]] {
-            // The child has not begun and only this thread can begin it: a plain store publishes the continuation to
-            // it.
-            child.state.store(reinterpret_cast<std::uintptr_t>(this) | frame_state::direct, memory_order_relaxed);
-            return transfer(child.frame());
-        }
-        clear_current();
-        return await_elsewhere(child);
-    }
+    COFLUX_INLINE bool run_call_nested(frame_control* callee) noexcept;
+    /// Suspends for the end of `child`, which is not done, in a plain await: in place if it has not begun and lies on
+    /// top of this worker's forks.
+    COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept;
+    /// The same by a waiter `w` of this coroutine, which has begun to suspend. Popped, the child is to be transferred
+    /// into; else the coroutine is not current any more.
+    COFLUX_INLINE join_result await_frame(frame_control& child, waiter& w) noexcept;
+    /// await_frame() that leaves the child where it is.
+    COFLUX_INLINE join_result await_elsewhere(frame_control& child, waiter& w) noexcept;
+    /// await_elsewhere() where other children are waited for, too: the coroutine stays current if it is. `awaiter` is a
+    /// waiter, or this coroutine in a plain await.
+    template <typename Awaiter>
+    COFLUX_INLINE join_result join_frame(frame_control& child, Awaiter& awaiter) noexcept;
     /// Before a wait for `child`, which has not ended: a checked error if that is this coroutine itself.
     void check_not_self(const frame_control& child) noexcept {
         if (&child == &control()) [[unlikely]]
@@ -190,83 +164,20 @@ public:
 
     // --- the end ---
 
+    // Defined in core/detail/promise/completion.hpp.
+
     /// The body ended with a value, nested on the stack of an awaiter that wants no frame, and no child is left: the
-    /// coroutine frees itself. If a child is left, it has left the top: a second look may find none.
-    [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept {
-        frame_control& c = control();
-        // relaxed: if it is on top, only this thread can reach it.
-        if (!frame_state::frees_itself(c.state.load(memory_order_relaxed))) return false;
-        if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            rematerialized_this()->leave_nested_run();
-            return false;
-        }
-        return true;
-    }
-
+    /// coroutine frees itself.
+    [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept;
     /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
-    COFLUX_INLINE void keep_result_and_free(std::uint64_t result) noexcept {
-        frame_control* c = &control();
-        // To the optimiser the control is a part of the promise, whose last stores are never read.
-        asm("" : "+r"(c));
-        this_thread.current = reinterpret_cast<promise_base*>(c->state.load(memory_order_relaxed) & ~frame_state::tags);
-        c->result = result;
-        c->word.set(frame_flags::destroyed);
-    }
-
+    COFLUX_INLINE void keep_result_and_free(std::uint64_t result) noexcept;
     /// The body ended and control().word.end() says how: waits for the children, then tells the waiters. Returns the
     /// coroutine that goes on.
     template <ending_kind Kind>
-    COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept {
-        frame_control& c = control();
-        const frame_word word = c.word;
-        if constexpr (Kind == ending_kind::may_be_inline) {
-            if (word.is_exactly(counting::by_owner, frame_flags::inline_start)) {
-                // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
-                // tell.
-                c.begin_as(frame_state::done);
-                return std::noop_coroutine();
-            }
-        }
-        if constexpr (Kind == ending_kind::call) {
-            if (!word.has(frame_flags::scope_open | frame_flags::moved)) [[likely]]
-                return call_ended(c);
-        }
-        if (word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
-            return rematerialized_this()->join_children();
-        }
-        if constexpr (Kind == ending_kind::call) {
-            if (!word.has(frame_flags::moved)) [[likely]]
-                return call_ended(c);
-            return notify_waiters_after_clear();
-        } else {
-            if constexpr (Kind == ending_kind::may_be_inline) {
-                if (word.has(frame_flags::inline_start)) return rematerialized_this()->end_inline();
-            }
-            const std::uintptr_t s = c.state.load(memory_order_acquire);  // pairs with the CAS of await_elsewhere()
-            // Nested: the awaiter goes on below.
-            if ((s & frame_state::done) != 0) return std::noop_coroutine();
-            if (word.is_counted_by_owner()) [[likely]] {
-                if (s == (reinterpret_cast<std::uintptr_t>(static_cast<promise_base*>(parent_.get())) |
-                          frame_state::direct)) [[likely]] {
-                    promise_base& w = static_cast<promise_base&>(*parent_);
-                    --w.own_.children;  // it is suspended in the await of this very child
-                    if (runs_on() == w.runs_on()) [[likely]]
-                        return transfer(w.handle());
-                    return rematerialized_this()->hand_over(w);
-                }
-                if ((s & frame_state::tags) == 0 && s != 0 && c.word.end() == ending::value) {
-                    waiter& w = *reinterpret_cast<waiter*>(s);
-                    if (w.coroutine == parent_.get()) {
-                        --parent_->own_.children;  // it is suspended in a wait for this very child
-                        clear_current();
-                        return transfer(w.ended(w, c, identity_of(executor_)));
-                    }
-                }
-            }
-            return notify_waiters_after_clear();
-        }
-    }
+    COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept;
 
+    /// The scope is joined: tells the waiters. After clear_current().
+    std::coroutine_handle<> notify_waiters() noexcept;
     /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
     /// Like resume_from() it returns the coroutine that goes on here, not yet as a transfer.
     static std::coroutine_handle<> wake(promise_base& w, ending end, const void* here) noexcept;
@@ -297,7 +208,7 @@ public:
     COFLUX_ASIDE static void drop_checked(frame_control& c) noexcept;
     /// The handle has taken the result of a finished coroutine.
     COFLUX_INLINE static void consumed(frame_control& c) noexcept {
-        if ((c.state.load(memory_order_relaxed) & frame_state::list) != 0) [[unlikely]]
+        if (c.join.is_shared()) [[unlikely]]
             return drop_reference(c);
         destroy(c);
     }
@@ -311,8 +222,6 @@ public:
     /// Switches a frame to a list of waiters; only its handle may do so. `extra` references besides handle and
     /// coroutine.
     static void share(frame_control& c, std::uint32_t extra) noexcept;
-    /// Adds a waiter to a shared frame; false if it has ended.
-    static bool add_waiter(frame_control& c, waiter& w) noexcept;
 
 protected:
     COFLUX_INLINE promise_base(environment& parent, const executor_entry* e, bool starts_inline) noexcept
@@ -379,11 +288,10 @@ private:
         // relaxed: where it tells, is_stop_requested() looks again, and pairs with request_stop().
         return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
     }
-    /// Every await is a stop point: one that may be told to stop suspends first.
-    [[nodiscard]] COFLUX_INLINE bool may_run_nested() noexcept {
-        return stack_address() > this_thread.nested_limit &&
-               (!may_be_stopped() || !rematerialized_this()->must_suspend_first());
-    }
+    [[nodiscard]] COFLUX_INLINE bool may_run_nested() noexcept;
+    [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept;
+    template <typename Awaiter>
+    static COFLUX_INLINE bool pop_for(frame_control& child, Awaiter& awaiter) noexcept;
     [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
         // relaxed: the child that left a failure has given its ticket back since.
         return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
@@ -394,30 +302,9 @@ private:
         return ((own_.children + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
                has_failures_or_waits();
     }
-    template <nested_frame Frame>
-    [[nodiscard]] static COFLUX_INLINE std::uintptr_t nested_in(const promise_base* awaiting) noexcept {
-        return reinterpret_cast<std::uintptr_t>(awaiting) + frame_state::nested +
-               (Frame == nested_frame::freed ? frame_state::detached : 0);
-    }
-    /// What ran nested on this coroutine's stack has given control back: true if it has ended.
-    [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept {
-        if (this_thread.nested_limit == no_room) [[unlikely]] {
-            rematerialized_this()->regain_control();
-            return false;
-        }
-        this_thread.current = rematerialized_this();
-        return true;
-    }
-    COFLUX_INLINE std::coroutine_handle<> notify_waiters_after_clear() noexcept {
-        return clear_current(), transfer(rematerialized_this()->notify_waiters());
-    }
-    /// The end of a call on its caller's executor. It is awaited, or it would not have begun; what the caller wrote is
-    /// this thread's own.
-    COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept {
-        const std::uintptr_t s = c.state.load(memory_order_relaxed);
-        if ((s & frame_state::done) != 0) return std::noop_coroutine();  // on top: the caller goes on below
-        return transfer(reinterpret_cast<promise_base*>(s - frame_state::direct)->handle());
-    }
+    COFLUX_INLINE std::coroutine_handle<> notify_waiters_after_clear() noexcept;
+    COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept;
+    COFLUX_INLINE std::coroutine_handle<> ended_as_child(frame_control& c, bool is_own) noexcept;
 
     COFLUX_ASIDE void start_elsewhere(std::coroutine_handle<> h) noexcept;
     COFLUX_ASIDE void begin_slowly(std::coroutine_handle<> h) noexcept;
@@ -430,9 +317,8 @@ private:
     void leave_inline_start() noexcept;
     void end_inline_start() noexcept;
     static void free_unowned(frame_control& c) noexcept;
-    std::coroutine_handle<> await_elsewhere(frame_control& child) noexcept;
+    std::coroutine_handle<> await_running(frame_control& child) noexcept;
     std::coroutine_handle<> join_children() noexcept;
-    std::coroutine_handle<> notify_waiters() noexcept;
     std::coroutine_handle<> hand_over(promise_base& w) noexcept;
     std::coroutine_handle<> end_inline() noexcept;
     COFLUX_ASIDE void fold_children() noexcept;

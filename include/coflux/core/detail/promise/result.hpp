@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/detail/promise/copied_result.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
@@ -232,7 +233,7 @@ private:
 
 /// True if views of a finished coroutine are left besides its handle.
 inline bool is_viewed(frame_control& c) noexcept {
-    return (c.state.load(memory_order_relaxed) & frame_state::list) != 0 &&
+    return c.join.is_shared() &&
            c.references().load(memory_order_acquire) > 1;  // pairs with the release in drop_reference()
 }
 

@@ -1,0 +1,46 @@
+#include <coflux/core/detail/join/join_state.hpp>
+
+namespace coflux::detail {
+
+join_result join_state::await_in_list(waiter& w) noexcept {
+    join_snapshot s(word_.load(memory_order_acquire));  // pairs with the fetch_or of end()
+    while (!s.done()) {
+        w.next = s.youngest();
+        // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
+        if (word_.compare_exchange_weak(s.word_, reinterpret_cast<std::uintptr_t>(&w) | (s.word_ & bits::tags),
+                                        memory_order_acq_rel, memory_order_acquire))
+            return join_result::registered;
+    }
+    return join_result::completed;
+}
+
+handle_end join_state::detach() noexcept {
+    std::uintptr_t s = word_.load(memory_order_acquire);  // pairs with the fetch_or of end()
+    if ((s & bits::list_bit) != 0) return handle_end::shared;
+    if ((s & bits::nested_bits) == bits::direct_bit) return handle_end::untaken;
+    if ((s & bits::done_bit) == 0) {
+        // acq_rel: either the end sees `detached` and frees, or we see `done` and all it wrote, and free.
+        s = word_.fetch_or(bits::detached_bit, memory_order_acq_rel);
+        if ((s & bits::done_bit) == 0) return handle_end::runs;
+    }
+    return handle_end::ended;
+}
+
+void join_state::share_ended(atomic_ref<std::uint32_t> references, std::uint32_t extra) noexcept {
+    references.store(1 + extra, memory_order_relaxed);     // pairs with nothing: only the handle can reach the frame
+    word_.fetch_or(bits::list_bit, memory_order_release);  // pairs with the loads of the threads that share the handle
+}
+
+void join_state::share_running(atomic_ref<std::uint32_t> references, std::uint32_t extra) noexcept {
+    references.store(2 + extra, memory_order_relaxed);  // published by the fetch_or
+    // acq_rel pairs with the fetch_or of end().
+    const std::uintptr_t s = word_.fetch_or(bits::list_bit, memory_order_acq_rel);
+    if ((s & bits::done_bit) != 0) references.fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
+}
+
+void join_state::stand_if_for(const promise_base& consumer) noexcept {
+    std::uintptr_t runs_for = plain_await_of(&consumer);
+    (void)word_.compare_exchange_strong(runs_for, 0, memory_order_relaxed, memory_order_relaxed);
+}
+
+}  // namespace coflux::detail
