@@ -1,15 +1,146 @@
-// The end of a coroutine, on its fast paths; src/core/detail/promise/completion.cpp has the others.
+// The end of a coroutine: where its result goes, what becomes of its frame, and its awaiter goes on. The fast paths;
+// src/core/detail/promise/completion.cpp has the others.
 //
 // The page docs/design/fork_join.md has the argument.
 #pragma once
 
+#include <array>
+#include <bit>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/outcome.hpp>
 
 namespace coflux::detail {
+
+// --- the result
+
+/// Room for a result. Over-aligned types are aligned by hand, so that the promise never is (promise_base.hpp).
+template <typename T>
+class result_room {
+    static constexpr std::size_t guaranteed = alignof(void*);
+
+public:
+    [[nodiscard]] T* address() noexcept {
+        if constexpr (alignof(T) <= guaranteed) {
+            return std::launder(reinterpret_cast<T*>(bytes_));
+        } else {
+            const auto at = reinterpret_cast<std::uintptr_t>(bytes_);
+            return std::launder(reinterpret_cast<T*>((at + alignof(T) - 1) & ~(alignof(T) - 1)));
+        }
+    }
+
+private:
+    static constexpr std::size_t slack = alignof(T) <= guaranteed ? 0 : alignof(T) - guaranteed;
+    alignas(guaranteed < alignof(T) ? guaranteed : alignof(T)) std::byte bytes_[sizeof(T) + slack];
+};
+
+/// True if nothing is left to destroy in the frame of a coroutine that returns T, has these parameters, and has ended.
+template <typename T, typename... Args>
+inline constexpr bool ends_trivially =
+    (std::is_void_v<T> || std::is_reference_v<T> || std::is_trivially_destructible_v<T>) &&
+    (... && (std::is_reference_v<Args> || std::is_trivially_destructible_v<Args>));
+
+/// True if a result can go by way of the thread, and its frame need not wait for the taker.
+template <typename T>
+inline constexpr bool goes_by_thread = [] {
+    if constexpr (std::is_void_v<T>) {
+        return true;
+    } else {
+        using kept = kept_result<T>;
+        return std::is_trivially_copyable_v<kept> && sizeof(kept) <= sizeof(thread_result);
+    }
+}();
+
+/// What becomes of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
+template <typename T>
+inline constexpr nested_frame nested_frame_for = goes_by_thread<T> ? nested_frame::freed : nested_frame::kept;
+
+/// The result of a coroutine that has just freed itself, from the word that it left.
+template <typename T>
+COFLUX_INLINE T take_from(const std::uint64_t& word) noexcept {
+    if constexpr (!std::is_void_v<T>) {
+        using kept = kept_result<T>;
+        std::array<std::byte, sizeof(kept)> bytes;
+        std::memcpy(bytes.data(), &word, sizeof(kept));
+        if constexpr (std::is_reference_v<T>) {
+            return static_cast<T>(*std::bit_cast<kept>(bytes));
+        } else {
+            return std::bit_cast<kept>(bytes);
+        }
+    }
+}
+
+/// Result part for objects and references.
+template <typename T>
+class typed_promise : public promise_base {
+    using kept = kept_result<T>;
+
+public:
+    template <typename U = T>
+        requires std::is_constructible_v<T, U>
+    void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U>) {
+        if constexpr (std::is_reference_v<T>) {
+            ::new (static_cast<void*>(room_.address())) kept(std::addressof(static_cast<T>(std::forward<U>(value))));
+        } else {
+            ::new (static_cast<void*>(room_.address())) kept(std::forward<U>(value));
+        }
+        if constexpr (!std::is_trivially_destructible_v<kept>) this->control().word.set(frame_flags::holds_value);
+    }
+
+    template <typename U>
+        requires(!std::is_constructible_v<T, U>)
+    void return_value(U&&) {
+        static_assert(never<U>, "coflux: the result of this coroutine cannot be made of what this co_return gives");
+    }
+
+    [[nodiscard]] kept& result() noexcept { return *room_.address(); }
+    /// As a whole word, so that the compiler knows that storing it changes no other member of a frame.
+    [[nodiscard]] COFLUX_INLINE std::uint64_t result_word() noexcept {
+        std::uint64_t word = 0;
+        std::memcpy(&word, room_.address(), sizeof(kept));
+        return word;
+    }
+
+protected:
+    using promise_base::promise_base;
+    ~typed_promise() {
+        if constexpr (!std::is_trivially_destructible_v<kept>) {
+            if (this->control().word.has(frame_flags::holds_value)) result().~kept();
+        }
+    }
+
+private:
+    result_room<kept> room_;
+};
+
+/// Result part for void.
+template <>
+class typed_promise<void> : public promise_base {
+public:
+    void return_void() const noexcept {}
+    [[nodiscard]] std::uint64_t result_word() const noexcept { return 0; }
+
+protected:
+    using promise_base::promise_base;
+    ~typed_promise() = default;
+};
+
+/// The promise of a frame whose coroutine returns T.
+template <typename T>
+typed_promise<T>& promise_of(frame_control& c) noexcept {
+    return static_cast<typed_promise<T>&>(promise_base::of(c));
+}
+
+// --- the frame that frees itself
 
 /// If a child is left, it leaves the nested run at once: a second look may find none.
 COFLUX_INLINE bool promise_base::frees_itself() noexcept {
@@ -30,6 +161,34 @@ COFLUX_INLINE void promise_base::keep_result_and_free(std::uint64_t result) noex
     c->result = result;
     c->word.set(frame_flags::destroyed);
 }
+
+/// Before the final suspension of a coroutine that returns T: it frees itself if it may, and need not suspend. `Args`
+/// are its parameters.
+template <typename T, typename... Args>
+[[nodiscard]] COFLUX_INLINE bool frees_itself(typed_promise<T>& p) noexcept {
+    if constexpr (!goes_by_thread<T>) {
+        return false;
+    } else {
+        if (!p.frees_itself()) return false;
+        if constexpr (!ends_trivially<T, Args...>) {
+            // The destructors of parameters may run whole coroutines, whose results go by the thread too.
+            p.keep_result_and_free(p.result_word());
+        } else if constexpr (!std::is_void_v<T>) {
+            thread_result = p.result_word();
+        }
+        return true;
+    }
+}
+/// In its operator delete.
+template <typename T, typename... Args>
+COFLUX_INLINE void pass_result_on(void* frame) noexcept {
+    if constexpr (goes_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
+        frame_control& c = frame_control::of(frame);
+        if (c.word.has(frame_flags::destroyed)) thread_result = c.result;
+    }
+}
+
+// --- the frame that stays: its awaiter goes on
 
 COFLUX_INLINE std::coroutine_handle<> promise_base::notify_waiters_after_clear() noexcept {
     return clear_current(), transfer(rematerialized_this()->notify_waiters());
@@ -98,5 +257,21 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::body_ended() noexcept {
         return ended_as_child(c, word.is_counted_by_owner());
     }
 }
+
+/// The final suspension, which is none for a coroutine that frees itself.
+template <ending_kind Kind>
+class end_awaiter {
+public:
+    COFLUX_INLINE explicit end_awaiter(bool gone) noexcept : gone_(gone) {}
+    [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return gone_; }
+    template <typename P>
+    COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
+        return h.promise().template body_ended<Kind>();
+    }
+    void await_resume() const noexcept {}
+
+private:
+    bool gone_;
+};
 
 }  // namespace coflux::detail

@@ -7,7 +7,7 @@
 
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
-#include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/fwd.hpp>

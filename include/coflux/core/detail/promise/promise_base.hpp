@@ -21,7 +21,7 @@
 namespace coflux::detail {
 
 /// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
-/// because results are stored without over-alignment (result.hpp).
+/// because results are stored without over-alignment (completion.hpp).
 class promise_base : public environment {
 public:
     [[nodiscard]] COFLUX_INLINE std::coroutine_handle<> handle() noexcept {
