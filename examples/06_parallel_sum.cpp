@@ -22,7 +22,7 @@ coflux::fork<std::uint64_t, pool> sum_part(coflux::environment&, coflux::borrowe
 
 coflux::task<std::uint64_t, pool> sum(coflux::environment&, coflux::borrowed<const numbers> all, std::size_t part) {
     auto&& here = co_await coflux::context();
-    // A block with a scope joins its children before it goes on, also if it fails: none looks at the numbers any longer.
+    // A block with a scope joins its children before it goes on, also if it fails: none looks at the numbers then.
     co_return co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<std::uint64_t> {
         std::vector<coflux::fork<std::uint64_t, pool>> parts;
         for (std::size_t from = 0; from < all->size(); from += part)

@@ -16,7 +16,7 @@ coflux::fork<page, pool> fetch(coflux::environment&, int number) {
     co_return lines;
 }
 
-// Runs only as far as it is read, as part of who reads it. Its forks are its own: they never outlive its locals.
+// Runs only as far as it is read, as part of its reader. Its forks are its own: they never outlive its locals.
 coflux::async_generator<page> pages(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto next = fetch(here, 0);

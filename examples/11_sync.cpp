@@ -1,4 +1,4 @@
-// Coroutines that share things: one loads, a few may work at a time, all meet at the end of a day, one is told to stop.
+// Coroutines that share things: one loads, a few may work at a time, all meet at the end of a day, one is stopped.
 #include <coflux/coflux.hpp>
 
 #include <cstdio>
@@ -57,7 +57,7 @@ coflux::task<void, pool> runs(coflux::environment&) {
     workshop shop;
     co_await coflux::with_scope(here, [&](coflux::task_scope& guests) -> coflux::call<void> {
         auto party = celebrates(guests, borrowed(shop));
-        // If one of them fails, the others are stopped: they would wait at the barrier for ever.
+        // If one of them fails, the rest is stopped: it would wait at the barrier for ever.
         co_await coflux::with_scope(guests, [&](coflux::task_scope& workers) -> coflux::call<void> {
             for (std::size_t i = 0; i < 4; ++i) workers.spawn(works, borrowed(shop), i);
             co_return;

@@ -1,5 +1,5 @@
-// A pipeline of channels with backpressure: files are read, packed and written. Each stage holds ends of its channels, and the last
-// end closes its channel when it dies: so the pipeline ends however a stage ends.
+// A pipeline of channels with backpressure: files are read, packed and written. Each stage holds ends of its channels,
+// and the last end closes its channel when it dies: so the pipeline ends however a stage ends.
 #include <coflux/coflux.hpp>
 
 #include <cstddef>
@@ -44,7 +44,7 @@ coflux::task<void, pool> pipeline(coflux::environment&) {
     texts raw;
     texts packed;
     answers done;
-    // The stages borrow the channels, so they live in a block that joins them; an error in one stops the others.
+    // The stages borrow the channels, so they live in a block that joins them; an error in one stops the rest.
     co_await coflux::with_scope(here, [&](coflux::task_scope& stages) -> coflux::call<void> {
         stages.spawn(reads, raw.sender(), 100);
         stages.spawn(packs, raw.receiver(), packed.sender());

@@ -1,4 +1,4 @@
-// select: one coroutine serves two channels until it is told to quit, and a call that loses is stopped and joined.
+// select: one coroutine serves two channels until a message says quit, and a call that loses is stopped and joined.
 #include <coflux/coflux.hpp>
 
 #include <cstdio>
@@ -16,7 +16,7 @@ coflux::fork<void, pool> serves(coflux::environment&, borrowed<numbers> in, borr
     int sum = 0;
     std::size_t letters = 0;
     for (;;) {
-        // Exactly one case wins; what the others would have received stays in its channel.
+        // Exactly one case wins; what the other cases would have received stays in its channel.
         auto got = co_await coflux::select(in->receive(), text->receive(), quit->receive());
         switch (got.index()) {
         case 0: sum += get<0>(got).value_or(0); break;

@@ -1,5 +1,5 @@
-// A coroutine that owns its data and answers questions: they come through a bounded queue, and each brings the channel for
-// its answer. Nobody locks anything.
+// A coroutine that owns its data and answers questions: they come through a bounded queue, and each brings the channel
+// for its answer. Nothing is locked.
 #include <coflux/coflux.hpp>
 
 #include <array>
@@ -15,7 +15,7 @@ struct question {
     coflux::oneshot_sender<int> answer;
 };
 
-// Counts how often it was asked for each word. Ends when all who could ask are gone.
+// Counts how often it was asked for each word. Ends when all that could ask are gone.
 coflux::fork<int, pool> counter(coflux::environment&, coflux::mpsc_receiver<question> from) {
     auto questions = std::move(from);  // a local dies with the body, a parameter when the result is taken
     std::map<std::string, int> counts;

@@ -1,4 +1,4 @@
-// Two ways to tell many: a broadcast gives everybody every message, a watch gives everybody the latest state.
+// Two ways to inform many: a broadcast gives each receiver every message, a watch gives each the latest state.
 #include <coflux/coflux.hpp>
 
 #include <cstdint>
@@ -53,7 +53,7 @@ coflux::task<void, pool> tells(coflux::environment&) {
     std::printf("last seen: %s and %s\n", x.c_str(), y.c_str());
 }
 
-// A receiver that comes late is told what it has missed.
+// A receiver that comes late learns how much it has missed.
 void shows_lag() {
     auto [tx, rx] = coflux::make_broadcast<int>(3);
     for (int i = 1; i <= 10; ++i) (void)tx.send(i);

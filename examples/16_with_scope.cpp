@@ -32,7 +32,7 @@ coflux::fork<void, pool> watches(coflux::environment&, borrowed<std::vector<std:
     }
 }
 
-// The children borrow `pages` and `words`, which stand outside the block. None runs any more when with_scope returns or throws.
+// The children borrow `pages` and `words`, which stand outside the block. None runs when with_scope is over.
 coflux::call<std::size_t> count_all(coflux::environment& here, const std::vector<page>& pages) {
     std::vector<std::size_t> words(pages.size());
     const std::size_t begun =
@@ -44,7 +44,7 @@ coflux::call<std::size_t> count_all(coflux::environment& here, const std::vector
     co_return std::accumulate(words.begin(), words.end(), std::size_t{0});
 }
 
-// An exception of the block, or of a child, stops the others, waits for them, and goes on.
+// An exception of the block, or of a child, stops the other children, waits for them, and goes on.
 coflux::call<void> fails(coflux::environment& here) {
     std::vector<std::size_t> counts(3);
     co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<void> {

@@ -1,4 +1,4 @@
-// A crawler: pages are found while others are read, and each becomes a child of one scope, which is joined in the end.
+// A crawler: pages are found while other pages are read. Each becomes a child of one scope, which is joined at the end.
 #include <coflux/coflux.hpp>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ coflux::task<void, pool> root(coflux::environment&) {
     }
     found.print();
 
-    std::printf("all or nothing\n");  // the first error stops the others, also those that would run for ever
+    std::printf("all or nothing\n");  // the first error stops the rest, also what would run for ever
     const auto strict = [&](coflux::task_scope& scope) -> coflux::call<void> {
         scope.spawn(keeps_alive, coflux::borrowed(found));
         co_await crawl(scope, "abba", coflux::borrowed(found));

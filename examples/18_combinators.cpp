@@ -27,11 +27,11 @@ coflux::call<int> waits_for_ever(coflux::environment&) {
 coflux::task<void, pool> root(coflux::environment&) {
     auto&& here = co_await coflux::context();
 
-    // Who loses is stopped, and has ended before the result is there.
+    // The loser is stopped, and has ended before the result is there.
     const auto first = co_await coflux::when_any(waits_for_ever(here), answers(here, "mirror", 2));
     std::printf("when_any: number %zu, %s\n", first.index(), std::get<1>(first).c_str());
 
-    // race is when_any where all give the same type and it does not matter who was first.
+    // race is when_any where all give the same type and it does not matter which was first.
     const std::string near = co_await coflux::race(answers(here, "near", 0), answers(here, "far", 1'000'000'000));
     std::printf("race: %s\n", near.c_str());
 

@@ -57,7 +57,7 @@ int main() {
     std::printf("smallest schedule: %s\n", f.replay().c_str());
     std::printf("virtual time: %lld s\n", static_cast<long long>(f.elapsed.count() / 1'000'000'000));
 
-    // found.report() says all of it, and who was alive.
+    // found.report() says all of it, and which coroutines were alive.
     const auto all = coflux::testing::explore(
         {.runs = 100'000, .search = coflux::testing::search_kind::exhaustive, .deviations = 1}, body);
     std::printf("with one decision that differs: %s\n", all.ok() ? "right" : "wrong");

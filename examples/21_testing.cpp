@@ -1,5 +1,5 @@
-// Testing code of one's own: under many schedules, in virtual time, and with everything going wrong in turn. With GoogleTest the
-// same is CO_TEST and inject() in a TEST (docs/howto/test-your-code.md).
+// Testing code of one's own: under many schedules, in virtual time, and with everything going wrong once. With
+// GoogleTest the same is CO_TEST and inject() in a TEST (docs/howto/test-your-code.md).
 #include <coflux/coflux.hpp>
 #include <coflux/testing/testing.hpp>
 

@@ -1,4 +1,4 @@
-// Counts the words of files, four at a time, within a limit of time. Ctrl-C ends it early, and says what was counted by then.
+// Counts the words of files, four at a time, within a limit of time. Ctrl-C ends it early, with what was counted.
 #include <coflux/coflux.hpp>
 
 #include <atomic>

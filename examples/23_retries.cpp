@@ -1,4 +1,4 @@
-// A thousand jobs, at most sixteen at a time. What fails is tried again after a pause, which doubles, and all has a deadline.
+// A thousand jobs, at most sixteen at a time. What fails is tried again after a pause, which doubles, until a deadline.
 #include <coflux/coflux.hpp>
 
 #include <algorithm>

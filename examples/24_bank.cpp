@@ -1,4 +1,4 @@
-// A bank of actors: each account is a coroutine that alone owns its balance, and answers what comes to it in a queue. Below, its test.
+// A bank of actors: each account is a coroutine that alone owns its balance, and answers a queue. Below, its test.
 #include <coflux/coflux.hpp>
 #include <coflux/testing/testing.hpp>
 
@@ -18,13 +18,13 @@ using account = coflux::mpsc_sender<change>;
 // On a pool in the program, in a simulation in the test.
 template <typename Executor>
 coflux::fork<int, Executor> keeps_account(coflux::environment&, int balance, coflux::mpsc_receiver<change> from) {
-    auto changes = std::move(from);  // a local dies with the body, also if that fails: then those who ask are told
+    auto changes = std::move(from);  // a local dies with the body, also if that fails: then an asker learns of it
     while (auto next = co_await changes.receive()) {
         const bool granted = balance + next->amount >= 0;
         if (granted) balance += next->amount;
         (void)next->granted.send(granted);
     }
-    co_return balance;  // the last who could change it is gone
+    co_return balance;  // the last that could change it is gone
 }
 
 coflux::call<bool> asks(coflux::environment&, account& of, int amount) {
@@ -70,7 +70,7 @@ int main() {
     auto env = coflux::make_environment(threads);
     std::printf("in the evening there is %d\n", money_after_a_day<coflux::thread_pool_executor>(env).get());
 
-    // The test: the same under 100 schedules. A run that hangs, or in which money is lost, is a failure, with its schedule.
+    // The test: the same under 100 schedules. A run that hangs or loses money is a failure, with its schedule.
     const auto tested = kit::explore({.runs = 100}, [](kit::simulation& in) {
         kit::sim_executor on(in);
         auto simulated = coflux::make_environment(on);

@@ -1,4 +1,4 @@
-// What a pipeline does when a stage fails, stops or returns early, when it is told to stop, and when its time is up: it ends.
+// What a pipeline does when a stage fails, stops or returns early, when it is stopped, when its time is up: it ends.
 #include <coflux/coflux.hpp>
 
 #include <chrono>
