@@ -1,6 +1,6 @@
-// The forms that Coflux asks for (docs/promises.md), with its own coroutines, and those that g++ 12 gets wrong with them. clang also builds
-// this at -O0 with AddressSanitizer, as a Debug build of a user does: there it takes the locals of functions that are inlined by force for
-// used after their scope (COFLUX_INLINE).
+// The forms that Coflux asks for (docs/promises.md), with its own coroutines, and those that g++ 12 gets wrong with them.
+// clang also builds this at -O0 with AddressSanitizer, as a Debug build of a user does: there it takes the locals of
+// functions that are inlined by force for used after their scope (COFLUX_INLINE).
 //
 // known: closure_in_operand | g++ 12 | captures are destroyed twice | closure_named
 // known: conditional_operand | g++ 12 | both branches are evaluated, copied bit by bit and destroyed: Coflux ends the program with a message | conditional_by_if
@@ -22,7 +22,7 @@ namespace {
 using shapes::probe;
 using shapes::shape;
 
-/// Runs what is queued when it is told to.
+/// Runs what is queued when it is asked to.
 class hand {
 public:
     void execute(std::coroutine_handle<> h) noexcept { queue_.push_back(h); }

@@ -1,6 +1,6 @@
-// What the shapes of this folder are made of: a coroutine type of few lines, so that a wrong answer is the compiler's, awaitables
-// that do and do not suspend, an object that notices when it is destroyed twice, and a main that runs each shape in a process of
-// its own, because some of them crash. Without a thread, and with nothing of Coflux.
+// What the shapes of this folder are made of: a coroutine type of few lines, so that a wrong answer is the compiler's,
+// awaitables that do and do not suspend, an object that detects when it is destroyed twice, and a main that runs each
+// shape in a process of its own, because some of them crash. Without a thread, and with nothing of Coflux.
 #pragma once
 
 #include <coroutine>
@@ -22,7 +22,7 @@ struct suspends_never {
     void await_resume() const noexcept {}
 };
 
-/// A coroutine that begins when it is awaited and goes on with who awaits it, by symmetric transfer.
+/// A coroutine that begins when it is awaited and goes on with its awaiter, by symmetric transfer.
 template <typename T>
 class [[nodiscard]] task {
 public:
@@ -69,7 +69,7 @@ private:
     std::coroutine_handle<promise_type> frame_;
 };
 
-inline std::coroutine_handle<> waiting;  // who is suspended in later()
+inline std::coroutine_handle<> waiting;  // the coroutine suspended in later()
 
 /// Gives `v` after a suspension.
 template <typename T>
@@ -96,7 +96,8 @@ T run(task<T> t) {
     return t.await_resume();
 }
 
-/// Counts its kind; one that dies without having been born there, as a bitwise copy does or one that dies twice, counts as lost.
+/// Counts its kind; one that dies without having been born there, as a bitwise copy does or one that dies twice, counts
+/// as lost.
 class probe {
 public:
     explicit probe(int v = 0) noexcept : value_(v), self_(this) { ++born; }

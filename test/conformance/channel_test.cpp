@@ -20,7 +20,8 @@ namespace conformance_of_channel {
 
 using coflux_test::fresh;
 
-/// The ends of an spsc channel belong to one coroutine each, which nobody can close under it: it is not in this suite.
+/// The ends of an spsc channel belong to one coroutine each, which no other coroutine can close under it: it is not in
+/// this suite.
 struct mpsc_ends {
     static constexpr std::size_t receivers = 1;
     decltype(coflux::make_mpsc<int>(4)) ends = coflux::make_mpsc<int>(4);
@@ -43,7 +44,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(ours, channel_conformance, our_channels);
 
 namespace conformance_of_channel {
 
-/// One that keeps all laws, for others to break.
+/// One that keeps all laws, for derived ones to break.
 struct sound {
     coflux::channel<int[4]> in;
 

@@ -31,7 +31,7 @@ private:
     coflux::semaphore permits_{1};
 };
 
-/// As somebody would write it who does not know Coflux. What it does when it is unlocked is a parameter.
+/// As it would be written without knowledge of Coflux. What it does when it is unlocked is a parameter.
 enum class fault { none, last_first, forgets_one, lets_two_in };
 template <fault Fault>
 class foreign_mutex {
@@ -83,7 +83,7 @@ private:
     std::deque<std::coroutine_handle<>> waiters_;
 };
 
-/// Runs its waiter in the unlock, as only somebody can who has the handle of the coroutine.
+/// Runs its waiter in the unlock, as only code can that has the handle of the coroutine.
 class impatient {
     struct awaiter {
         impatient& of;

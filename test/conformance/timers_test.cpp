@@ -53,7 +53,7 @@ TEST(timer_laws, find_out_an_executor_that_loses_who_wakes) {
     options.patience = std::chrono::milliseconds(100);
     const auto found = coflux::testing::check_timers(fresh<deaf>{}, options);
     ASSERT_FALSE(
-        found.empty());  // on a slow machine a sleep may be over before it begins, and then nobody need wake it
+        found.empty());  // on a slow machine a sleep may be over before it begins, and then it need not be woken
     EXPECT_EQ(found[0].law, "is_never_early");
     EXPECT_EQ(found[0].seen, "a root did not end");
 }

@@ -1,5 +1,5 @@
 // Channels against queues that serve first come, first served (docs/design/channel.md): send, receive, reserve and
-// permits, select over two of them, try_ forms, close and stops, on a rendezvous and on channels of some places.
+// permits, select over two of them, try_ forms, close and stops, on a rendezvous and on channels of some slots.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -480,7 +480,7 @@ private:
             }
         }
     }
-    /// Either all are closed or all who wait are stopped; values that nobody received die with their channel.
+    /// Either all are closed or all waiters are stopped; values that were not received die with their channel.
     void end() {
         const bool by_close = program_.coin();
         for (const auto& w : waiters_) {
@@ -495,7 +495,7 @@ private:
             m->close();
             m->real->close();
         }
-        // A permit that was being handed over gives its place back, too.
+        // A permit that was being handed over gives its slot back, too.
         waiters_.run_all(on_);
         for (const auto& m : channels_) {
             while (!m->permits.empty()) {

@@ -1,5 +1,6 @@
 // Programs over the whole public API, in a simulation whose schedule is made of bytes, too: the grammar and the
-// interpreter of test/simulation. The first byte says how long the program is; what follows it chooses who runs.
+// interpreter of test/simulation. The first byte says how long the program is; what follows it chooses which coroutine
+// runs.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Trees of coroutines against a model: each node spawns forks, calls and children of a task_scope, keeps, awaits,
 // views, attaches or drops them, waits for an event, throws, stops itself or a child. The model says how each must end:
-// a value, an error of its own or of a child that nobody observed, or a stop that had a reason; and that all end, and
+// a value, an error of its own or of a child that was not observed, or a stop that had a reason; and that all end, and
 // no frame is left.
 #include <algorithm>
 #include <cstddef>
@@ -65,7 +65,7 @@ struct node {
     bool began = false;
     bool passed_on = false;  // it awaits a child that was stopped, or stops itself
     ending body = ending::none;
-    bool observed = false;  // somebody awaits it, and so gets its error
+    bool observed = false;  // it is awaited, and its awaiter gets its error
 
     [[nodiscard]] bool may_stop() const {
         for (const node* n = this; n != nullptr; n = n->parent) {
@@ -133,7 +133,7 @@ bool failed_below(const node& n, int who) {
     if (n.number == who && n.body == ending::error) return true;
     return std::any_of(n.children.begin(), n.children.end(), [who](const auto& c) { return failed_below(*c, who); });
 }
-/// Law 12: who ends with a value has no child that failed and that nobody awaited.
+/// Law 12: what ends with a value has no child that failed and that was not awaited.
 void check_no_error_is_lost(const node& n) {
     for (const auto& c : n.children)
         COFLUX_VERIFY(c->body != ending::error || c->observed, "the error of node %d is lost", c->number);
@@ -425,7 +425,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         COFLUX_VERIFY(r.done(), "nothing is runnable and the root has not ended");
         check_ended(t.top);
         COFLUX_VERIFY(how != ending::none, "no callback of the root was called");
-        if (how == ending::error) COFLUX_VERIFY(failed_below(t.top, who), "the root ends with an error of nobody");
+        if (how == ending::error)
+            COFLUX_VERIFY(failed_below(t.top, who), "the root ends with an error that no child had");
         if (how == ending::value) {
             COFLUX_VERIFY(t.top.body == ending::value, "the root");
             check_no_error_is_lost(t.top);

@@ -1,9 +1,10 @@
-// What fuzz programs of coroutines run on: one thread, an executor that runs whom the program names, and frames that
+// What fuzz programs of coroutines run on: one thread, an executor that runs what the program names, and frames that
 // are counted.
 //
-// Each wait is a coroutine of its own, a party. Right before its co_await it tells the model, which from then on knows
-// what must come of it: `decided` with a result, `waits`, or `stops`. What really comes of it is compared when the
-// coroutine goes on or dies; and once nothing is runnable, who is decided and has not gone on has lost a wake-up.
+// Each wait is a coroutine of its own, a party. Right before its co_await it informs the model, which from then on
+// knows what must come of it: `decided` with a result, `waits`, or `stops`. What really comes of it is compared when
+// the coroutine goes on or dies; and once nothing is runnable, a party that is decided and has not gone on has lost a
+// wake-up.
 #pragma once
 
 #include <coroutine>
@@ -20,7 +21,7 @@
 
 namespace coflux_fuzz {
 
-/// Runs what is queued when and in the order in which it is told to.
+/// Runs what is queued when, and in the order in which, the program asks.
 class hand_executor {
 public:
     hand_executor() = default;
@@ -113,8 +114,8 @@ struct party {
     }
 };
 
-/// An environment on a hand_executor. Frames are the heap's own blocks, so that AddressSanitizer sees who uses one too
-/// long.
+/// An environment on a hand_executor. Frames are the heap's own blocks, so that AddressSanitizer sees a use after the
+/// end.
 class stage {
 public:
     stage() = default;

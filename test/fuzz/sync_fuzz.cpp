@@ -1,6 +1,6 @@
 // The primitives of sync against queues: mutex, shared_mutex, semaphore, auto_reset_event, manual_reset_event, latch
-// and barrier; each party waits for one of them, keeps what it got until it is told to give it back, and may be stopped
-// at any time.
+// and barrier; each party waits for one of them, keeps what it got until the program releases it, and may be stopped at
+// any time.
 #include <algorithm>
 #include <cstddef>
 #include <deque>
@@ -19,7 +19,7 @@ using coflux_fuzz::stand;
 
 struct waiter;
 
-/// Who waits at one primitive, first come, first served.
+/// The waiters at one primitive, first come, first served.
 struct line {
     std::deque<waiter*> all;
 
@@ -286,7 +286,7 @@ private:
         w.count = count;
         w.coroutine.emplace(waits(on_.env, &w));
     }
-    /// What the latch may still be counted down by, now that some who will do it have begun.
+    /// What the latch may still be counted down by, now that some parties that will do it have begun.
     std::size_t unarrived() const {
         std::size_t promised = 0;
         for (const auto& w : waiters_) {
@@ -342,7 +342,7 @@ private:
         COFLUX_VERIFY(got == expected, "a try_ that %s", got ? "succeeds" : "fails");
     }
 
-    /// Those who wait are stopped, in their order; those who hold something give it back.
+    /// Those that wait are stopped, in their order; those that hold something release it.
     void end() {
         while (!on_.executor.idle()) on_.executor.run_one(program_.byte());
         for (const auto& w : waiters_) {
@@ -356,7 +356,7 @@ private:
                 w->give_back();
             }
         }
-        for (const auto& w : waiters_) COFLUX_VERIFY(w->coroutine->done(), "somebody still waits");
+        for (const auto& w : waiters_) COFLUX_VERIFY(w->coroutine->done(), "a coroutine still waits");
         COFLUX_VERIFY(!scene_.locked && scene_.readers == 0 && !scene_.writer, "the model");
         COFLUX_VERIFY(static_cast<bool>(scene_.real_mutex.try_lock()), "a mutex is left locked");
         COFLUX_VERIFY(static_cast<bool>(scene_.real_shared.try_lock()), "a shared_mutex is left locked");

@@ -1,4 +1,4 @@
-// Who uses the object that is checked: a coroutine that notes down what it does, and dawdles at random.
+// The user of the object that is checked: a coroutine that notes down what it does, and dawdles at random.
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,7 @@ private:
     std::uint8_t number_ = 0;
 };
 
-/// A local of an actor's coroutine: tells when it has come to its end, by whatever way.
+/// A local of an actor's coroutine: notes when it has come to its end, by whatever way.
 class attendance {
 public:
     explicit attendance(actor& a) noexcept : of_(a) { a.meet(); }
@@ -108,8 +108,8 @@ public:
     }
 
     /// `co_await r.watch(m.lock())`: the same as without, but the moment is noted from which on the operation surely
-    /// stands in its queue. Without it nothing would tell a wake-up that was lost, or a wrong order, from an operation
-    /// that was slow to come.
+    /// stands in its queue. Without it nothing would distinguish a wake-up that was lost, or a wrong order, from an
+    /// operation that was slow to come.
     template <typename Request>
     class watched;
     template <typename Request>
@@ -143,7 +143,7 @@ public:
         [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
         template <typename P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-            // By the time the call returns this awaiter may be gone, and the history over but for the director, who
+            // By the time the call returns this awaiter may be gone, and the history over but for the director, which
             // waits for this.
             common_ground& ground = ground_;
             operation& o = operation_;

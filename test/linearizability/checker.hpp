@@ -1,10 +1,11 @@
-// Is there an order of the operations of a history, each at one moment between its call and its return, in which a sequential
-// object would have given the same results?
+// Is there an order of the operations of a history, each at one moment between its call and its return, in which a
+// sequential object would have given the same results?
 //
-// Source: J. Wing, C. Gong, Testing and verifying concurrent objects, JPDC 17 (1993); the memo of failed configurations is
-// G. Lowe's, Testing for linearizability, CCPE 29 (2017). Deviations: an operation that waits has two moments, its request and
-// its service, which another operation brings about (the dual data structures of Scherer and Scott, DISC 2004, as in Lincheck);
-// and one that a stop ends has no effect but that it stood in the queue, from its request to its withdrawal.
+// Source: J. Wing, C. Gong, Testing and verifying concurrent objects, JPDC 17 (1993); the memo of failed configurations
+// is G. Lowe's, Testing for linearizability, CCPE 29 (2017). Deviations: an operation that waits has two moments, its
+// request and its service, which another operation brings about (the dual data structures of Scherer and Scott, DISC
+// 2004, as in Lincheck); and one that a stop ends has no effect but that it stood in the queue, from its request to its
+// withdrawal.
 #pragma once
 
 #include <algorithm>
@@ -47,10 +48,10 @@ private:
 /// A sequential object.
 ///
 /// request(): the operation comes to the object. If it is served now it is among `done`, and with it those that it
-///   serves; else it waits in the state. Where the object may choose, `choice` says how, below choices(); false: there is
-///   no such choice now.
-/// settle(), if it has it: an operation that waits and that choices() are for takes one of what it is offered; false: it
-///   is not.
+///   serves; else it waits in the state. Where the object may choose, `choice` says how, below choices(); false: there
+///   is no such choice now.
+/// settle(), if it has it: an operation that waits and that choices() are for takes one of what it is offered; false:
+///   it is not.
 /// withdraw(): the operation waits no more, if it is still waiting. Those that thereby move up are in `done`.
 template <typename S>
 concept specification = std::has_unique_object_representations_v<typename S::state> &&

@@ -1,4 +1,4 @@
-// A history as people read it: a line an operation, with the interval in which it took place.
+// A history as people read it: a line an operation, with the interval in which it was done.
 #pragma once
 
 #include <algorithm>

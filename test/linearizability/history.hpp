@@ -21,7 +21,7 @@ class timepiece {
 public:
     moment tick() noexcept { return next_.fetch_add(1, std::memory_order_acq_rel); }  // pairs with the other ticks
     /// Between histories.
-    void rewind() noexcept { next_.store(0, std::memory_order_relaxed); }  // who forks the actors publishes it
+    void rewind() noexcept { next_.store(0, std::memory_order_relaxed); }  // the fork of the actors publishes it
 
 private:
     alignas(64) std::atomic<moment> next_{0};  // any value: how many moments there were

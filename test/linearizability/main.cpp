@@ -62,7 +62,7 @@ private:
     std::mutex lock_;
     std::condition_variable changed_;
     bool over_ = false;
-    std::thread thread_;  // last: it uses the others
+    std::thread thread_;  // last: it uses the members above
 };
 
 /// Histories of one object, on pools of two, three and four threads.

@@ -61,7 +61,8 @@ struct pulse {
 /// A Scene has an object to be checked, made anew for each history:
 ///   Scene(random_numbers&)               chooses its parameters
 ///   Scene::specification_type specification() const
-///   static fork<void, pool> act(environment&, borrowed<Scene>, borrowed<actor>)     what an actor does; begins with an attendance
+///   static fork<void, pool> act(environment&, borrowed<Scene>, borrowed<actor>)
+///                                        what an actor does; begins with an attendance
 ///   void call_time(actor& director)      what ends waits other than a stop (a close, a release), or nothing
 template <typename Scene>
 class stage {

@@ -11,7 +11,8 @@ namespace {
 constexpr std::size_t producers = 2;
 constexpr std::size_t a_producer = 4;  // values that one may send
 
-/// Who sent what, and what has come out: exact, because a coroutine goes on only if its operation had its effect.
+/// Which sender sent what, and what has come out: exact, because a coroutine goes on only if its operation had its
+/// effect.
 struct ledger {
     explicit ledger(trial& of) noexcept : t(of) { last.fill(-1); }
     trial& t;
@@ -43,7 +44,7 @@ struct exchange {
     std::size_t receiving = 2;
 };
 
-/// The last at either end closes the channel, also if it is stopped: nobody waits for one who is gone.
+/// The last at either end closes the channel, also if it is stopped: no coroutine waits for one that is gone.
 template <typename Channel>
 struct closes {
     Channel& ch;
@@ -164,7 +165,7 @@ job holds_places(coflux::environment&, borrowed<trial> t, borrowed<places> x) {
         const presence here(x->held);
         COFLUX_HOLDS(t, x->held <= 2);
         co_await coflux::yield();
-        if (t->random.one_in(3)) continue;  // the place goes back
+        if (t->random.one_in(3)) continue;  // the slot goes back
         place->send(rounds);                // also if the channel was closed meanwhile
         ++x->sent;
     }
@@ -181,7 +182,7 @@ root permits_keep_their_places(coflux::environment&, borrowed<trial> t) {
         co_await coflux::yield();
     }
     x.ch.close();
-    // Nobody waits for a place any more, but who has one may send.
+    // No sender waits for a slot any more, but one that has a slot may send.
     for (job& j : jobs) {
         while (!j.done()) {
             if (x.ch.try_receive()) ++received;

@@ -1,4 +1,4 @@
-// Combinators and scopes: who wins, who is stopped, and that all have ended when the await ends.
+// Combinators and scopes: which child wins, which are stopped, and that all have ended when the await ends.
 #include "trial.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // The core: trees of forks, views, calls, derived environments, asynchronous generators; stops and errors at random
-// places.
+// points.
 #include "trial.hpp"
 
 #include <array>
@@ -136,7 +136,7 @@ job works_below(coflux::environment&, borrowed<trial> t, borrowed<tree> x) {
             co_await below.join();
         } catch (const planned_error&) {}
     }
-    // What was made below is gone, but for a result that nobody has taken: that fork's handle still has it.
+    // What was made below is gone, but for a result that was not taken: that fork's handle still has it.
     COFLUX_HOLDS(t, frames.live <= 1);
 }
 

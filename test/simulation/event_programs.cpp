@@ -1,4 +1,4 @@
-// Events, conditions and once: nobody sleeps through what he waits for.
+// Events, conditions and once: no waiter misses what it waits for.
 #include "trial.hpp"
 
 #include <deque>
@@ -43,7 +43,7 @@ root manual_reset_event_lets_all_go(coflux::environment&, borrowed<trial> t) {
 
 struct work {
     coflux::auto_reset_event more;
-    int waiting = 0;  // items that nobody has taken
+    int waiting = 0;  // items that were not taken
     int taken = 0;
     static constexpr int all = 4;
 };
@@ -55,7 +55,7 @@ job takes_work(coflux::environment&, borrowed<trial> t, borrowed<work> x) {
         x->taken += std::exchange(x->waiting, 0);
         COFLUX_HOLDS(t, x->taken <= work::all);
     }
-    x->more.set();  // the others end, too
+    x->more.set();  // the other waiters end, too
 }
 
 root auto_reset_event_loses_no_set(coflux::environment&, borrowed<trial> t) {

@@ -41,7 +41,7 @@ simulation* idle_world() noexcept {
     return coflux::detail::this_thread.current == nullptr ? simulation::current() : nullptr;
 }
 
-/// In place of a wait of the thread.
+/// Instead of a wait of the thread.
 void steps(simulation& world) {
     const main_waits here;
     if (world.step()) return;
@@ -163,8 +163,8 @@ bool explore(const options& told) {
     return true;
 }
 
-/// One run that is told to stop at its n-th point. It may print less, and end with an exception: get() finds no value,
-/// or the example has one for when nothing succeeds.
+/// One run that is stopped at its n-th point. It may print less, and end with an exception: get() finds no value, or
+/// the example has one for when nothing succeeds.
 failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
     printed.clear();
     std::string text;
@@ -228,7 +228,7 @@ int run_with_fault(const fault_kind& kind, std::size_t n, std::uint64_t seed) {
             throw coflux::testing::injected_fault();
         });
     }
-    // A deadlock that was found says more than the error that nobody observes after it.
+    // A deadlock that was found says more than the error after it, which is not observed.
     std::set_terminate([] {
         if (const simulation* const in = simulation::current(); in != nullptr)
             std::fputs(in->failure().c_str(), stderr);

@@ -195,7 +195,7 @@ auto inner(part_fork& f, part_fork& g) {
     }
 }
 
-/// A combinator of a combinator of forks: they are of this coroutine, and told by what took them over.
+/// A combinator of a combinator of forks: they are of this coroutine, and stopped by what took them over.
 template <std::size_t Inner>
 coflux::call<void> nested(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();

@@ -67,7 +67,7 @@ bounds model_of_kind(const node& n) {
     case part::dropped: {
         bounds b = of_all(of, true);
         b.value = true;
-        b.stop = false;  // nobody awaits them
+        b.stop = false;  // they are not awaited
         return b;
     }
     case part::abandons: return {.error = true, .latest = of_all(of, true).latest};
@@ -131,7 +131,7 @@ bounds model_of_kind(const node& n) {
     return {};
 }
 
-/// What may tell some of its parts to stop without having been told.
+/// What may stop some of its parts without having been stopped.
 bool tells(part what) {
     switch (what) {
     case part::limited:

@@ -15,7 +15,7 @@ enum class part : std::uint8_t {
     value,
     yields,
     sleeps,
-    waits_for_ever,  ///< until it is told to stop
+    waits_for_ever,  ///< until it is stopped
     fails,
     stops,
     // Parts of parts.
@@ -36,7 +36,7 @@ enum class part : std::uint8_t {
     some,     ///< when_n
     each,     ///< for_each_concurrent
     scope,    ///< with_scope: children that borrow a local of this part, and a block
-    collect,  ///< the same, and no error stops the others
+    collect,  ///< the same, and no error stops the rest
     nearer,   ///< an environment with a deadline
     told,     ///< stops its child after a while
     piped,    ///< two stages and a channel between them
@@ -49,13 +49,14 @@ constexpr std::size_t parts = static_cast<std::size_t>(part::nested) + 1;
 using moment = std::int64_t;
 constexpr moment never = std::int64_t{1} << 40;
 
-/// What may come of a part that nobody tells to stop, and when at the latest. Told, it may stop at any time, or give a
-/// value all the same; what is told ends at once, because every wait here is a stop point.
+/// What may come of a part whose stop is not requested, and when at the latest. With a request it may stop at any time,
+/// or give a value all the same; it ends at once, because every wait here is a stop point.
 struct bounds {
     bool value = false;
     bool error = false;
     bool stop = false;
-    bool error_if_told = false;  ///< told, it stops where it would have taken an error: an error wins over a stop
+    bool error_if_told =
+        false;  ///< with a request, it stops where it would have taken an error: an error wins over a stop
     moment latest = 0;
 };
 

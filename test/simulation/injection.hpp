@@ -8,7 +8,7 @@
 
 namespace coflux_simulations {
 
-/// In one run in `world`, which outlives it, the environment of the root is told to stop before the n-th resumption.
+/// In one run in `world`, which outlives it, a stop of the root's environment is requested before the n-th resumption.
 class stop_injection {
 public:
     stop_injection(coflux::testing::simulation& world, std::size_t at);

@@ -1,4 +1,4 @@
-// A run in a process of its own: it may end by std::terminate, and what it leaves behind concerns nobody.
+// A run in a process of its own: it may end by std::terminate, and what it leaves behind concerns no other run.
 #pragma once
 
 #include <functional>

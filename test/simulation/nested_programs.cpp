@@ -38,14 +38,14 @@ struct node {
     enum class kind : unsigned char { leaf, plain, outcome, all, outcomes, any, select, success, each };
 
     kind is = kind::leaf;
-    milliseconds at{};        // of a leaf: when it ends if nobody tells it
+    milliseconds at{};        // of a leaf: when it ends if it is not stopped
     bool fails = false;       //
-    bool stops_there = true;  // told, it stops its awaiter even in as_outcome(): an operation of a primitive
+    bool stops_there = true;  // stopped, it stops its awaiter even in as_outcome(): an operation of a primitive
     std::unique_ptr<node> a, b;
 
-    /// If it is told at `told`: all of it stops at once.
+    /// If it is stopped at `told`: all of it stops at once.
     [[nodiscard]] ends told_at(milliseconds told) const {
-        // In a coroutine of its own, whose end tells.
+        // In a coroutine of its own, whose end shows it.
         ends e = in_awaiting(told);
         if ((e.how & by_scope) != 0) e.how = (e.how & ~unsigned{by_scope}) | by_error;
         return e;
@@ -90,7 +90,7 @@ private:
             return {first,
                     (either & (by_value | by_error)) | (both & by_stop) | (value_and_error ? unsigned{by_scope} : 0U)};
         const ends& winner = x.at < y.at ? x : y;
-        // The loser is told then. An error of its is one of the awaiting coroutine's scope.
+        // The loser is stopped then. An error of its is one of the awaiting coroutine's scope.
         const unsigned loser = (x.at < y.at ? b : a)->told_at(first).how;
         if (winner.how == by_error) return {first, by_error};
         return {first,

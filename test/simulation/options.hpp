@@ -1,4 +1,4 @@
-// What the programs of this folder are told on their command line, and what they report.
+// What the programs of this folder take on their command line, and what they report.
 #pragma once
 
 #include <cstdint>

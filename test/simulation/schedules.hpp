@@ -13,8 +13,9 @@
 
 namespace coflux_simulations {
 
-/// The choices of a seed. Three quarters of the seeds choose evenly; the others mostly keep the order in which
-/// coroutines became ready, and leave it at few places: faults that need one coroutine to be far behind the others.
+/// The choices of a seed. Three quarters of the seeds choose evenly; the rest mostly keeps the order in which
+/// coroutines became ready, and leaves it at few decisions: for faults that need one coroutine to be far behind all
+/// other ones.
 class seeded_chooser final : public coflux::testing::chooser {
 public:
     explicit seeded_chooser(std::uint64_t seed) noexcept : random_(seed), mostly_first_(seed % 4 == 3) {}

@@ -1,5 +1,5 @@
-// thread_pool_executor in a simulated world. Takes the place of the library's definition in programs that are linked
-// with it, so that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
+// thread_pool_executor in a simulated world. Replaces the library's definition in programs that are linked with it, so
+// that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
 #include <memory>
 #include <utility>
 
@@ -11,7 +11,7 @@
 
 namespace coflux {
 
-/// A pool of the youngest simulation of the thread: one queue, whose forks others may steal.
+/// A pool of the youngest simulation of the thread: one queue, whose forks other workers may steal.
 class detail::thread_pool {
 public:
     explicit thread_pool(thread_pool_options options) : options(std::move(options)) {}

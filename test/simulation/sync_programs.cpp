@@ -1,4 +1,4 @@
-// The primitives of sync: mutual exclusion, order, no wake-up lost, whoever is stopped when.
+// The primitives of sync: mutual exclusion, order, no wake-up lost, whatever is stopped when.
 #include "trial.hpp"
 
 #include <optional>
@@ -178,7 +178,7 @@ struct march {
     coflux::barrier<counts_phases> step{3, counts_phases{&ended}};
 };
 
-/// Who leaves between two phases says so; who is stopped in arrive_and_wait() has left already.
+/// A party that leaves between two phases says so; one that is stopped in arrive_and_wait() has left already.
 struct marcher {
     march& in;
     bool waits = false;

@@ -154,7 +154,7 @@ inline coflux::call<void> joined(coflux::environment&, trial& t, std::vector<job
             std::rethrow_exception(end.error());
         } catch (const planned_error&) {
         } catch (...) {
-            t.expect(false, "a job ends with an error that nobody planned");
+            t.expect(false, "a job ends with an error that was not planned");
         }
     }
 }

@@ -33,7 +33,7 @@ constexpr const char* usage =
     "usage: coflux_soak [--minutes M | --seconds S] [--seed S] [--oversubscribe K] [--patience S] [--job NAME] [--report FILE]\n"
     "\n"
     "Runs a mixture of everything on K pools, each with as many workers as there are processors, and checks every result.\n"
-    "Ctrl-C ends it cleanly. When a coroutine makes no progress it prints who waits where, and aborts.\n"
+    "Ctrl-C ends it cleanly. When a coroutine makes no progress it prints what waits where, and aborts.\n"
     "  --minutes M         how long (default: 10)\n"
     "  --seed S            of the first lane (default: 1)\n"
     "  --oversubscribe K   worker threads per processor (default: 8)\n"
@@ -52,7 +52,7 @@ struct work {
     std::atomic<std::uint64_t> stopped{0};
 };
 
-/// Plays one round after the other; half of them are left alone, the others stopped or given too little time.
+/// Plays one round after the other; half of them are left alone, the rest is stopped or given too little time.
 coflux::task<void, pool> plays(coflux::environment&, coflux::borrowed<work> w, coflux::borrowed<lane> l,
                                std::uint64_t seed) {
     auto&& here = co_await coflux::context();

@@ -1,4 +1,4 @@
-// Who does what in the soak: what the watchdog looks at, and prints when somebody has stopped going on.
+// Which lane does what in the soak: what the watchdog looks at, and prints when a lane has stopped going on.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ private:
     std::thread thread_;
 };
 
-/// Prints the coroutines below `root` that wait, each below the one in whose scope it is, with the place of its last
+/// Prints the coroutines below `root` that wait, each below the one in whose scope it is, with the location of its last
 /// await. Reads without locks what its owners write: for a tree that stands still.
 void print_waiting(coflux::environment& root) noexcept;
 

@@ -57,7 +57,7 @@ coflux::fork<void, pool> reads_and_writes(coflux::environment&, coflux::borrowed
             if (random.one_in(8)) co_await coflux::yield();
         } else {
             const auto guard = co_await g->shared.lock_shared();
-            expect(g->plain == g->twin, "nobody reads what is half written", r);
+            expect(g->plain == g->twin, "no coroutine reads what is half written", r);
             if (random.one_in(8)) co_await coflux::yield();
         }
     }

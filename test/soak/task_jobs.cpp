@@ -45,7 +45,7 @@ coflux::fork<void, pool> views(coflux::environment&, round r) {
     auto c = sees(env, source.view());
     const auto [x, y, z] = co_await coflux::when_all(std::move(a), std::move(b), std::move(c));
     const long whole = co_await std::move(source);
-    expect(x == whole && y == whole && z == whole, "all who look at a result see it", r);
+    expect(x == whole && y == whole && z == whole, "all that look at a result see it", r);
     r.done->add(4);
 }
 

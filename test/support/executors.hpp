@@ -55,7 +55,7 @@ private:
     std::condition_variable changed_;
     std::deque<std::coroutine_handle<>> queue_;
     bool ends_ = false;
-    std::thread thread_;  // last: it uses the others
+    std::thread thread_;  // last: it uses the members above
 };
 static_assert(coflux::executor<thread_executor>);
 

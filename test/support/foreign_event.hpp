@@ -19,7 +19,7 @@ public:
         void* const waiting = state_.exchange(this, std::memory_order_acq_rel);
         if (waiting != nullptr && waiting != this) std::coroutine_handle<>::from_address(waiting).resume();
     }
-    /// True once somebody is suspended in the await of this event.
+    /// True once a coroutine is suspended in the await of this event.
     [[nodiscard]] bool has_waiter() const noexcept {
         void* const s = state_.load(std::memory_order_acquire);
         return s != nullptr && s != this;

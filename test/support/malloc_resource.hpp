@@ -8,7 +8,7 @@
 
 namespace coflux_test {
 
-/// Frees what is given back; every block is the C library's own.
+/// Frees what is deallocated; every block is the C library's own.
 class malloc_resource final : public std::pmr::memory_resource {
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override {

@@ -1,4 +1,4 @@
-// Results that count themselves, notice where they die, and throw in a copy or move of choice; and coroutines that give
+// Results that count themselves, note where they die, and throw in a copy or move of choice; and coroutines that give
 // them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Objects that tell what happened to them.
+// Objects that record what happened to them.
 #pragma once
 
 #include <atomic>
@@ -44,7 +44,7 @@ private:
     std::string name_;
 };
 
-/// A switch that one thread throws and others wait for.
+/// A switch that one thread throws and other threads wait for.
 class flag {
 public:
     void set() noexcept {

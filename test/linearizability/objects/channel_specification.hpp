@@ -66,7 +66,7 @@ struct channel_specification {
     [[nodiscard]] std::string describe(const operation& o) const;
 
 private:
-    /// One operation and whom it serves.
+    /// One operation and those that it serves.
     class step;
 
     /// It waits at no channel any more.
@@ -193,7 +193,7 @@ private:
     static bool is_drained(const channel& c) noexcept { return c.is_closed != 0 && c.count == 0 && c.reserved == 0; }
 
 public:
-    /// Ends the wait of one who stands in a queue of the channel `where`, and leaves the other queue, if it is a
+    /// Ends the wait of one that stands in a queue of the channel `where`, and leaves the other queue, if it is a
     /// select.
     void serve(op_id who, std::size_t where, std::uint8_t result) noexcept {
         leave(at_, who, done_);
@@ -228,7 +228,7 @@ private:
             return oldest;
         }
         for (const op_id sender : c.senders) {
-            if (all_[sender].kind == reserve) continue;  // it waits for a place, which this does not make
+            if (all_[sender].kind == reserve) continue;  // it waits for a slot, which this does not make
             const std::uint8_t value = all_[sender].value;
             serve(sender, where, 1);
             return value;

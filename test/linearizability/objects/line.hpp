@@ -1,4 +1,4 @@
-// Those who wait for a sequential object, first in first out.
+// The waiters for a sequential object, first in first out.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ public:
     [[nodiscard]] op_id front() const noexcept { return waiting_[0]; }
     /// Pre: fewer than seven wait: each actor waits for one operation at a time.
     void push_back(op_id who) noexcept { waiting_[size_++] = who; }
-    /// In front of all others, which nothing that is first come, first served does.
+    /// In front of all other waiters, which nothing that is first come, first served does.
     void push_front(op_id who) noexcept {
         for (std::size_t i = size_++; i > 0; --i) waiting_[i] = waiting_[i - 1];
         waiting_[0] = who;

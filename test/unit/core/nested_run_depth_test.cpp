@@ -65,7 +65,7 @@ coflux::task<void, pool> goes_down(coflux::environment&, std::size_t depth, leav
     }
 }
 
-TEST(on_top_depth, a_chain_with_no_room_on_the_stack_ends_wherever_it_suspends) {
+TEST(nested_run_depth, a_chain_with_no_room_on_the_stack_ends_wherever_it_suspends) {
     const small_stacks_for_new_threads small;
     for (const std::size_t threads : {1U, 2U}) {
         for (const leaving l : {leaving::never, leaving::at_the_bottom, leaving::everywhere}) {
@@ -131,7 +131,7 @@ coflux::task<std::uint64_t, pool> sums_all(coflux::environment&, std::uint64_t n
     co_return co_await sums(here, 1, n, seed);
 }
 
-TEST(on_top_depth, a_tree_whose_coroutines_suspend_and_are_stolen_gives_its_sum) {
+TEST(nested_run_depth, a_tree_whose_coroutines_suspend_and_are_stolen_gives_its_sum) {
     coflux::counting_resource frames;
     for (const std::size_t threads : {1U, 2U, 4U}) {
         pool workers(threads);

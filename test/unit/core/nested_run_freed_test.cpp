@@ -147,7 +147,7 @@ void expect_gives(T (*make)()) {
     }
 }
 
-TEST(freed_on_top, gives_results_of_all_small_types) {
+TEST(nested_run_freed, gives_results_of_all_small_types) {
     expect_gives<bool>([] { return true; });
     expect_gives<int>([] { return -7; });
     expect_gives<double>([] { return 0.1; });
@@ -159,7 +159,7 @@ TEST(freed_on_top, gives_results_of_all_small_types) {
     expect_gives<three_bytes>([] { return three_bytes{{'a', 'b', 'c'}}; });
 }
 
-TEST(freed_on_top, keeps_the_frames_of_others) {
+TEST(nested_run_freed, keeps_the_frames_of_others) {
     expect_gives<nine_bytes>([] { return nine_bytes{{'n', 'i', 'n', 'e'}}; });
     expect_gives<wide>([] { return wide{4}; });
     expect_gives<std::string>([] { return std::string(100, 'x'); });
@@ -187,7 +187,7 @@ coflux::task<void, pool> references(auto&&) {
     EXPECT_EQ(sum, 1000);
 }
 
-TEST(freed_on_top, gives_references_and_nothing) {
+TEST(nested_run_freed, gives_references_and_nothing) {
     pool one(1);
     auto env = coflux::make_environment(one);
     references(env).get();
@@ -206,7 +206,7 @@ coflux::task<void, pool> awaits_several_at_once(auto&&) {
     }
 }
 
-TEST(freed_on_top, gives_each_of_several_awaits_in_one_expression_its_own_result) {
+TEST(nested_run_freed, gives_each_of_several_awaits_in_one_expression_its_own_result) {
     for (const std::size_t threads : {1U, 2U}) {
         pool workers(threads);
         auto env = coflux::make_environment(workers);
@@ -246,7 +246,7 @@ coflux::task<void, pool> awaits_those_with_children(auto&&) {
     EXPECT_THROW((void)co_await leaves_a_failure(here), std::runtime_error);
 }
 
-TEST(freed_on_top, waits_for_its_children_first) {
+TEST(nested_run_freed, waits_for_its_children_first) {
     pool one(1);
     auto env = coflux::make_environment(one);
     awaits_those_with_children(env).get();
@@ -282,7 +282,7 @@ coflux::task<void, pool> end_together(auto&&, int rounds) {
     }
 }
 
-TEST(freed_on_top, looks_once_whether_it_has_children) {
+TEST(nested_run_freed, looks_once_whether_it_has_children) {
     pool two(2);
     auto env = coflux::make_environment(two);
     end_together(env, coflux_test::sanitized ? 300 : 3000).get();
@@ -316,7 +316,7 @@ coflux::task<void, pool> awaits_those(auto&&) {
     for (auto& f : kept) co_await std::move(f);
 }
 
-TEST(freed_on_top, is_told_from_who_left_although_another_suspended_in_its_creator) {
+TEST(nested_run_freed, is_told_from_who_left_although_another_suspended_in_its_creator) {
     pool one(1);
     auto env = coflux::make_environment(one);
     awaits_those(env).get();
@@ -349,7 +349,7 @@ coflux::task<int, pool> makers(auto&&, int forks, int times) {
     co_return sum;
 }
 
-TEST(freed_on_top, of_a_child_that_another_made_for_its_parent) {
+TEST(nested_run_freed, of_a_child_that_another_made_for_its_parent) {
     for (const std::size_t workers : {1, 2}) {
         pool p(workers);
         auto env = coflux::make_environment(p);

@@ -92,7 +92,7 @@ TEST(wait_queue, gives_all_at_once_as_a_chain) {
         EXPECT_EQ(chain->next, &b);
         EXPECT_EQ(b.next, nullptr);
         EXPECT_TRUE(q.empty());
-        EXPECT_FALSE(q.remove(b)) << "nobody may claim what is being woken";
+        EXPECT_FALSE(q.remove(b)) << "no stopper may claim what is being woken";
     });
 }
 

@@ -87,7 +87,7 @@ TEST(wait, of_coroutines_without_an_executor_ends_after_a_pause_of_resumptions) 
     {
         const coflux::detail::resumption_pause pause;
         g.open();
-        EXPECT_TRUE(j.lines().empty()) << "nobody runs inside the pause";
+        EXPECT_TRUE(j.lines().empty()) << "no coroutine runs inside the pause";
     }
     EXPECT_TRUE(first.done());
     EXPECT_TRUE(second.done());

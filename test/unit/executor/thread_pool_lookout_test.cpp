@@ -59,7 +59,7 @@ coflux::task<void, pool> leaves_one_after_many(auto&&, borrowed<pool> p, int rou
     for (int round = 0; round < rounds; ++round) {
         const bool looked_on = co_await takes_back(here, p, 2);
         if (!looked_on) {
-            ADD_FAILURE() << "nobody looked out beside a worker that makes forks";
+            ADD_FAILURE() << "no worker looked out beside one that makes forks";
             co_return;
         }
         std::atomic<std::uint64_t> ran{0};
@@ -111,7 +111,7 @@ TEST(thread_pool_lookout, finds_a_coroutine_that_was_woken_by_one_that_computes)
 }
 
 TEST(thread_pool_lookout, wakes_nobody_for_forks_that_are_taken_back_while_it_looks) {
-    const watchdog guard("forks that are taken back");
+    const watchdog guard("forks that are popped");
     pool p(2);
     auto env = coflux::make_environment(p);
     const auto wakes = [&] { return p.counters()[0].wakes + p.counters()[1].wakes; };
@@ -130,7 +130,7 @@ TEST(thread_pool_lookout, wakes_nobody_for_forks_that_are_taken_back_while_it_lo
 }
 
 TEST(thread_pool_lookout, ends_when_nobody_works) {
-    const watchdog guard("a pool that falls asleep");
+    const watchdog guard("a pool that parks");
     pool p(2);
     auto env = coflux::make_environment(p);
     const auto work = [](auto&&, borrowed<pool> q) -> coflux::task<void, pool> {

@@ -194,7 +194,7 @@ constexpr std::size_t rounds_per_batch = coflux_test::repetitions(1'000);
 
 class thread_pool_sleepers : public testing::Test {
 protected:
-    const watchdog guard_{"races between waking and falling asleep"};
+    const watchdog guard_{"races between waking and parking"};
     pool pool_{coflux::thread_pool_options{.threads = 2, .pin = true, .spin = std::chrono::nanoseconds(0)}};
     race race_{pool_};
 };

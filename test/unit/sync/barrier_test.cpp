@@ -55,7 +55,7 @@ TEST(barrier, ends_a_phase_when_all_have_arrived_with_one_call_of_the_completion
     EXPECT_TRUE(s.j.lines().empty());
     auto c = s.party("c", 1);
     s.executor.run_one();
-    EXPECT_EQ(s.j.lines(), (lines{"phase", "c"})) << "the last to arrive does not suspend, and runs nobody else";
+    EXPECT_EQ(s.j.lines(), (lines{"phase", "c"})) << "the last to arrive does not suspend, and runs no other";
     s.drive();
     EXPECT_EQ(s.j.lines(), (lines{"phase", "c", "a", "b"}));
 }

@@ -99,7 +99,7 @@ TEST(condition_variable, moves_whom_it_notifies_to_the_queue_of_the_mutex) {
     mutex::guard held = s.r.m.try_lock();
     s.r.changed.notify_one();
     s.r.changed.notify_one();
-    EXPECT_EQ(s.executor.pending(), 0U) << "nobody is woken to find the mutex locked";
+    EXPECT_EQ(s.executor.pending(), 0U) << "no waiter is woken to find the mutex locked";
     held.unlock();
     EXPECT_EQ(s.executor.pending(), 1U);
     s.drive();

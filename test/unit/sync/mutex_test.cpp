@@ -67,7 +67,7 @@ TEST(mutex, is_handed_over_in_the_order_in_which_they_came_and_never_inside_unlo
     EXPECT_TRUE(j.lines().empty());
     held.unlock();
     EXPECT_TRUE(j.lines().empty()) << "the next owner is queued, not run";
-    EXPECT_FALSE(m.try_lock()) << "nobody comes before the next owner";
+    EXPECT_FALSE(m.try_lock()) << "no coroutine comes before the next owner";
     s.drive();
     EXPECT_EQ(j.lines(), (lines{"a has it", "a dies", "b has it", "b dies", "c has it", "c dies"}));
     EXPECT_TRUE(m.try_lock());

@@ -134,7 +134,7 @@ TEST(semaphore_stop, before_the_wait_takes_nothing) {
     s.drive();
     EXPECT_TRUE(f.done());
     EXPECT_TRUE(j.lines().empty());
-    EXPECT_TRUE(permits.try_acquire()) << "nobody waits";
+    EXPECT_TRUE(permits.try_acquire()) << "no coroutine waits";
 }
 
 TEST(semaphore_stop, of_a_request_for_many_lets_those_behind_it_move_up) {

@@ -151,7 +151,7 @@ TEST(timer_queue, hands_out_in_portions_and_says_that_more_is_due) {
     for (noted& t : many) t.arm_in(m.queue, m.start + 100);
     std::size_t looks = 0;
     for (; !m.queue.nothing_to_look_at(); ++looks) {
-        EXPECT_LE(m.queue.next_deadline(), m.start + 100) << "nobody may sleep on";
+        EXPECT_LE(m.queue.next_deadline(), m.start + 100) << "the owner may not park on";
         EXPECT_LE(m.queue.look(m.start + 100), timer_queue::portion);
     }
     EXPECT_EQ(looks, 4U);

@@ -1,8 +1,8 @@
 // The seam's atomics: those of base/atomic.hpp, on Relacy's.
 //
-// std::atomic is trivial to destroy, and the library frees raw memory with atomics in it; Relacy's must be destroyed, or it
-// reports a leak. So an atomic here is a handle, and its Relacy object lives in a node that is destroyed with the handle,
-// or else at the end of the interleaving (model::forget_atomics).
+// std::atomic is trivial to destroy, and the library frees raw memory with atomics in it; Relacy's must be destroyed,
+// or it reports a leak. So an atomic here is a handle, and its Relacy object lives in a node that is destroyed with the
+// handle, or else at the end of the interleaving (model::forget_atomics).
 #pragma once
 
 #include <cstddef>
@@ -105,8 +105,8 @@ inline bool runs() noexcept {
 
 template <typename Bits>
 struct atomic_node : node {
-    // Both begin with first_bits. The strong one is as old as the interleaving, visible to all; the other is a store by the thread
-    // that made it, which others see only if they are told.
+    // Both begin with first_bits. The strong one is as old as the interleaving, visible to all; the other is a store by
+    // the thread that made it, which others see only if they are told.
     using weak = rl::generic_atomic<value_of_width<Bits>, false>;
     using strong = rl::generic_atomic<value_of_width<Bits>, true>;
     static_assert(sizeof(weak) == sizeof(strong));

@@ -1,8 +1,9 @@
-// The seam for atomics, as the model programs see it: the same names on top of Relacy, so that the library's own headers and
-// sources are what is checked. Stands before include/ on the include path of test/model.
+// The seam for atomics, as the model programs see it: the same names on top of Relacy, so that the library's own
+// headers and sources are what is checked. Stands before include/ on the include path of test/model.
 //
-// Relacy's atomics live in a table by address: one of ours has the size and layout of its value, is trivially destructible and
-// may be a constant, as std's are. Whoever frees memory says so by model::forget(): a use that is not ordered before that fails the test.
+// Relacy's atomics live in a table by address: one of ours has the size and layout of its value, is trivially
+// destructible and may be a constant, as std's are. Whoever frees memory says so by model::forget(): a use that is not
+// ordered before that fails the test.
 #pragma once
 
 #include <bit>
@@ -39,8 +40,8 @@ std::ostream& operator<<(std::ostream& out, Enumeration value) {
 
 namespace coflux::model {
 
-/// Around each operation, because Relacy may run another thread in it: model threads are fibers of one thread of the system, which
-/// share its thread_local variables.
+/// Around each operation, because Relacy may run another thread in it: model threads are fibers of one thread of the
+/// system, which share its thread_local variables.
 class switch_point {
 public:
     switch_point() noexcept : saved_(detail::this_thread), result_(detail::thread_result) {}
@@ -174,9 +175,9 @@ void let_others_run() noexcept;
     }
 }
 
-/// One order of one operation in the source that a run takes for a weaker one: a mutant that needs no compilation. From the variable
-/// COFLUX_MODEL_WEAKEN: file name, line, column, "success" or "failure", and the order. With COFLUX_MODEL_SITES in place of that, what
-/// was executed is printed at the end of the program.
+/// One order of one operation in the source that a run takes for a weaker one: a mutant that needs no compilation. From
+/// the variable COFLUX_MODEL_WEAKEN: file name, line, column, "success" or "failure", and the order. With
+/// COFLUX_MODEL_SITES in place of that, what was executed is printed at the end of the program.
 class weakening {
 public:
     weakening() {
