@@ -115,7 +115,7 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     return detail::transfer(p.handle());
 }
 
-/// The waiting coroutine was told to stop: what it joins is told, too.
+/// A stop of the waiting coroutine was requested: what it joins is stopped, too.
 void environment_object::join_awaiter::tell(void* self) noexcept {
     static_cast<join_awaiter*>(self)->of_.request_stop();
 }

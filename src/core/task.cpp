@@ -35,7 +35,7 @@ blocked_place describe_blocked() noexcept {
     const thread_state& t = this_thread;
     if (t.current != nullptr) return {"", name_of(t.current)};
     if (t.ends != nullptr) {
-        // The place of one that failed is gone.
+        // The location of one that failed is gone.
         if (!t.ends->word.has(frame_flags::has_error)) return {"the end of ", name_of(t.ends->location())};
         return {"the end of a child of ", name_of(t.ends_in)};
     }

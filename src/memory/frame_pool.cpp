@@ -1,12 +1,10 @@
-// Source: thread caches, transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds
-// blocks of one class, so
-// that a block finds its slab by masking its address. Everything here is a slow path: one short lock for a batch of
-// blocks.
+// Source: thread caches, transfer cache and spans of tcmalloc. A slab is 64 KiB, aligned to its size, and holds blocks
+// of one class, so that a block finds its slab by masking its address. Everything here is a slow path: one short lock
+// for a batch of blocks.
 //
 // A thread that frees more than it allocates hands over a chain, and a thread that allocates takes a whole chain:
-// neither touches the blocks
-// under the lock. Only chains beyond the reserve are sorted back into their slabs, and slabs that are empty go to
-// the global heap.
+// neither touches the blocks under the lock. Only chains beyond the reserve are sorted back into their slabs, and slabs
+// that are empty go to the global heap.
 #include <coflux/memory/frame_pool.hpp>
 
 #include <new>

@@ -52,8 +52,8 @@
 #    define COFLUX_GLANCE __attribute__((noinline, no_sanitize_thread))
 #endif
 // What a promise's constructor and operator new are given. g++ passes a lambda's closure along, as it does to
-// coroutine_traits, and warns of
-// a mismatch with operator delete if operator new is a template; clang leaves the closure out.
+// coroutine_traits, and warns of a mismatch with operator delete if operator new is a template; clang leaves the
+// closure out.
 #if COFLUX_CLANG
 #    define COFLUX_COROUTINE_ARGUMENTS(Args, Given) template <typename... Given>
 #    define COFLUX_ARGUMENT(Args, Given) Given

@@ -134,7 +134,7 @@ private:
 /// without stopping the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a view, a call, an operation of a primitive, or any foreign awaitable.
-/// Stops: if the awaiting coroutine itself has been told to stop, it stops here as in a plain await.
+/// Stops: if a stop of the awaiting coroutine itself was requested, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>
 detail::outcome_request<A> as_outcome(A&& awaited) noexcept {

@@ -19,7 +19,7 @@
 namespace coflux {
 namespace detail {
 
-/// `p` awaits it at its place.
+/// `p` awaits it where it is made.
 [[noreturn]] COFLUX_COLD void fail_awaited_twice(promise_base& p) noexcept;
 
 template <typename T, typename... Args>
@@ -209,7 +209,7 @@ private:
         if (callee.frame().done()) [[unlikely]]
             detail::fail_awaited_twice(caller);
         detail::promise_base::of(callee).use_executor_of(caller);
-        // Only the caller knows the callee: a plain store.
+        // Only the caller knows the callee: no atomic store.
         callee.join.begin_awaited_by(caller);
         return detail::transfer(callee.frame());
     }

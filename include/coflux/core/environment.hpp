@@ -41,7 +41,7 @@ bool lends(const environment& e) noexcept;
 /// Asks the layer of time, which looks at the clock at most once a microsecond; false if there is none.
 COFLUX_ASIDE bool has_passed(std::chrono::steady_clock::time_point deadline) noexcept;
 
-/// What environment objects add, shared by all coroutines made in them.
+/// What environment objects add, for all coroutines made in them.
 struct environment_data {
     std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set

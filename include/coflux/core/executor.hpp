@@ -73,7 +73,7 @@ template <typename E>
     requires requires { requires E::starts_inline; }
 inline constexpr bool starts_inline<E> = true;
 
-/// An internal kind that starts inline, but only when it is told to.
+/// An internal kind that starts inline, but only when its maker asks.
 template <typename E>
 inline constexpr bool starts_deferred = false;
 template <typename E>

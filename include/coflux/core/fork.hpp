@@ -60,7 +60,7 @@ public:
             if (!is_stopped_with(p_, handle_.used())) [[unlikely]]
                 return await_relayed(p_, handle_.used());
             return handle_.await_suspend(h);
-        } catch (...) {  // no memory for a place in the list of a shared frame; the handle keeps the frame
+        } catch (...) {  // no memory for a node in the list of a shared frame; the handle keeps the frame
             unavailable_ = std::current_exception();
             return transfer(h);
         }
@@ -155,7 +155,7 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        // A fork that lies on top of other forks was not used up.
+        // The newest of the worker's forks was not used up.
         constexpr bool asks_on_top = !COFLUX_CLANG && !Self::starts_in_creator;
         if (control_.is_copied()) [[unlikely]]
             fail_copied(p, where);
@@ -194,8 +194,8 @@ public:
     template <typename P>
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         promise_base& p = *h.promise().rematerialized_this();
-        // One look for all that is not plain: views or callbacks, and a child of another environment, which a stop may
-        // not reach.
+        // One look for all that is rare: views or callbacks, and a child of another environment, which a stop may not
+        // reach.
         if (!promise_base::of(used()).is_unshared_child_of(p)) [[unlikely]] {
             failed_unless_waits guard(control_);
             const std::coroutine_handle<> next = await_aside(p, used());
@@ -279,7 +279,7 @@ private:
         const destroyed_frame frees(c);
         return take_value<T>(c);
     }
-    /// In an await: the frame ran to its end on top of the awaiting coroutine's stack.
+    /// In an await: the frame ran to its end nested on the awaiting coroutine's stack.
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         if constexpr (Self::starts_in_creator) {
             return false;

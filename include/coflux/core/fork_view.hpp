@@ -27,7 +27,7 @@ using viewed =
 
 struct shared_place;
 
-/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a place
+/// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a node
 /// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
 class shared_wait : private wait_operation {
 protected:
@@ -96,7 +96,7 @@ public:
         coroutine().control().word.set(frame_flags::takes_stop);
         try {
             return wait_for(view_.control());
-        } catch (...) {  // no memory for a place; nothing has happened
+        } catch (...) {  // no memory for a node; nothing has happened
             unavailable_ = std::current_exception();
             return transfer(h);
         }
@@ -136,7 +136,7 @@ private:
 /// Stops: the await is a stop point, also while it waits, and loses nothing; a stopped fork stops each coroutine that
 /// awaits a view of it.
 /// Threads: copies may be used by different threads.
-/// Costs: an atomic addition a copy; an await that must wait takes a place of 64 bytes from the frame pool.
+/// Costs: an atomic addition a copy; an await that must wait takes a node of 64 bytes from the frame pool.
 /// Lifetime: the frame lives as long as the handle or a view of it, so the environment's memory resource must outlive
 /// the views; the value is valid while this view or a copy is.
 template <typename T>

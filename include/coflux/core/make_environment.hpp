@@ -172,9 +172,8 @@ template <typename... Options>
 }
 
 /// Makes an environment below `here`, inside a coroutine: with another memory resource, more executors or a nearer
-/// deadline
-/// (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()` before it
-/// dies.
+/// deadline (a `std::chrono::steady_clock::time_point`). What is not given is the parent's. `co_await sub.join()`
+/// before it dies.
 template <typename... Options>
 [[nodiscard]] auto make_environment(environment& here, Options&&... options) {
     detail::check_options<Options...>();

@@ -1,4 +1,4 @@
-// on_stop_request: how a foreign operation is told that the coroutine which awaits it should stop.
+// on_stop_request: how a foreign operation learns that the coroutine which awaits it should stop.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// Asking whether the running coroutine has been told to stop.
+// Asking whether a stop of the running coroutine was requested.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ class environment;
 
 /// A look at the stop state of one coroutine: true once a stop was requested of it or of anything above it, or the
 /// deadline of its environment has passed. So a loop that computes, and never comes to a stop point, can end when it is
-/// told.
+/// asked to.
 ///
 /// Threads: the coroutine's own.
 /// Costs: one load; after each request anywhere in the process a look at up to 32 parents. With a deadline 10 ns more,

@@ -28,7 +28,7 @@ public:
         COFLUX_VERIFY(entry_ != nullptr, "this coroutine has no executor");
         entry_->post(h);
     }
-    /// True if both stand for the same executor.
+    /// True if both name the same executor.
     friend bool operator==(const executor_ref& a, const executor_ref& b) noexcept {
         return a.entry_ == b.entry_ ||
                (a.entry_ != nullptr && b.entry_ != nullptr && stand_for_the_same(*a.entry_, *b.entry_));
@@ -153,9 +153,8 @@ namespace this_coroutine {
     return detail::question<detail::ask_deadline>{};
 }
 /// `co_await stop()`: ends the running coroutine as stopped: its children are joined, then its locals die, then its
-/// awaiter is stopped in
-/// turn unless it asked for the outcome. It does not request a stop of the children; request_stop() of the
-/// environment does.
+/// awaiter is stopped, too, unless it asked for the outcome. It does not request a stop of the children; request_stop()
+/// of the environment does.
 [[nodiscard("co_await it")]] constexpr auto stop() noexcept {
     return detail::stop_request{};
 }

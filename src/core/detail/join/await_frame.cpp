@@ -7,8 +7,8 @@
 
 namespace coflux::detail {
 
-/// There is news of stops somewhere: true if this coroutine may be told to stop, or if it is still inside the call that
-/// made it. What it awaits must not run in that call.
+/// There is news of stops somewhere: true if this coroutine may be stopped, or if it is still inside the call that made
+/// it. What it awaits must not run in that call.
 bool promise_base::must_suspend_first() noexcept {
     return control().word.has(frame_flags::inline_start) || is_stop_requested();
 }
@@ -18,7 +18,7 @@ bool promise_base::must_suspend_first() noexcept {
 void promise_base::leave_nested_run() noexcept {
     frame_control& c = control();
     c.join.leave_nested();
-    // The caller of a call may be told while it still goes to sleep.
+    // The caller of a call may be woken while it is still being suspended.
     if (c.word.counted() == counting::none) c.word.set(frame_flags::moved);
     this_thread.nested_limit = no_room;
 }
@@ -31,7 +31,7 @@ void promise_base::regain_control() noexcept {
 
 namespace {
 
-/// What `p` awaits ended while it went to sleep.
+/// What `p` awaits ended while `p` was being suspended.
 COFLUX_COLD std::coroutine_handle<> goes_on(promise_base& p, ending end) noexcept {
     this_thread.current = &p;
     return transfer(promise_base::wake(p, end, identity_of(p.runs_on())));

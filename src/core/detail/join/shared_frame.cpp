@@ -15,8 +15,8 @@ namespace coflux::detail {
 /// What stands in the list of a shared frame for a shared_wait. Its lock decides whether the coroutine is the stopper's
 /// or the ender's:
 ///
-///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; the ender frees the place
-///                            +-----end------> ended     the ender's; the awaiter frees the place
+///     fresh --wait_for--> queued --stopper--> claimed   the stopper's; the ender frees the node
+///                            +-----end------> ended     the ender's; the awaiter frees the node
 ///
 /// wait_for() holds the lock until it has touched everything for the last time.
 struct shared_place : waiter {
@@ -84,7 +84,7 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
 
 namespace {
 
-/// A place in a list that frees itself when it is left.
+/// A node in a list that frees itself when its wait is over.
 struct list_place : waiter {
     static void leave(list_place* place) noexcept {
         std::pmr::memory_resource* const memory = place->coroutine->memory_resource();

@@ -1,4 +1,4 @@
-// The end of a coroutine: waiting for children, telling waiters; unwind.cpp has that of a stopped one.
+// The end of a coroutine: waiting for children, waking waiters; unwind.cpp has that of a stopped one.
 //
 // The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
 // publish, callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the
@@ -103,7 +103,7 @@ struct awaiters {
     const environment* suspended = nullptr;  // the only one that waits, if that is a coroutine
 };
 
-/// Calls the callbacks among the waiters of `c`, `youngest` first, and returns the others, oldest first.
+/// Calls the callbacks among the waiters of `c`, `youngest` first, and returns the rest, oldest first.
 waiter* call_back_first(waiter* youngest, frame_control& c, environment* parent, const void* here) noexcept {
     waiter* woken = oldest_first(youngest);
     for (waiter** link = &woken; *link != nullptr;) {
@@ -124,8 +124,8 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
     const join_snapshot seen = c.join.end([&]() noexcept {
         if (end == ending::error && c.word.counted() != counting::none) environment_access::record(*parent, *c.error);
     });
-    // The handle may die unawaited if its owner is stopped in turn: drop() must then see that the coroutine has ended.
-    // A plain await needs that only then: its awaiter takes the result, and itself, from the word.
+    // The handle may die unawaited if its owner is stopped, too: drop() must then see that the coroutine has ended. A
+    // plain await needs that only then: its awaiter takes the result, and itself, from the word.
     switch (seen.by()) {
     case awaited_by::nothing: return {};
     case awaited_by::detached: return destroy_at_end(c, parent), awaiters();
@@ -145,10 +145,9 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
     return {};
 }
 
-/// Tells the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for each
-/// scope that this completes.
-/// `here` is the identity of the executor that this thread stands on. Returns the coroutine that goes on here. After
-/// clear_current().
+/// Notifies the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for
+/// each scope that this completes. `here` is the identity of the executor that this thread stands on. Returns the
+/// coroutine that goes on here. After clear_current().
 std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
     for (;;) {
@@ -212,7 +211,7 @@ void promise_base::body_failed() noexcept {
     if (!c.word.has(frame_flags::inline_start) && c.join.is_nested()) leave_nested_run();
     failure* const f = current_failure();
     c.word.set_end(ending::error);
-    c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a place
+    c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a location
     c.error = f;
 }
 

@@ -33,7 +33,7 @@ std::coroutine_handle<> unwound(promise_base& p) noexcept {
     return p.notify_waiters();
 }
 
-/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, tells the waiters.
+/// Second half of a stop: the children are joined. Destroys the body's locals, keeps the control, wakes the waiters.
 /// The last of the children that the locals made continues with resume_destroyed().
 std::coroutine_handle<> unwind(promise_base& p) noexcept {
     p.finish_scope();

@@ -62,7 +62,7 @@ void error_chain::add(failure& f) noexcept {
 
 std::vector<std::exception_ptr> error_chain::list() const {
     std::vector<std::exception_ptr> listed(link::size_of(last_));
-    // A chain, and behind the place of its last error: chains of chains are as deep as scopes are.
+    // A chain, and behind the index of its last error: chains of chains are as deep as scopes are.
     std::vector<std::pair<const link*, std::size_t>> left;
     left.emplace_back(last_, listed.size());
     while (!left.empty()) {

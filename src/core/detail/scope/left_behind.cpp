@@ -10,7 +10,7 @@
 namespace coflux::detail {
 namespace {
 
-/// A fork that the library makes around what is no fork: its name would tell a reader nothing.
+/// A fork that the library makes around what is no fork: its name would say nothing to a reader.
 bool is_wrapper(const environment& e) noexcept {
     if (environment_access::is_object(e)) return false;
     const frame_control& c = environment_access::coroutine(const_cast<environment&>(e)).control();

@@ -11,8 +11,8 @@
 namespace coflux::detail {
 namespace {
 
-/// What promise_base::has_room_to_begin() says, for a caller that was told that there is none: the room may not have
-/// been known yet, or this is not the thread's own stack, of which nothing is known.
+/// What promise_base::has_room_to_begin() says, for a caller that found none: the room may not have been known yet, or
+/// this is not the thread's own stack, of which nothing is known.
 bool has_room_after_all() noexcept {
     thread_state& t = this_thread;
     if (t.room_to_begin == no_room) {

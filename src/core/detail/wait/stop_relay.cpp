@@ -11,7 +11,7 @@
 namespace coflux::detail {
 
 bool reaches(const promise_base& p, const environment& e) noexcept {
-    // A call is never told alone, but with its caller.
+    // A call is never stopped alone, but with its caller.
     const environment* told = &p;
     while (environment_access::is_call(*told)) told = environment_access::parent(*told);
     const environment* at = &e;

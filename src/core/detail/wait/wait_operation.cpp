@@ -270,8 +270,9 @@ struct stop_walk {
     }
 
     void stop_claimed() noexcept {
-        // A coroutine that is resumed in place runs code of users: not before the last claimed operation has been told.
-        // Otherwise the coroutine of an operation that was not told could be resumed on this stack and wait for us.
+        // A coroutine that is resumed in place runs code of users: not before the last claimed operation has been
+        // resumed. Otherwise the coroutine of an operation that was not resumed could be resumed on this stack and wait
+        // for us.
         const resumption_pause pause;
         this_thread.stopping = this;
         while (first != nullptr) {
@@ -314,8 +315,8 @@ void environment_access::stop_waits(environment& e) noexcept {
     stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
     walk.visit_below(*top, [&](wait_record& r, bool all) { walk.claim(r, all); });
     if (walk.first == nullptr) return;
-    // An operation that is told tells its handles, and so on: a loop, not a recursion, however long the chain is. What
-    // is claimed and not told yet is alive: it does not go on before.
+    // An operation that is stopped stops its handles, and so on: a loop, not a recursion, however long the chain is.
+    // What is claimed and not resumed yet is alive: it does not go on before.
     if (this_thread.stopping != nullptr) return walk.leave_to(*this_thread.stopping);
     walk.stop_claimed();
 }

@@ -26,7 +26,7 @@ enum class ending : std::uint32_t { value, error, stopped };  // bits: see frame
 /// Where a coroutine is counted as a child.
 enum class counting : std::uint32_t {
     none,      ///< a call: nowhere, its awaiter owns it
-    by_owner,  ///< made by the parent coroutine itself: in the parent's plain count
+    by_owner,  ///< made by the parent coroutine itself: in the parent's own count
     atomic,    ///< made by another coroutine or thread, or in an environment object: in the parent's atomic count
 };
 
@@ -58,9 +58,9 @@ inline constexpr std::uint32_t holds_value = 1 << 15;
 }  // namespace frame_flags
 
 /// Where a coroutine is counted, how it ended and its frame_flags, in one word that is always read and written whole. A
-/// load then finds one store of its own size and place, which this kind of processor forwards at once. Written when the
-/// frame is made and, on the fast path, never again: a value is the default end. Plain: written by the thread that runs
-/// the coroutine.
+/// load then finds one store of its own size and address, which this kind of processor forwards at once. Written when
+/// the frame is made and, on the fast path, never again: a value is the default end. Not atomic: written by the thread
+/// that runs the coroutine.
 class frame_word {
 public:
     COFLUX_INLINE frame_word(counting counted, std::uint32_t flags) noexcept
@@ -160,7 +160,7 @@ struct alignas(16) frame_control {
     }
     static frame_control& of(void* frame) noexcept { return static_cast<frame_control*>(frame)[-1]; }
 
-    /// Where it stands, for messages; nothing once the error has taken the place.
+    /// Where it stands, for messages; nothing once the error is stored there.
     [[nodiscard]] COFLUX_GLANCE std::source_location location() const noexcept {
         return word.has(frame_flags::has_error) ? std::source_location() : where;
     }

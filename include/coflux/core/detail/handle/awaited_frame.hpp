@@ -11,9 +11,9 @@
 
 namespace coflux::detail {
 
-/// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit, `co_await (c ?
-/// f(here) : g(here))`, and destroys the original, too. A copy that is awaited stands in another place, and that is
-/// noticed. With clang it costs nothing, because it is nothing.
+/// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit,
+/// `co_await (c ? f(here) : g(here))`, and destroys the original, too. A copy that is awaited stands at another
+/// address, and that is detected. With clang it costs nothing, because it is nothing.
 class kept_address {
 public:
     COFLUX_INLINE kept_address() noexcept : place_(this) {}
@@ -61,7 +61,7 @@ public:
     COFLUX_INLINE void waits() noexcept {
         pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waits_bit);
     }
-    /// Tells the optimiser what it cannot know of a pointer that it loads again.
+    /// Gives the optimiser what it cannot know of a pointer that it loads again.
     COFLUX_INLINE void assume_not_waited() const noexcept {
         const bool waits = waited();
         COFLUX_ASSUME(!waits);
@@ -82,8 +82,8 @@ private:
     frame_control* pointer_;
 };
 
-/// The awaited frame of a handle that never moves. Where the handle keeps its place, it is empty once it has left that
-/// place, and a copy is, too.
+/// The awaited frame of a handle that never moves. Where the handle keeps its address, it is empty at any other
+/// address, and so is a copy.
 class awaited_call_frame : public awaited_frame {
 public:
     using awaited_frame::awaited_frame;

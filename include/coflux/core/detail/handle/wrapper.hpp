@@ -145,7 +145,7 @@ template <translated_awaitable A>
     }
 inline constexpr bool foretells<A> = true;
 
-/// The await in a wrapping fork: a call then belongs to the fork, which is what is told to stop; a sleep foretells the
+/// The await in a wrapping fork: a call then belongs to the fork, which is what is stopped; a sleep foretells the
 /// fork's end.
 template <typename A>
 struct [[nodiscard]] adopting_request {

@@ -11,7 +11,7 @@
 
 namespace coflux::detail {
 
-/// Every await is a stop point: one that may be told to stop suspends first.
+/// Every await is a stop point: one whose coroutine may be stopped suspends first.
 COFLUX_INLINE bool promise_base::may_run_nested() noexcept {
     return stack_address() > this_thread.nested_limit &&
            (!may_be_stopped() || !rematerialized_this()->must_suspend_first());

@@ -15,8 +15,8 @@
 
 namespace coflux::detail {
 
-/// Suspends `p`, which awaits the handle of a shared frame: its place in the list comes from its environment's
-/// resource. Throws what the resource throws, before any effect.
+/// Suspends `p`, which awaits the handle of a shared frame: its node in the list comes from its environment's resource.
+/// Throws what the resource throws, before any effect.
 std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child);
 
 /// The exception being handled, thrown by a callback, becomes an error of `scope`.

@@ -15,7 +15,7 @@ namespace coflux::detail {
 
 /// How the await of a frame began.
 enum class join_result : std::uint8_t {
-    popped,      ///< it had not begun, and lay on top of this worker's forks: the awaiter transfers into it
+    popped,      ///< it had not begun, and was the newest of this worker's forks: the awaiter transfers into it
     registered,  ///< its end wakes the awaiter
     completed,   ///< it has ended: the awaiter goes on
 };
@@ -261,7 +261,7 @@ private:
     //   pointer           one waiter
     //   pointer | direct  one coroutine in a plain await
     //   list [| pointer]  views or callbacks exist: a stack of waiters; the frame is then counted by `references`
-    //   done              ended without an awaiter, or that was told; the result is in the frame
+    //   done              ended without an awaiter, or that was woken; the result is in the frame
     //   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
     //   pointer | nested  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
     //                     frees itself when it ends there, which its awaiter then knows from what is left on the stack

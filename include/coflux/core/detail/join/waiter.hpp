@@ -26,8 +26,8 @@ struct alignas(16) waiter {
 
 inline constexpr char foretold = 0;
 
-/// `c` is suspended, and ends with a value as soon as it runs, whatever happens meanwhile: tells the waiter that wants
-/// to hear early. Called by the waker, before it wakes `c`.
+/// `c` is suspended, and ends with a value as soon as it runs, whatever happens meanwhile: notifies the waiter that
+/// asked to hear early. Called by the waker, before it wakes `c`.
 void foretell_end(frame_control& c) noexcept;
 
 }  // namespace coflux::detail

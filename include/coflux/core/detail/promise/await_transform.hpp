@@ -47,8 +47,8 @@ private:
 };
 
 /// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that
-/// have coroutines, a simulation is told of each (testing/simulation.hpp); the library itself has no coroutines, so it
-/// does not depend on the macro.
+/// have coroutines, a simulation is called for each (testing/simulation.hpp); the library itself has no coroutines, so
+/// it does not depend on the macro.
 template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
 #if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS

@@ -1,5 +1,5 @@
 // The end of a coroutine: where its result goes, what becomes of its frame, and its awaiter goes on. The fast paths;
-// src/core/detail/promise/completion.cpp has the others.
+// src/core/detail/promise/completion.cpp has the slow ones.
 //
 // The page docs/design/fork_join.md has the argument.
 #pragma once
@@ -142,7 +142,7 @@ typed_promise<T>& promise_of(frame_control& c) noexcept {
 
 // --- the frame that frees itself
 
-/// If a child is left, it leaves the nested run at once: a second look may find none.
+/// If a child is left, it suspends in its nested run at once: a second look may find none.
 COFLUX_INLINE bool promise_base::frees_itself() noexcept {
     frame_control& c = control();
     if (!c.join.frees_itself()) return false;
@@ -202,8 +202,8 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::call_ended(frame_control& c)
     return transfer(own.only_coroutine()->handle());
 }
 
-/// The end of a child that its parent may be suspended for, in a plain await or by one waiter: then the parent has its
-/// count back, and goes on.
+/// The end of a child that its parent may be suspended for, in a plain await or by one waiter: then the child is
+/// released by the owner, and the parent goes on.
 COFLUX_INLINE std::coroutine_handle<> promise_base::ended_as_child(frame_control& c, bool is_own) noexcept {
     const join_snapshot seen = c.join.seen_by_end();
     if (seen.done()) return std::noop_coroutine();  // nested: the awaiter goes on below
@@ -235,7 +235,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::body_ended() noexcept {
     if constexpr (Kind == ending_kind::may_be_inline) {
         if (word.is_exactly(counting::by_owner, frame_flags::inline_start)) {
             // The handle is not out yet, and the creator waits on this very thread: nothing to count, no waiter to
-            // tell.
+            // wake.
             c.join.begin_ended();
             return std::noop_coroutine();
         }

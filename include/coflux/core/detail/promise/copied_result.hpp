@@ -17,7 +17,7 @@ class copied_result {
     using kept = kept_result<T>;
 
 public:
-    /// Before a frame is shared with its first view or callback, which publishes it.
+    /// Before a frame gets its first view or callback, which publishes it.
     static void made_possible() noexcept {
         if constexpr (!std::is_trivially_copy_constructible_v<kept>) copy_.store(&copy, memory_order_relaxed);
     }

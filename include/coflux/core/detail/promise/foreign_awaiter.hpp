@@ -35,12 +35,11 @@ concept foreign_awaitable = requires(A&& a, std::coroutine_handle<> h) {
     awaiter_of(std::forward<A>(a)).await_resume();
 };
 
-/// Wraps a foreign awaiter. The handle that it is given is not the coroutine's: resuming it, on any thread, queues
-/// the coroutine on
-/// its own executor, so that a notifier never runs it and a foreign thread never keeps it. Without an executor it
-/// resumes in place.
+/// Wraps a foreign awaiter. The handle that it is given is not the coroutine's: resuming it, on any thread, queues the
+/// coroutine on its own executor, so that a notifier never runs it and a foreign thread never keeps it. Without an
+/// executor it resumes in place.
 ///
-/// Stops: not a stop point; the foreign operation cannot be told.
+/// Stops: not a stop point; the foreign operation is not stopped.
 template <typename A>
 class foreign_awaiter {
     static_assert(foreign_awaitable<A>, "coflux: the operand of co_await is neither of Coflux nor an awaitable");
@@ -110,7 +109,7 @@ private:
         resume_by_loop(*proxy);
     }
 
-    thread_driver* driver_ = nullptr;  // the driver that was told that the coroutine waits here
+    thread_driver* driver_ = nullptr;  // the driver that knows that the coroutine waits here
     proxy_frame proxy_;
     inner_type inner_;
 };

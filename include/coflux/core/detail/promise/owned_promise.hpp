@@ -163,7 +163,7 @@ public:
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
-        // One that starts inline writes its first place at its first await, and nothing reads it before.
+        // One that starts inline writes its first location at its first await, and nothing reads it before.
         if constexpr (start_kind_of<E> != start_kind::inline_start) this->set_await_location(where);
         return Handle(this->control());
     }

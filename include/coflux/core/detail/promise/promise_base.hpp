@@ -20,7 +20,7 @@
 
 namespace coflux::detail {
 
-/// Base of every promise. At offset 0 of the promise, which no compiler places further than 16 bytes into the frame,
+/// Base of every promise. At offset 0 of the promise, which no compiler puts further than 16 bytes into the frame,
 /// because results are stored without over-alignment (completion.hpp).
 class promise_base : public environment {
 public:
@@ -131,8 +131,8 @@ public:
     /// run_fork_nested() for a call, which this coroutine alone knows.
     template <nested_frame Frame>
     COFLUX_INLINE bool run_call_nested(frame_control* callee) noexcept;
-    /// Suspends for the end of `child`, which is not done, in a plain await: in place if it has not begun and lies on
-    /// top of this worker's forks.
+    /// Suspends for the end of `child`, which is not done, in a plain await: nested if it has not begun and is the
+    /// newest of this worker's forks.
     COFLUX_INLINE std::coroutine_handle<> await_child(frame_control& child) noexcept;
     /// The same by a waiter `w` of this coroutine, which has begun to suspend. Popped, the child is to be transferred
     /// into; else the coroutine is not current any more.
@@ -171,12 +171,12 @@ public:
     [[nodiscard]] COFLUX_INLINE bool frees_itself() noexcept;
     /// Before it frees itself, and its parameters die: they die for its awaiter. `result` waits in the control.
     COFLUX_INLINE void keep_result_and_free(std::uint64_t result) noexcept;
-    /// The body ended and control().word.end() says how: waits for the children, then tells the waiters. Returns the
+    /// The body ended and control().word.end() says how: waits for the children, then wakes the waiters. Returns the
     /// coroutine that goes on.
     template <ending_kind Kind>
     COFLUX_INLINE std::coroutine_handle<> body_ended() noexcept;
 
-    /// The scope is joined: tells the waiters. After clear_current().
+    /// The scope is joined: wakes the waiters. After clear_current().
     std::coroutine_handle<> notify_waiters() noexcept;
     /// Continues `w`, suspended in an await of something that ended so, from a thread that stands on executor `here`.
     /// Like resume_from() it returns the coroutine that goes on here, not yet as a transfer.
@@ -236,7 +236,7 @@ protected:
     /// It is a task: its handle waits for it, unless it is made in a coroutine.
     COFLUX_ASIDE void mark_as_task() noexcept;
     /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and
-    /// parameters make is noticed. One that is stopped waits for them.
+    /// parameters make is detected. One that is stopped waits for them.
     COFLUX_INLINE void end_scope() noexcept {
         // relaxed: only for this thread; to other threads it would be a look, not a promise.
         if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
@@ -246,7 +246,7 @@ protected:
     /// when it suspends: until then the parent cannot end; and one that is queued when it is.
     template <start_kind Kind>
     COFLUX_INLINE void count_in(frame_control& c) noexcept {
-        // A shared one is counted at once: its creator does not hold the parent as a caller does.
+        // One that is counted atomically is counted at once: its creator does not hold the parent as a caller does.
         if (c.word.is_counted_atomically()) [[unlikely]]
             return count_in_atomically(c);
         if constexpr (Kind == start_kind::inline_start) return;
@@ -285,7 +285,7 @@ private:
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
     [[nodiscard]] COFLUX_INLINE bool may_be_stopped() const noexcept {
-        // relaxed: where it tells, is_stop_requested() looks again, and pairs with request_stop().
+        // relaxed: where they differ, is_stop_requested() looks again, and pairs with request_stop().
         return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
     }
     [[nodiscard]] COFLUX_INLINE bool may_run_nested() noexcept;

@@ -1,4 +1,4 @@
-// Where the layer of time tells the core how a deadline acts: the core knows no clock.
+// Where the layer of time sets how a deadline acts: the core knows no clock.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ class environment;
 namespace coflux::detail {
 
 struct deadline_hook {
-    /// From now on `e` is told to stop when the time comes, until disarm(). May throw std::bad_alloc; then nothing has
+    /// From now on `e` is stopped when the time comes, until disarm(). May throw std::bad_alloc; then nothing has
     /// happened.
     void* (*arm)(environment& e, std::chrono::steady_clock::time_point at);
     /// Gives back what arm() gave; afterwards nothing touches `e` on account of it.

@@ -47,7 +47,7 @@ private:
     link* last_ = nullptr;
 };
 
-/// A failed coroutine's exception, shared by its frame, by the list of the scope that must not end before it was
+/// A failed coroutine's exception, referred to by its frame, by the list of the scope that must not end before it was
 /// observed, and by the errors that it came along with.
 class failure {
 public:

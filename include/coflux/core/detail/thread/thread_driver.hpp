@@ -11,7 +11,7 @@ struct wait_record;
 class promise_base;
 class timer_service;
 
-/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what is told of
+/// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what hears of
 /// the waits that begin there.
 /// Threads: that one.
 class thread_driver {

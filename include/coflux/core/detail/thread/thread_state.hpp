@@ -41,8 +41,8 @@ enum stack_limit : std::uintptr_t {
 /// State of one thread; trivially destructible, so that access needs no guard.
 struct thread_state {
     /// The coroutine that runs on this thread right now, or nullptr. Never names a coroutine that runs elsewhere: it
-    /// is what tells
-    /// a parent's own creations, which need no atomic, from those of another coroutine (docs/design/environment.md).
+    /// distinguishes a parent's own creations, which need no atomic, from those of another coroutine
+    /// (docs/design/environment.md).
     const environment* current;
     /// A coroutine whose call an inline start left in place of an end: `current` again when control goes back to it.
     const environment* below;

@@ -32,12 +32,12 @@ public:
             notify_one_aside();
     }
 
-    /// Takes `h` back if it is the youngest fork, for its parent to run in place. Refuses when other coroutines are
-    /// owed a turn of the loop.
+    /// Pops `h` if it is the newest fork, for its parent to run. Refuses when the tick budget is exhausted and other
+    /// coroutines wait.
     COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h) noexcept {
         return pop_if_newest(h, []() noexcept { return true; });
     }
-    /// Takes `h` back if `allowed()`, which is asked only if `h` is the youngest fork.
+    /// Pops `h` if `allowed()`, which is asked only if `h` is the newest fork.
     template <typename Allowed>
     COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h, Allowed allowed) noexcept {
         return forks_.pop_if(h.address(), [this, allowed]() noexcept {
@@ -56,7 +56,7 @@ public:
             notify_one_aside();
     }
 
-    /// After push_ready: the next coroutine to run if that needs no turn of the loop, else the noop coroutine.
+    /// After push_ready: the next coroutine to run if that does not need the loop, else the noop coroutine.
     COFLUX_INLINE std::coroutine_handle<> next_ready() noexcept {
         if (tick_budget_ <= 0 || forks_.size() != 0) [[unlikely]]
             return std::noop_coroutine();
@@ -75,8 +75,8 @@ protected:
     ~worker() = default;
 
     virtual void notify_one() noexcept = 0;
-    /// With no turns left, where the youngest fork is asked back, unless it was stolen: true if the loop must run; else
-    /// there are turns again.
+    /// The tick budget is used up, and a parent would pop its newest fork, unless it was stolen: true if the loop must
+    /// run; else there is budget again.
     virtual bool budget_exhausted() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
 
@@ -84,9 +84,8 @@ protected:
     COFLUX_ASIDE void notify_one_aside() noexcept;
     COFLUX_ASIDE bool budget_exhausted_aside() noexcept;
 
-    /// Low half of the pool's idle word: workers asleep; high half: workers looking for work.
-    /// relaxed: a stale answer costs a wake-up or a delay that the sleeper's re-check bounds
-    /// (docs/design/thread_pool.md).
+    /// Low half of the pool's idle word: parked workers; high half: workers looking for work. relaxed: a stale answer
+    /// costs a wake-up or a delay that the sleeper's re-check bounds (docs/design/thread_pool.md).
     [[nodiscard]] COFLUX_INLINE bool has_sleepers() const noexcept {
         return idle_->load(memory_order_relaxed) - 1 < 0xffffU;
     }

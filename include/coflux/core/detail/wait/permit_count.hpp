@@ -14,7 +14,7 @@ namespace coflux::detail {
 
 /// Base of a primitive that waits by list_wait, which is its friend.
 ///
-/// Threads: all members from any. The last access of release() and close() is the one that lets waiters go on, or comes
+/// Threads: all members from any. The last access of release() and close() is the one that lets waiters pass, or comes
 /// before they are woken: a served waiter may destroy the count.
 class permit_count {
 public:

@@ -1,7 +1,7 @@
 // How an operation passes a stop of its coroutine on to the handles that were moved into it.
 //
 // A stop request goes down the tree, so it reaches what was made in the awaiting coroutine by itself. A handle may also
-// have been made elsewhere: then the operation is told, and tells it. The page docs/design/stop.md has the protocol.
+// have been made elsewhere: then the operation is stopped, and stops it. The page docs/design/stop.md has the protocol.
 #pragma once
 
 #include <coroutine>
@@ -18,13 +18,13 @@ namespace coflux::detail {
 /// object of these.
 [[nodiscard]] bool reaches(const promise_base& p, const environment& e) noexcept;
 
-/// True if `parent` is above `p`, and `p` is told of a stop only with it. Looks at what is above `p` alone, so `parent`
-/// may be gone.
+/// True if `parent` is above `p`, and `p` is stopped only with it. Looks at what is above `p` alone, so `parent` may be
+/// gone.
 [[nodiscard]] bool is_part_of(const promise_base& p, const environment* parent) noexcept;
 
 /// True only if each stop that reaches `p` reaches `child`, too, which was made in `p` or in what `p` is a part of.
 /// Elsewhere the child may end meanwhile, and with it whatever it was made in; so what was made in an environment
-/// object below `p` is told twice.
+/// object below `p` is stopped twice.
 [[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child) noexcept {
     const environment* const parent = promise_base::of(child).parent();
     return parent == &p || is_part_of(p, parent);
@@ -41,15 +41,16 @@ namespace coflux::detail {
 /// Requests a stop of a coroutine whose frame the caller keeps.
 void request_stop_of(frame_control& c) noexcept;
 
-/// Suspends for the end of one that is not told with `p`, and tells it: what await_suspend must return.
+/// Suspends for the end of one that is not stopped with `p`, and stops it with `p`: what await_suspend must return.
 /// Errors: std::bad_alloc; then nothing has happened.
 COFLUX_COLD std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child);
 
-/// Suspends for the end of one that is shared, or was not made in `p` itself: what await_suspend must return.
+/// Suspends for the end of one with views or callbacks, or that was not made in `p` itself: what await_suspend must
+/// return.
 /// Errors: as await_relayed().
 COFLUX_COLD std::coroutine_handle<> await_aside(promise_base& p, frame_control& child);
 
-/// A wait in which an operation is told of a stop, while it goes on waiting for its handles.
+/// A wait in which an operation learns of a stop, while it goes on waiting for its handles.
 ///
 ///     idle --listen--> listening --stopper--> telling --told all--> passed
 ///       |                  '--over--> done       '--over--> ended: the stopper goes on with the operation
@@ -104,8 +105,8 @@ public:
             free();
     }
 
-    /// Before the operation waits for handles of which one at least is not told with `p`. `told`: a stop was requested
-    /// already. Where there is no memory for the relay, the handles are told at once, and has_failed().
+    /// Before the operation waits for handles of which one at least is not stopped with `p`. `told`: a stop was
+    /// requested already. Where there is no memory for the relay, the handles are stopped at once, and has_failed().
     COFLUX_COLD void begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
                            stop_relay::step go_on) noexcept;
     /// As stop_relay::over().

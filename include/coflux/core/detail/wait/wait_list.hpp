@@ -148,10 +148,10 @@ private:
     Primitive& of_;
 };
 
-/// What a waiter wants of a primitive that gives each waiter the same thing.
+/// What a waiter asks of a primitive that gives each waiter the same thing.
 struct anything {};
 
-/// Base of an awaiter whose place in the list is made only when it has to wait: an await that is ready pays for one
+/// Base of an awaiter whose node in the list is made only when it has to wait: an await that is ready pays for one
 /// flag.
 template <typename Primitive>
 class lazy_wait {
@@ -186,7 +186,7 @@ protected:
         return has_waited;
     }
     /// For destructors, as wait_operation::is_unresumed(): true if the operation has been done, and resumed() was not
-    /// called. What it took is the destructor's to give back.
+    /// called. What it took is the destructor's to release.
     COFLUX_INLINE bool is_unresumed() noexcept {
         if constexpr (!COFLUX_CLANG) {
             if (progress_ != wait_progress::none) [[unlikely]]
@@ -194,7 +194,7 @@ protected:
         }
         return false;
     }
-    /// What became of what it wanted. Pre: wait() was called.
+    /// What became of what it asked for. Pre: wait() was called.
     [[nodiscard]] const want& wanted() const noexcept { return node_.wants; }
 
 private:

@@ -22,7 +22,7 @@ struct wait_kind {
     /// Called for what was claimed, without locks. It ends with the coroutine resumed, as stopped in
     /// general: &wait_operation::stop_claimed.
     void (*stop)(wait_operation& claimed) noexcept;
-    /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only wants to be told of a stop.
+    /// What is waited for, for messages: "a mutex". nullptr: nothing; the operation only hears of a stop.
     const char* what = "something";
     /// Called for a wait whose coroutine no executor runs, once it was taken from the list of woken waits. nullptr:
     /// nothing is called.
