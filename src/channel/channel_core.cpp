@@ -1,32 +1,10 @@
-// The parts of a channel that no fast path runs: contention, parking, close. The page docs/design/channel.md has the
+// The parts of a channel that no fast path runs: parking, close. The page docs/design/channel.md has the
 // protocol.
 #include <coflux/channel/detail/channel_core.hpp>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/base/thread.hpp>
 
 namespace coflux::detail {
-namespace {
-
-// Between two looks at a lock that is held: the holder needs some ten nanoseconds an operation, a pause takes about 25.
-constexpr unsigned first_pauses = 4;
-constexpr unsigned most_pauses = 32;
-// Looks after which the holder is taken for one that does not run: its thread needs the processor more than this one.
-constexpr unsigned patience = 64;
-
-}  // namespace
-
-void channel_lock::contend() noexcept {
-    unsigned pauses = first_pauses;
-    for (unsigned looks = 0;; ++looks) {
-        for (unsigned i = 0; i < pauses; ++i) cpu_pause();
-        if (pauses < most_pauses) pauses *= 2;
-        if (looks >= patience) std::this_thread::yield();
-        // relaxed: a hint for the exchange. acquire pairs with the release in unlock(): the section sees all earlier
-        // ones.
-        if (!held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire)) return;
-    }
-}
 
 void channel_wakes::wake_all() noexcept {
     for (channel_link* l = first_; l != nullptr;) {

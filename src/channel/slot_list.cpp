@@ -41,7 +41,7 @@ void slot_list::free_block(slot_block* b) noexcept {
 void slot_list::add_spare_blocks(std::size_t blocks) {
     for (; blocks != 0; --blocks) {
         slot_block* const b = allocate_block();
-        const spin_guard guard(growth_);
+        const adaptive_guard guard(growth_);
         b->next = std::exchange(spare_, b);
     }
 }
@@ -106,7 +106,7 @@ bool slot_list::enter_next_block() noexcept {
     index_ = 0;
     // relaxed: the lock hands the block over to the sender that uses it next.
     drained->end.store(0, memory_order_relaxed);
-    const spin_guard guard(growth_);
+    const adaptive_guard guard(growth_);
     drained->next = std::exchange(spare_, drained);
     return true;
 }

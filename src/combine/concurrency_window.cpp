@@ -74,7 +74,7 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
     of.note(c, c.join.is_shared());
     ends_awaiter* parked = nullptr;
     {
-        const spin_guard guard(of.lock_);
+        const adaptive_guard guard(of.lock_);
         slot.next_linked = of.ended_;
         of.ended_ = &slot;
         parked = std::exchange(of.parked_, nullptr);
@@ -87,7 +87,7 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
 bool concurrency_window::collect() noexcept {
     window_slot* ended = nullptr;
     {
-        const spin_guard guard(lock_);
+        const adaptive_guard guard(lock_);
         ended = std::exchange(ended_, nullptr);
     }
     if (ended == nullptr) return false;
@@ -140,7 +140,7 @@ void concurrency_window::ends_awaiter::await_resume() noexcept {
 
 bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
     auto& self = static_cast<ends_awaiter&>(waiting);
-    const spin_guard guard(self.of_.lock_);
+    const adaptive_guard guard(self.of_.lock_);
     if (self.of_.parked_ != &self) return false;
     self.of_.parked_ = nullptr;
     return true;

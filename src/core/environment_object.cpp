@@ -13,7 +13,7 @@ namespace detail {
 void environment_access::list(environment& e, frame_control& c) noexcept {
     environment_object& o = object(e);
     root_links& links = reinterpret_cast<root_links*>(&c)[-1];
-    const spin_guard guard(o.children_lock_);
+    const adaptive_guard guard(o.children_lock_);
     links.previous = nullptr;
     links.next = o.children_list_;
     if (links.next != nullptr) links.next->previous = &links;
@@ -23,7 +23,7 @@ void environment_access::list(environment& e, frame_control& c) noexcept {
 void environment_access::unlist(environment& e, frame_control& c) noexcept {
     environment_object& o = object(e);
     root_links& links = reinterpret_cast<root_links*>(&c)[-1];
-    const spin_guard guard(o.children_lock_);
+    const adaptive_guard guard(o.children_lock_);
     (links.previous != nullptr ? links.previous->next : o.children_list_) = links.next;
     if (links.next != nullptr) links.next->previous = links.previous;
 }
@@ -65,7 +65,7 @@ void environment_object::close() noexcept {
     if (armed_deadline_ != nullptr)
         detail::act_on_deadlines.load(detail::memory_order_relaxed)->disarm(armed_deadline_);
     {
-        const detail::spin_guard guard(children_lock_);
+        const detail::adaptive_guard guard(children_lock_);
         if (children_list_ != nullptr) {
             for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
                 const detail::frame_control& c = l->control();

@@ -5,7 +5,7 @@ namespace coflux {
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::spin_guard;
+using detail::adaptive_guard;
 using detail::wait_operation;
 
 void auto_reset_event::set_slowly() noexcept {

@@ -9,7 +9,7 @@ barrier_base::~barrier_base() {
 }
 
 std::size_t barrier_base::count() noexcept {
-    const spin_guard guard(waiters_.lock);
+    const adaptive_guard guard(waiters_.lock);
     return expected_;
 }
 
@@ -22,7 +22,7 @@ bool barrier_base::arrive() noexcept {
 }
 
 bool barrier_base::arrive_if_last() noexcept {
-    const spin_guard guard(waiters_.lock);
+    const adaptive_guard guard(waiters_.lock);
     return pending_ == 1 && arrive();
 }
 
@@ -32,7 +32,7 @@ void barrier_base::end_phase() noexcept {
     complete_(*this);
     const wait_chain all = std::exchange(released_, wait_chain());
     {
-        const spin_guard guard(waiters_.lock);
+        const adaptive_guard guard(waiters_.lock);
         pending_ = expected_;
     }
     all.wake();
@@ -41,7 +41,7 @@ void barrier_base::end_phase() noexcept {
 void barrier_base::drop() noexcept {
     bool last = false;
     {
-        const spin_guard guard(waiters_.lock);
+        const adaptive_guard guard(waiters_.lock);
         --expected_;
         last = arrive();
     }
@@ -69,7 +69,7 @@ std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine
 /// It has arrived, and that stays; in later phases it is not expected.
 bool barrier_base::wait_awaiter::claim(wait_operation& w) noexcept {
     barrier_base& of = static_cast<wait_awaiter&>(w).of_;
-    const spin_guard guard(of.waiters_.lock);
+    const adaptive_guard guard(of.waiters_.lock);
     if (!of.waiters_.queue.remove(w)) return false;
     --of.expected_;
     return true;

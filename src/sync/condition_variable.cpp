@@ -7,7 +7,7 @@ namespace coflux {
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::spin_guard;
+using detail::adaptive_guard;
 using detail::wait_operation;
 
 std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::coroutine_handle<>) {
@@ -48,7 +48,7 @@ bool condition_variable::remove(wait_operation& w) noexcept {
 
 bool condition_variable::wait_awaiter::claim(wait_operation& w) noexcept {
     auto& self = static_cast<wait_awaiter&>(w);
-    const spin_guard guard(self.mutex_.waiters_.lock);
+    const adaptive_guard guard(self.mutex_.waiters_.lock);
     if (self.place_ == place::here) return self.of_.remove(w);
     if (w.previous == nullptr) return false;  // it has the lock
     if (self.place_ == place::at_mutex_for_one_note) self.of_.pass_on(self.mutex_);
@@ -71,7 +71,7 @@ void condition_variable::notify(bool all) noexcept {
     if (m == nullptr) return;
     wait_operation* owner = nullptr;  // at most one gets the lock at once
     {
-        const spin_guard guard(m->waiters_.lock);
+        const adaptive_guard guard(m->waiters_.lock);
         if (mutex_.load(memory_order_relaxed) != m) return;  // a stop, or another notifier, took the last one
         while (wait_operation* const w = waiters_.front()) {
             (void)remove(*w);

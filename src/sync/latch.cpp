@@ -5,7 +5,7 @@ namespace coflux {
 using detail::memory_order_acq_rel;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
-using detail::spin_guard;
+using detail::adaptive_guard;
 using detail::wait_operation;
 
 /// Under the list's lock: true if the latch is open, else it has waiters.
@@ -31,7 +31,7 @@ void latch::open_slowly(std::size_t n) noexcept {
             if (!state_.compare_exchange_weak(s, s - n * one, memory_order_acq_rel, memory_order_relaxed)) continue;
             return opened.wake();
         }
-        const spin_guard guard(waiters_.lock);
+        const adaptive_guard guard(waiters_.lock);
         opened.add_all(waiters_.queue);
         unmark();
     }

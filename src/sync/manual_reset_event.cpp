@@ -5,7 +5,7 @@ namespace coflux {
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::spin_guard;
+using detail::adaptive_guard;
 using detail::wait_operation;
 
 /// `is_on` lets a thread that looks go on and destroy the event, so it is written last: the waiters are taken out
@@ -20,7 +20,7 @@ void manual_reset_event::set() noexcept {
             if (state_.compare_exchange_weak(s, is_on, memory_order_release, memory_order_relaxed)) return all.wake();
             continue;
         }
-        const spin_guard guard(waiters_.lock);
+        const adaptive_guard guard(waiters_.lock);
         all.add_all(waiters_.queue);
         // Under the lock no other thread leaves `has_waiters`. If there are no waiters any more, a thread has left it
         // before.

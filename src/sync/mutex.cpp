@@ -4,7 +4,7 @@ namespace coflux {
 
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
-using detail::spin_guard;
+using detail::adaptive_guard;
 using detail::wait_operation;
 
 bool mutex::ready_or_mark(want) noexcept {

@@ -48,7 +48,7 @@ public:
     private:
         static bool claim(wait_operation& waiting) noexcept {
             gate& of = static_cast<awaiter&>(waiting).of_;
-            const coflux::detail::spin_guard guard(of.lock_);
+            const coflux::detail::adaptive_guard guard(of.lock_);
             return of.waiters_.remove(waiting);
         }
         static constexpr coflux::detail::wait_kind kind{&claim, &stop_claimed, "a gate"};
@@ -86,12 +86,12 @@ public:
         return first != nullptr;
     }
     [[nodiscard]] bool somebody_waits() noexcept {
-        const coflux::detail::spin_guard guard(lock_);
+        const coflux::detail::adaptive_guard guard(lock_);
         return !waiters_.empty();
     }
 
 private:
-    coflux::detail::spin_lock lock_;
+    coflux::detail::adaptive_lock lock_;
     coflux::detail::wait_queue waiters_;
     bool open_ = false;
 };

@@ -5,7 +5,7 @@
 #include <coroutine>
 #include <source_location>
 
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
@@ -69,7 +69,7 @@ protected:
     friend struct detail::environment_access;
 
     detail::environment_data storage_;
-    detail::spin_lock children_lock_;              // guards the list below
+    detail::adaptive_lock children_lock_;              // guards the list below
     detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
     const detail::frame_control* left_over_before_ = detail::this_thread.to_free;  // which close() does not free
     join_awaiter* joiner_ = nullptr;         // of the coroutine that waits in join(); set before remaining_ is closed

@@ -10,7 +10,7 @@
 #include <new>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux::detail {
@@ -62,7 +62,7 @@ public:
         char* fresh = nullptr;
         std::size_t count = 0;
         {
-            const spin_guard guard(lock_);
+            const adaptive_guard guard(lock_);
             if (chain* const c = chains_) {
                 chains_ = c->next;
                 reserved.fetch_sub(c->bytes, memory_order_relaxed);
@@ -101,7 +101,7 @@ public:
             return sort(size_class, blocks);
         }
         auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
-        const spin_guard guard(lock_);
+        const adaptive_guard guard(lock_);
         c->next = chains_;
         chains_ = c;
     }
@@ -111,7 +111,7 @@ public:
         for (;;) {
             free_block* blocks = nullptr;
             {
-                const spin_guard guard(lock_);
+                const adaptive_guard guard(lock_);
                 if (chains_ == nullptr) return;
                 blocks = reinterpret_cast<free_block*>(chains_);
                 reserved.fetch_sub(chains_->bytes, memory_order_relaxed);
@@ -126,7 +126,7 @@ public:
         const std::size_t size = block_bytes(size_class);
         slab* released = nullptr;
         {
-            const spin_guard guard(lock_);
+            const adaptive_guard guard(lock_);
             while (blocks != nullptr) {
                 free_block* const block = blocks;
                 blocks = block->next;
@@ -171,7 +171,7 @@ private:
         if (s.next != nullptr) s.next->previous = s.previous;
     }
 
-    spin_lock lock_;
+    adaptive_lock lock_;
     slab* open_ = nullptr;
     chain* chains_ = nullptr;
 };

@@ -45,7 +45,7 @@ std::size_t timer_queue::hand_out_locked(clock_tick now) noexcept {
 
 void timer_queue::pass_to(clock_tick now) noexcept {
     seen_.store(now, memory_order_relaxed);  // pairs with nothing
-    const spin_guard held(lock_);
+    const adaptive_guard held(lock_);
     wheel_.expire(now);
     publish_next();
 }
@@ -54,7 +54,7 @@ bool timer_queue::hand_out_one() noexcept {
     const resumption_pause pause;
     timer* t = nullptr;
     {
-        const spin_guard held(lock_);
+        const adaptive_guard held(lock_);
         t = static_cast<timer*>(wheel_.take());
         publish_next();
     }

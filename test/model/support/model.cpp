@@ -254,4 +254,9 @@ void fail(const char* file, int line, const char* expression, const char* format
     std::abort();
 }
 
+/// In place of src/base/adaptive_lock.cpp.
+void yield_processor() noexcept {
+    cpu_pause();
+}
+
 }  // namespace coflux::detail

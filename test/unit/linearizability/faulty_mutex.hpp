@@ -63,7 +63,7 @@ public:
     private:
         static bool claim(wait_operation& w) noexcept {
             faulty_mutex& of = static_cast<awaiter&>(w).of_;
-            const coflux::detail::spin_guard section(of.waiters_.lock);
+            const coflux::detail::adaptive_guard section(of.waiters_.lock);
             const bool waits = of.waiters_.queue.remove(w) || of.forgotten_ == &w;
             if (of.forgotten_ == &w) of.forgotten_ = nullptr;
             if (Fault == mutex_fault::stop_unlocks && waits) of.locked_ = false;
@@ -84,7 +84,7 @@ public:
 
     request lock() noexcept { return {*this}; }
     guard try_lock() noexcept {
-        const coflux::detail::spin_guard section(waiters_.lock);
+        const coflux::detail::adaptive_guard section(waiters_.lock);
         return guard(enter() ? this : nullptr);
     }
 
@@ -93,7 +93,7 @@ private:
     void leave() noexcept {
         wait_operation* next = nullptr;
         {
-            const coflux::detail::spin_guard section(waiters_.lock);
+            const coflux::detail::adaptive_guard section(waiters_.lock);
             if (Fault == mutex_fault::forgets_a_waiter && forgotten_ == nullptr && !waiters_.queue.empty() &&
                 waiters_.queue.front()->next != nullptr)
                 forgotten_ = waiters_.queue.pop_front();

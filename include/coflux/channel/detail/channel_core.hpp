@@ -7,28 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/channel/detail/channel_node.hpp>
 
 namespace coflux::detail {
-
-/// Lock of a few instructions. State: false free, true held. A thread that finds it held looks again ever more rarely,
-/// so that the holder does several operations in a row: a line that changes hands costs more than an operation.
-class channel_lock {
-public:
-    COFLUX_INLINE void lock() noexcept {
-        // acquire pairs with the release in unlock(): the section sees all earlier sections.
-        if (held_.exchange(true, memory_order_acquire)) [[unlikely]]
-            contend();
-    }
-    COFLUX_INLINE void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with lock(), contend()
-
-private:
-    COFLUX_ASIDE void contend() noexcept;
-
-    atomic<bool> held_{false};
-};
 
 /// Base of all channels.
 class channel_core {
@@ -118,7 +102,7 @@ private:
     void finish(channel_wakes& wakes) noexcept;
 
     // Written under the lock. What a hint reads is read without it, too: `relaxed` pairs with nothing.
-    channel_lock lock_;
+    adaptive_lock lock_;
     atomic<bool> closed_{false};        // false -> true, once; the store is a release, for is_closed()
     relaxed<std::uint32_t> turn_{0};    // seeds where a select begins; written without the lock, pairs with nothing
     std::size_t head_ = 0;              // where the oldest value stands

@@ -13,7 +13,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/channel/detail/peer.hpp>
 
 namespace coflux::detail {
@@ -126,7 +126,7 @@ private:
     // | index >= 64          | full; the excess counts senders on their slow way | sender, locked: new block |
     // | sealed_bit + a count | closed; counts sends in vain                      | nothing                   |
     alignas(cache_line) atomic<std::uint64_t> tail_;
-    alignas(cache_line) spin_lock growth_;
+    alignas(cache_line) adaptive_lock growth_;
     slot_block* spare_ = nullptr;  ///< under growth_: blocks to use next
     peer sending_;
 };

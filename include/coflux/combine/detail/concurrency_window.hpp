@@ -8,7 +8,7 @@
 #include <source_location>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
@@ -77,7 +77,7 @@ private:
     // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock
     // orders.
     atomic<unsigned> ends_{0};
-    spin_lock lock_;                // guards the two below
+    adaptive_lock lock_;                // guards the two below
     window_slot* ended_ = nullptr;  // by next_linked, youngest first
     ends_awaiter* parked_ = nullptr;
 };

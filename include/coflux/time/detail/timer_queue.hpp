@@ -10,7 +10,7 @@
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/time/clock.hpp>
@@ -91,7 +91,7 @@ public:
     /// Threads: the owner's.
     template <typename Refused>
     COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
-        const spin_guard held(lock_);
+        const adaptive_guard held(lock_);
         if (refused()) return false;
         wheel_.insert(t, deadline);
         // seq_cst: before a look at what the watch knows; pairs with its look at next_ (timer_watch.hpp).
@@ -105,7 +105,7 @@ public:
     /// Takes `t` out before its time: true if that comes first, and then due() is not called.
     /// Pre: `t` lives, and belongs to this queue.
     [[nodiscard]] COFLUX_INLINE bool take(timer& t) noexcept {
-        const spin_guard held(lock_);
+        const adaptive_guard held(lock_);
         if (!wheel_.cancel(t)) return false;
         if (t.deadline() <= next_.load(memory_order_relaxed)) publish_next();
         return true;
@@ -181,7 +181,7 @@ private:
         next_.store(wheel_.next_deadline(), memory_order_relaxed);  // later than before: at worst a look for nothing
     }
 
-    spin_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
+    adaptive_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
     timing_wheel wheel_;
     const void* executor_;
     timer_watch* const watch_;

@@ -29,7 +29,7 @@ struct shared_place : waiter {
 
     /// queued becomes `to`; false if another thread was first.
     bool take(state to) noexcept {
-        const spin_guard guard(lock);
+        const adaptive_guard guard(lock);
         if (now != state::queued) return false;
         now = to;
         return true;
@@ -47,7 +47,7 @@ struct shared_place : waiter {
     }
 
     shared_wait* wait;
-    spin_lock lock;
+    adaptive_lock lock;
     state now = state::fresh;
 };
 

@@ -63,7 +63,7 @@ std::uint64_t permit_count::release_slowly(std::uint64_t n) noexcept {
 void permit_count::serve_next() noexcept {
     wait_chain served;
     {
-        const spin_guard guard(waiters_.lock);
+        const adaptive_guard guard(waiters_.lock);
         if (!waiters_.queue.empty()) (void)give(0, served);
     }
     served.wake();

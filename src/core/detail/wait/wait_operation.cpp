@@ -64,7 +64,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     r.above = up;
     r.next = nullptr;
     if (up != nullptr) {
-        const spin_guard list(up->lock);
+        const adaptive_guard list(up->lock);
         // A stopper that passes a request on had this lock before, and left its mark on the way from here to `up`; or
         // it finds the record. A shielded environment takes no mark over; it has a record if anything below it has.
         for (const environment* p = &e; p != up->of && !is_shielded(e);) {
@@ -116,10 +116,10 @@ void environment_access::end_waits(environment& e) noexcept {
         e.marks_.fetch_and(~environment::has_waits, memory_order_relaxed);  // pairs with nothing: under the guard
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.
-    { const spin_guard stopper(r->lock); }
+    { const adaptive_guard stopper(r->lock); }
     if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->root_left(*r);
     if (wait_record* const up = r->above; up != nullptr) {
-        const spin_guard list(up->lock);
+        const adaptive_guard list(up->lock);
         if (r->next != nullptr) r->next->previous = r->previous;
         (r->previous != nullptr ? r->previous->next : up->below) = r->next;
         // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this
@@ -144,7 +144,7 @@ void wait_operation::begin() {
     if (e == coroutine_) coroutine_->open_for_waits();
     wait_record* const r = &environment_access::record_of(*e);
     record_ = r;
-    const spin_guard guard(r->lock);
+    const adaptive_guard guard(r->lock);
     published_previous_ = nullptr;
     published_next_ = r->waiting;
     if (published_next_ != nullptr) published_next_->published_previous_ = this;

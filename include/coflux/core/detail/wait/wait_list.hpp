@@ -8,7 +8,7 @@
 #include <new>
 
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
@@ -17,7 +17,7 @@ namespace coflux::detail {
 
 /// The waiters of one primitive.
 struct wait_list {
-    spin_lock lock;    // guards `queue`, and what the primitive says
+    adaptive_lock lock;    // guards `queue`, and what the primitive says
     wait_queue queue;  //
 };
 
@@ -66,7 +66,7 @@ COFLUX_INLINE wait_attempt try_to_queue(Lock& lock, Queue& queue, Operation& w, 
     return wait_attempt::waits;
 }
 template <typename Ready>
-wait_attempt try_to_wait(spin_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
+wait_attempt try_to_wait(adaptive_lock& lock, wait_queue& queue, wait_operation& w, Ready ready) {
     return try_to_queue(lock, queue, w, ready);
 }
 
@@ -134,7 +134,7 @@ public:
 private:
     static bool claim(wait_operation& w) noexcept {
         Primitive& of = static_cast<list_wait&>(w).of_;
-        const spin_guard guard(of.waiters_.lock);
+        const adaptive_guard guard(of.waiters_.lock);
         if (!of.waiters_.queue.remove(w)) return false;
         if (of.waiters_.queue.empty()) of.unmark();
         return true;

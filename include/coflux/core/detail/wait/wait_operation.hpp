@@ -6,7 +6,7 @@
 #include <coroutine>
 
 #include <coflux/base/config.hpp>
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 namespace coflux::detail {
@@ -32,7 +32,7 @@ struct wait_kind {
 /// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
 /// below on, until the coroutine or the object ends.
 struct wait_record {
-    spin_lock lock;                     // guards `waiting`, `below`, and the links of what is in them
+    adaptive_lock lock;                     // guards `waiting`, `below`, and the links of what is in them
     wait_operation* waiting = nullptr;  // of the coroutine, and of calls made in it
     wait_record* below = nullptr;       // records of children
     wait_record* above = nullptr;       // nullptr: the record of a root environment; set before it is published
@@ -97,7 +97,7 @@ public:
     }
     /// Ends the wait of a coroutine that may not come to its end(), because it is woken to stop. Called by the waker.
     COFLUX_INLINE void withdraw() noexcept {
-        const spin_guard guard(record_->lock);  // waits for a stop request that looks at the operation
+        const adaptive_guard guard(record_->lock);  // waits for a stop request that looks at the operation
         unpublish();
     }
 

@@ -1,4 +1,4 @@
-#include <coflux/base/spin_lock.hpp>
+#include <coflux/base/adaptive_lock.hpp>
 
 #include <gtest/gtest.h>
 
@@ -9,16 +9,16 @@
 
 namespace {
 
-using coflux::detail::spin_guard;
-using coflux::detail::spin_lock;
+using coflux::detail::adaptive_guard;
+using coflux::detail::adaptive_lock;
 
-TEST(spin_lock, lets_one_thread_in_at_a_time) {
-    spin_lock lock;
+TEST(adaptive_lock, lets_one_thread_in_at_a_time) {
+    adaptive_lock lock;
     std::size_t plain = 0;  // a lost update or a report of a data race if two are in
     const std::size_t rounds = coflux_test::repetitions(1'000'000);
     const auto add = [&] {
         for (std::size_t i = 0; i < rounds; ++i) {
-            const spin_guard guard(lock);
+            const adaptive_guard guard(lock);
             ++plain;
         }
     };
@@ -28,14 +28,14 @@ TEST(spin_lock, lets_one_thread_in_at_a_time) {
     EXPECT_EQ(plain, 2 * rounds);
 }
 
-TEST(spin_lock, keeps_others_out_until_it_is_unlocked) {
-    spin_lock lock;
+TEST(adaptive_lock, keeps_others_out_until_it_is_unlocked) {
+    adaptive_lock lock;
     std::atomic<bool> begun{false};
     std::atomic<bool> entered{false};
     lock.lock();
     std::thread other([&] {
         begun = true;
-        const spin_guard guard(lock);
+        const adaptive_guard guard(lock);
         entered = true;
     });
     while (!begun) std::this_thread::yield();
@@ -46,9 +46,9 @@ TEST(spin_lock, keeps_others_out_until_it_is_unlocked) {
     EXPECT_TRUE(entered);
 }
 
-TEST(spin_lock, is_free_after_its_guard) {
-    spin_lock lock;
-    for (int i = 0; i < 3; ++i) const spin_guard guard(lock);
+TEST(adaptive_lock, is_free_after_its_guard) {
+    adaptive_lock lock;
+    for (int i = 0; i < 3; ++i) const adaptive_guard guard(lock);
     lock.lock();
     lock.unlock();
 }

@@ -1,0 +1,60 @@
+// A lock of one byte for sections of a few instructions.
+#pragma once
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
+
+namespace coflux::detail {
+
+/// Lets other threads have the processor.
+void yield_processor() noexcept;
+
+/// State: false free, true held. For sections of a few instructions that allocate nothing. A thread that finds it held
+/// looks again ever more rarely, so that the holder does several operations in a row: a line that changes hands costs
+/// more than an operation. At last it yields, because the holder may need its processor.
+class adaptive_lock {
+public:
+    COFLUX_INLINE void lock() noexcept {
+        // acquire pairs with the release in unlock(): the section sees all earlier sections.
+        if (held_.exchange(true, memory_order_acquire)) [[unlikely]]
+            contend();
+    }
+    /// Does not wait: false if another thread holds it.
+    [[nodiscard]] bool try_lock() noexcept {
+        return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);  // as in lock()
+    }
+    COFLUX_INLINE void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with the exchanges
+
+private:
+    // Between two looks: the holder needs some ten nanoseconds an operation, a pause takes about 25.
+    static constexpr unsigned first_pauses = 1;
+    static constexpr unsigned most_pauses = 32;
+    // Looks after which the holder is taken for one that does not run.
+    static constexpr unsigned patience = 64;
+
+    COFLUX_ASIDE void contend() noexcept {
+        unsigned pauses = first_pauses;
+        for (unsigned looks = 0;; ++looks) {
+            for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+            if (pauses < most_pauses) pauses *= 2;
+            if (looks >= patience) yield_processor();
+            if (try_lock()) return;
+        }
+    }
+
+    atomic<bool> held_{false};
+};
+
+/// Holds a lock to the end of a scope.
+class adaptive_guard {
+public:
+    COFLUX_INLINE explicit adaptive_guard(adaptive_lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+    COFLUX_INLINE ~adaptive_guard() { lock_.unlock(); }
+    adaptive_guard(const adaptive_guard&) = delete;
+    adaptive_guard& operator=(const adaptive_guard&) = delete;
+
+private:
+    adaptive_lock& lock_;
+};
+
+}  // namespace coflux::detail
