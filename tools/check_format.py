@@ -11,7 +11,7 @@ from pathlib import Path
 
 import tree
 
-# One version for everybody: another one formats differently.
+# One version for all: another one formats differently.
 FORMATTER = "clang-format-19"
 FOLDERS = ("include", "src", "test", "examples", "bench", "lab")
 

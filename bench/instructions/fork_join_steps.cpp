@@ -286,7 +286,7 @@ constexpr std::array steps{
     entry{"fork", "a fork is made on its worker: frame and push, and what a child needs", fork, few, many},
     entry{"join_in_place", "the youngest fork is awaited before anybody took it: pop, run, result, frame given back",
           join_in_place, few, many},
-    entry{"run_by_loop", "a fork that nobody awaits yet is taken by the worker's loop and runs", run_by_loop, few,
+    entry{"run_by_loop", "a fork that is not awaited yet is taken by the worker's loop and runs", run_by_loop, few,
           many},
     entry{"join_finished", "a fork that has ended is awaited: result, frame given back", join_finished, few, many},
     entry{"join_suspended",

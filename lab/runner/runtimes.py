@@ -17,7 +17,7 @@ class Runtime:
     remedy: str
     # Comes after `describe` or `run`.
     arguments: tuple[str, ...] = ()
-    # Hand-written code without a library: what is possible, not somebody to beat.
+    # Hand-written code without a library: what is possible, not a rival to beat.
     floor: bool = False
     # One that runs on a single thread whatever --threads says.
     note: str = field(default="")

@@ -34,7 +34,7 @@ forked burst(auto&&, std::uint64_t forks) {
         all.push_back(trivial(here, i));
     }
     std::uint64_t sum = 0;
-    // The youngest first: it lies on top of the worker's queue, and runs in place.
+    // The youngest first: it is the newest of the worker's forks, and runs nested.
     for (; !all.empty(); all.pop_back()) {
         sum += co_await std::move(all.back());
     }

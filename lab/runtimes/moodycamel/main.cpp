@@ -85,8 +85,8 @@ harness::measured channel_spsc(const harness::request& r) {
 constexpr std::uint64_t end_of_one_producer = 0;
 constexpr std::uint64_t end_of_all = std::numeric_limits<std::uint64_t>::max();
 
-// The queue cannot be closed, and it keeps the order of each producer only. So each ends with a word of its own, and whoever
-// takes the last of those knows that all numbers are out, and tells the others.
+// The queue cannot be closed, and it keeps the order of each producer only. So each ends with a word of its own, and
+// the one that takes the last of those knows that all numbers are out, and tells the others.
 std::uint64_t receive_to_the_end(bounded_queue& queue, std::atomic<std::uint64_t>& sending, std::uint64_t consumers) {
     receiver from{queue};
     for (std::uint64_t sum = 0;;) {

@@ -14,7 +14,7 @@ namespace {
 
 using numbers = tbb::concurrent_bounded_queue<std::uint64_t>;
 
-// The queue cannot be closed while somebody waits for its numbers, which start with 1.
+// The queue cannot be closed while a task waits for its numbers, which start with 1.
 constexpr std::uint64_t end = 0;
 
 }  // namespace
