@@ -61,6 +61,27 @@ TEST(used_up_ends, are_closed_and_may_be_closed_again_and_copied) {
     all_rx.close();
 }
 
+/// Assigns the ends of one channel to those of another.
+template <typename Ends>
+void release_what_they_held(Ends first, Ends second) {
+    first.first = std::move(second.first);
+    EXPECT_TRUE(second.first.closed()) << "the source is empty";
+    EXPECT_FALSE(second.second.closed()) << "its channel is open";
+    EXPECT_TRUE(first.second.closed()) << "the channel of what was assigned to has lost its sender";
+    first.second = std::move(second.second);
+    EXPECT_FALSE(first.first.closed()) << "both ends are of the second channel";
+    EXPECT_FALSE(first.second.closed());
+}
+
+TEST(used_up_ends, release_what_they_held_when_they_are_assigned_to) {
+    release_what_they_held(coflux::make_spsc<int>(1), coflux::make_spsc<int>(1));
+    release_what_they_held(coflux::make_mpsc<int>(1), coflux::make_mpsc<int>(1));
+    release_what_they_held(coflux::make_unbounded_mpsc<int>(), coflux::make_unbounded_mpsc<int>());
+    release_what_they_held(coflux::make_oneshot<int>(), coflux::make_oneshot<int>());
+    release_what_they_held(coflux::make_broadcast<int>(1), coflux::make_broadcast<int>(1));
+    release_what_they_held(coflux::make_watch<int>(0), coflux::make_watch<int>(0));
+}
+
 TEST(used_up_ends, keep_what_they_have_when_they_are_assigned_to_themselves) {
     auto [spsc_tx, spsc_rx] = coflux::make_spsc<int>(1);
     auto [mpsc_tx, mpsc_rx] = coflux::make_mpsc<int>(1);
