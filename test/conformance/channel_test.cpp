@@ -117,25 +117,25 @@ std::string broken_by() {
 TEST(channel_laws, find_nothing_in_a_sound_channel) {
     EXPECT_EQ(broken_by<sound>(), "");
 }
-TEST(channel_laws, find_out_who_scrambles) {
+TEST(channel_laws, find_out_one_that_scrambles) {
     EXPECT_NE(broken_by<scrambles>().find("delivers_in_order"), std::string::npos);
 }
-TEST(channel_laws, find_out_who_loses_a_value_by_the_close) {
+TEST(channel_laws, find_out_one_that_loses_a_value_by_the_close) {
     EXPECT_EQ(broken_by<loses_the_oldest_by_the_close>(),
               "keeps_what_was_sent_before_the_close sends_nothing_when_stopped ");
 }
-TEST(channel_laws, find_out_who_never_closes) {
+TEST(channel_laws, find_out_one_that_never_closes) {
     const std::string laws = broken_by<never_closes>();
     EXPECT_NE(laws.find("wakes_receivers_by_the_close"), std::string::npos) << laws;
     EXPECT_NE(laws.find("refuses_after_the_close"), std::string::npos) << laws;
 }
-TEST(channel_laws, find_out_who_gives_up_when_empty) {
+TEST(channel_laws, find_out_one_that_gives_up_when_empty) {
     EXPECT_NE(broken_by<gives_up_when_empty>().find("makes_receivers_wait_for_a_value"), std::string::npos);
 }
-TEST(channel_laws, find_out_who_hears_no_stop) {
+TEST(channel_laws, find_out_one_that_hears_no_stop) {
     EXPECT_EQ(broken_by<deaf>(), "takes_nothing_when_stopped sends_nothing_when_stopped ");
 }
-TEST(channel_laws, find_out_who_repeats_itself_among_threads) {
+TEST(channel_laws, find_out_one_that_repeats_itself_among_threads) {
     EXPECT_EQ(broken_by<repeats_itself>(), "loses_nothing_between_threads ");
 }
 

@@ -176,25 +176,25 @@ std::string broken_by() {
     return laws;
 }
 
-TEST(executor_laws, find_out_who_resumes_inside_the_call) {
+TEST(executor_laws, find_out_one_that_resumes_inside_the_call) {
     EXPECT_NE(broken_by<inside_the_call>().find("resumes_later_and_from_a_plain_stack"), std::string::npos);
 }
-TEST(executor_laws, find_out_who_resumes_on_the_stack_of_a_coroutine) {
+TEST(executor_laws, find_out_one_that_resumes_on_the_stack_of_a_coroutine) {
     EXPECT_EQ(broken_by<on_the_stack>(), "resumes_later_and_from_a_plain_stack ");
 }
-TEST(executor_laws, find_out_who_loses_handles) {
+TEST(executor_laws, find_out_one_that_loses_handles) {
     EXPECT_NE(broken_by<forgetful>().find("resumes_each_handle_once"), std::string::npos);
 }
-TEST(executor_laws, find_out_who_resumes_twice) {
+TEST(executor_laws, find_out_one_that_resumes_twice) {
     EXPECT_NE(broken_by<twice>().find("resumes_each_handle_once"), std::string::npos);
 }
-TEST(executor_laws, find_out_who_drops_what_is_queued_when_it_dies) {
+TEST(executor_laws, find_out_one_that_drops_what_is_queued_when_it_dies) {
     EXPECT_EQ(broken_by<hasty_end>(), "resumes_what_is_queued_when_it_dies ");
 }
-TEST(executor_laws, find_out_who_cannot_be_told_apart) {
+TEST(executor_laws, find_out_one_that_cannot_be_distinguished) {
     EXPECT_EQ(broken_by<everybody>(), "is_told_apart_from_another ");
 }
-TEST(executor_laws, find_out_who_hears_one_thread_only) {
+TEST(executor_laws, find_out_one_that_hears_one_thread_only) {
     EXPECT_EQ(broken_by<deaf>(), "takes_handles_from_many_threads ");
 }
 

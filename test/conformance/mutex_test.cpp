@@ -149,19 +149,19 @@ std::string broken_by() {
     return laws;
 }
 
-TEST(mutex_laws, find_out_who_serves_the_last_first) {
+TEST(mutex_laws, find_out_one_that_serves_the_last_first) {
     EXPECT_EQ(broken_by<foreign_mutex<fault::last_first>>(), "serves_in_the_order_of_asking ");
 }
-TEST(mutex_laws, find_out_who_forgets_a_waiter) {
+TEST(mutex_laws, find_out_one_that_forgets_a_waiter) {
     EXPECT_NE(broken_by<foreign_mutex<fault::forgets_one>>().find("lets_in_one_at_a_time"), std::string::npos);
 }
-TEST(mutex_laws, find_out_who_lets_two_in) {
+TEST(mutex_laws, find_out_one_that_lets_two_in) {
     EXPECT_NE(broken_by<foreign_mutex<fault::lets_two_in>>().find("lets_in_one_at_a_time"), std::string::npos);
 }
-TEST(mutex_laws, find_out_who_runs_a_waiter_in_the_unlock_and_who_hears_no_stop) {
+TEST(mutex_laws, find_out_one_that_runs_a_waiter_in_the_unlock_and_one_that_hears_no_stop) {
     EXPECT_EQ(broken_by<impatient>(), "runs_nobody_in_unlock forgets_who_is_stopped ");
 }
-TEST(mutex_laws, find_out_who_says_that_a_taken_lock_is_free) {
+TEST(mutex_laws, find_out_one_that_says_that_a_taken_lock_is_free) {
     EXPECT_EQ(broken_by<too_kind>(), "tries_truly tries_truly ");
 }
 

@@ -48,7 +48,7 @@ private:
     std::thread::id owner_ = std::this_thread::get_id();
 };
 
-TEST(timer_laws, find_out_an_executor_that_loses_who_wakes) {
+TEST(timer_laws, find_out_an_executor_that_loses_what_wakes) {
     coflux::testing::conformance_options options;
     options.patience = std::chrono::milliseconds(100);
     const auto found = coflux::testing::check_timers(fresh<deaf>{}, options);

@@ -323,7 +323,7 @@ TEST(for_each_concurrent, with_a_full_window_is_woken_by_a_stop) {
     EXPECT_EQ(j.lines(), (lines{"child dies", "child dies", "child dies", "caller dies"}));
 }
 
-TEST(for_each_concurrent, stops_before_its_first_element_where_its_coroutine_was_told_to) {
+TEST(for_each_concurrent, stops_before_its_first_element_where_its_coroutine_was_stopped) {
     stage<hand> s;
     auto t = [](coflux::environment&) -> root {
         auto&& here = co_await coflux::context();

@@ -49,7 +49,7 @@ TEST(race, throws_the_error_that_comes_first) {
     }(s.env));
 }
 
-TEST(race, wakes_those_who_wait_in_a_primitive) {
+TEST(race, wakes_those_that_wait_in_a_primitive) {
     stage<hand> s;
     gate never;
     s.run([](coflux::environment&, gate* closed) -> root {

@@ -84,7 +84,7 @@ TEST(when_all_outcomes, takes_calls_and_views) {
     }(s.env));
 }
 
-TEST(when_all_outcomes, stops_where_its_own_coroutine_was_told_to) {
+TEST(when_all_outcomes, stops_where_its_own_coroutine_was_stopped) {
     stage<hand> s;
     journal j;
     auto t = [](coflux::environment&, journal* log) -> root {

@@ -186,7 +186,7 @@ coflux::task<bool, pool> waits_for_a_range_that_throws(coflux::environment& env,
     co_return false;
 }
 
-TEST(when_all, of_a_range_that_throws_leaves_nobody_waiting_for_what_was_not_begun) {
+TEST(when_all, of_a_range_that_throws_leaves_no_coroutine_waiting_for_what_was_not_begun) {
     pool threads{1};
     auto env = coflux::make_environment(threads);
     EXPECT_TRUE(waits_for_a_range_that_throws(env, coflux::borrowed(threads)).get());

@@ -149,7 +149,7 @@ TEST(as_outcome, keeps_the_stop_of_a_child_from_its_awaiter_only_once) {
     EXPECT_EQ(j.lines(), lines{"goes on"});
 }
 
-TEST(as_outcome, is_a_stop_point_of_a_coroutine_that_was_told_to_stop) {
+TEST(as_outcome, is_a_stop_point_of_a_coroutine_whose_stop_was_requested) {
     stage<manual_executor> s;
     journal j;
     const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {

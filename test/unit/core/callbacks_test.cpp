@@ -62,7 +62,7 @@ TEST(callbacks, the_one_for_the_way_it_ended_is_called_and_no_other) {
     }
 }
 
-TEST(callbacks, are_called_in_the_order_in_which_they_were_attached_and_before_who_waits_is_woken) {
+TEST(callbacks, are_called_in_the_order_in_which_they_were_attached_and_before_the_waiter_is_woken) {
     by_hand s;
     auto root = [](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();

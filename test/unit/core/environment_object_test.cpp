@@ -37,7 +37,7 @@ TEST(join, of_an_environment_without_children_returns_as_often_as_it_is_asked) {
     t.get();
 }
 
-TEST(join, waits_for_what_nobody_awaits_and_the_environment_may_be_used_again) {
+TEST(join, waits_for_what_is_not_awaited_and_the_environment_may_be_used_again) {
     stage<manual_executor> s;
     journal j;
     const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {

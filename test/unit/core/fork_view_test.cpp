@@ -151,7 +151,7 @@ TEST(fork_view, of_a_stopped_fork_stops_each_reader) {
     EXPECT_EQ(s.log.lines(), lines{});
 }
 
-TEST(fork_view, a_reader_that_is_told_to_stop_before_it_waits_does_not_wait) {
+TEST(fork_view, a_reader_that_is_stopped_before_it_waits_does_not_wait) {
     by_hand s;
     auto root = [](coflux::environment&, foreign_event* e, journal* log) -> root_by_hand {
         auto&& here = co_await coflux::context();
@@ -201,7 +201,7 @@ TEST(fork_view, allocates_nothing) {
     EXPECT_EQ(frames.live(), 0U);
 }
 
-TEST(fork_view, a_reader_that_waits_is_told_to_stop_and_the_fork_goes_on) {
+TEST(fork_view, a_reader_that_waits_is_stopped_and_the_fork_goes_on) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     foreign_event go;

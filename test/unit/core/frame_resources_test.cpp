@@ -104,7 +104,7 @@ struct executor_names {
 using executors = testing::Types<noop, pool>;
 TYPED_TEST_SUITE(frame_resources, executors, executor_names);
 
-TYPED_TEST(frame_resources, that_derive_from_a_known_one_are_told_of_every_frame) {
+TYPED_TEST(frame_resources, that_derive_from_a_known_one_see_every_frame) {
     std::array<std::byte, 64 * 1024> buffer;
     counting_monotonic memory(buffer.data(), buffer.size(), std::pmr::null_memory_resource());
     {
@@ -116,7 +116,7 @@ TYPED_TEST(frame_resources, that_derive_from_a_known_one_are_told_of_every_frame
     EXPECT_EQ(memory.deallocated_bytes, memory.allocated_bytes);
 }
 
-TYPED_TEST(frame_resources, that_derive_from_a_known_one_are_told_of_every_frame_of_a_subtree) {
+TYPED_TEST(frame_resources, that_derive_from_a_known_one_see_every_frame_of_a_subtree) {
     counting_monotonic memory;
     {
         auto env = coflux::make_environment(with_one_worker<TypeParam>());
@@ -158,7 +158,7 @@ TYPED_TEST(frame_resources, that_free_all_at_once_hold_frames_of_every_kind) {
     EXPECT_EQ(arena.used(), used);
 }
 
-TYPED_TEST(frame_resources, of_a_subtree_are_told_in_their_own_way_whatever_is_around_it) {
+TYPED_TEST(frame_resources, of_a_subtree_see_frames_in_their_own_way_whatever_is_around_it) {
     counting_monotonic memory;
     coflux::arena arena;
     {

@@ -316,7 +316,7 @@ coflux::task<void, pool> awaits_those(auto&&) {
     for (auto& f : kept) co_await std::move(f);
 }
 
-TEST(nested_run_freed, is_told_from_who_left_although_another_suspended_in_its_creator) {
+TEST(nested_run_freed, is_distinguished_from_one_that_suspended_although_another_suspended_in_its_creator) {
     pool one(1);
     auto env = coflux::make_environment(one);
     awaits_those(env).get();

@@ -258,7 +258,7 @@ coflux::fork<void> stops_its_own_handle(coflux::environment&, coflux::borrowed<c
     *survived = true;
 }
 
-TEST(nested, a_fork_is_told_to_stop_through_its_handle_while_it_is_awaited) {
+TEST(nested, a_fork_is_stopped_through_its_handle_while_it_is_awaited) {
     pool one(1);
     auto env = coflux::make_environment(one);
     bool survived = false;
@@ -319,7 +319,7 @@ coflux::fork<void> resumes_the_suspended(coflux::environment&, between b) {
     b->suspended.resume();
 }
 
-TEST(nested, a_call_that_has_suspended_is_waited_for_although_its_caller_is_told_to_stop) {
+TEST(nested, a_call_that_has_suspended_is_waited_for_although_its_caller_is_stopped) {
     pool one(1);
     auto env = coflux::make_environment(one);
     stop_in_between b;

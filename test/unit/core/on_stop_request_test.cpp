@@ -177,7 +177,7 @@ TEST(on_stop_request, calls_back_for_all_before_anybody_is_resumed_in_place) {
     EXPECT_EQ(calls, 2);
 }
 
-TEST(on_stop_request, one_that_is_resumed_in_place_completes_another_that_is_told) {
+TEST(on_stop_request, one_that_is_resumed_in_place_completes_another_that_is_stopped) {
     stage<noop> s;
     operation first;
     operation second;
@@ -204,7 +204,7 @@ TEST(on_stop_request, one_that_is_resumed_in_place_completes_another_that_is_tol
     s.run(root(s.env, coflux::borrowed(first), coflux::borrowed(second), &calls));
 }
 
-TEST(on_stop_request, an_operation_that_completes_at_once_while_somebody_waits_for_the_loop) {
+TEST(on_stop_request, an_operation_that_completes_at_once_while_a_coroutine_waits_for_the_loop) {
     stage<noop> s;
     coflux_test::foreign_event event;
     coflux_test::gate g;
@@ -231,7 +231,7 @@ TEST(on_stop_request, an_operation_that_completes_at_once_while_somebody_waits_f
 }
 
 // A sanitizer sees links that are used twice.
-TEST(on_stop_request, one_that_was_told_does_not_touch_its_neighbours_in_the_record) {
+TEST(on_stop_request, one_that_was_stopped_does_not_touch_its_neighbours_in_the_record) {
     stage<manual_executor> s;
     operation op;
     coflux_test::gate g;

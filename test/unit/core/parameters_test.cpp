@@ -47,7 +47,7 @@ static_assert(!coflux::detail::owns_itself<const std::u8string_view>);
 static_assert(!coflux::detail::owns_itself<std::span<int>>);
 static_assert(!coflux::detail::owns_itself<std::span<const int, 3>>);
 
-TEST(closures, are_told_from_other_function_objects) {
+TEST(closures, are_distinguished_from_other_function_objects) {
     int x = 0;
     const auto captures = [&x] { return x; };
     const auto captures_not = [] {};

@@ -177,7 +177,7 @@ TEST(stop_relay_calls, it_keeps_the_memory_and_the_deadline_of_its_environment_o
     });
 }
 
-TEST(stop_relay_calls, in_a_block_a_call_of_its_scope_is_told_by_a_limit) {
+TEST(stop_relay_calls, in_a_block_a_call_of_its_scope_is_stopped_by_a_limit) {
     EXPECT_EQ(simulated([](auto& here, auto&) -> coflux::call<void> {
                   co_await coflux::with_scope(here, [](coflux::task_scope& scope) -> coflux::call<void> {
                       EXPECT_EQ(co_await coflux::timeout(naps(scope, 10h), 3ms), std::nullopt);

@@ -135,7 +135,7 @@ TEST(stop_relay, a_limit_of_a_call_reaches_what_was_moved_into_its_parameters) {
     EXPECT_EQ(took, 3ms);
 }
 
-TEST(stop_relay, a_fork_of_another_environment_is_told_with_the_operation_that_took_it_over) {
+TEST(stop_relay, a_fork_of_another_environment_is_stopped_with_the_operation_that_took_it_over) {
     const auto took = simulated([](coflux::environment& here) -> coflux::call<void> {
         auto sub = coflux::make_environment(here);
         auto waits = awaits(here, naps(sub, 10h));
@@ -147,7 +147,7 @@ TEST(stop_relay, a_fork_of_another_environment_is_told_with_the_operation_that_t
     EXPECT_EQ(took, 3ms);
 }
 
-TEST(stop_relay, a_chain_of_any_length_is_told_in_constant_stack) {
+TEST(stop_relay, a_chain_of_any_length_is_stopped_in_constant_stack) {
     static constexpr std::size_t length = coflux_test::repetitions(100'000);
     simulated([](coflux::environment& here) -> coflux::call<void> {
         auto last = naps(here, 10h);
@@ -218,7 +218,7 @@ coflux::fork<void, sim_executor> makes(coflux::environment&, borrowed<std::optio
 }
 
 // The child may end on another thread between the look at whether it has and the question whether it is stopped.
-TEST(stop_relay, who_asks_whether_a_child_is_told_does_not_look_at_who_made_it) {
+TEST(stop_relay, the_question_whether_a_child_is_stopped_does_not_look_at_its_maker) {
     simulated([](coflux::environment& here) -> coflux::call<void> {
         std::optional<number> made;
         makes(here, borrowed(made)).attach();

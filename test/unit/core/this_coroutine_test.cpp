@@ -205,7 +205,7 @@ TEST(this_coroutine, yield_lets_the_others_of_its_executor_run_first) {
     EXPECT_EQ(j.lines(), (lines{"a0", "b0", "root", "a1", "b1"}));
 }
 
-TEST(this_coroutine, yield_goes_on_where_there_is_nobody_to_yield_to) {
+TEST(this_coroutine, yield_goes_on_where_there_is_no_coroutine_to_yield_to) {
     stage<noop> s;
     const auto root = [](coflux::environment&) -> coflux::task<int, noop> {
         int count = 0;

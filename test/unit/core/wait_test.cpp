@@ -418,7 +418,7 @@ TEST(wait, in_a_call_of_when_all_is_cut_short) {
     EXPECT_THROW(root.get(), coflux::task_stopped);
 }
 
-TEST(wait, that_is_told_to_stop_between_its_publication_and_its_queue_does_not_begin) {
+TEST(wait, that_is_stopped_between_its_publication_and_its_queue_does_not_begin) {
     stage<manual_executor> s;
     gate g;
     auto root = [](coflux::environment&, coflux::borrowed<gate> in) -> coflux::task<void, manual_executor> {

@@ -38,7 +38,7 @@ std::vector<rest> rests(idle_workers& idle, parker& place, std::size_t times, Lo
     return all;
 }
 
-TEST(idle_workers, looks_for_work_after_a_worker_is_counted_asleep_and_before_it_parks) {
+TEST(idle_workers, looks_for_work_after_a_worker_is_counted_and_before_it_parks) {
     idle_workers idle(1);
     parker place;
     ASSERT_TRUE(idle.prepare_park(place));
@@ -76,7 +76,7 @@ TEST(idle_workers, looks_for_work_again_after_a_park_that_was_no_wake_up) {
     idle.wakes_up(place);
 }
 
-TEST(idle_workers, wakes_the_last_who_fell_asleep_and_takes_it_off_the_list) {
+TEST(idle_workers, wakes_the_last_that_parked_and_takes_it_off_the_list) {
     idle_workers idle(2);
     parker first, last;
     ASSERT_TRUE(idle.prepare_park(first));
@@ -91,7 +91,7 @@ TEST(idle_workers, wakes_the_last_who_fell_asleep_and_takes_it_off_the_list) {
     EXPECT_EQ(asleep(idle), 0U);
 }
 
-TEST(idle_workers, wakes_nobody_while_somebody_looks_for_work) {
+TEST(idle_workers, wakes_no_worker_while_one_looks_for_work) {
     idle_workers idle(2);
     parker place, other;
     ASSERT_TRUE(idle.prepare_park(place));
@@ -146,7 +146,7 @@ TEST(idle_workers, has_no_look_out_when_all_sleep) {
     idle.wakes_up(place);
 }
 
-TEST(idle_workers, counts_on_who_was_woken_to_look) {
+TEST(idle_workers, counts_on_the_woken_worker_to_look) {
     idle_workers idle(2);
     parker place;
     ASSERT_TRUE(idle.prepare_park(place));
@@ -160,7 +160,7 @@ TEST(idle_workers, counts_on_who_was_woken_to_look) {
     idle.end_search(false, never);
 }
 
-TEST(idle_workers, let_nobody_fall_asleep_after_the_end) {
+TEST(idle_workers, let_no_worker_park_after_the_end) {
     idle_workers idle(1);
     parker place;
     EXPECT_FALSE(idle.ended());

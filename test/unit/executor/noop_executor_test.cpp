@@ -110,7 +110,7 @@ TEST(noop_executor, resumes_a_child_on_its_parents_executor) {
     root.get();
 }
 
-TEST(noop_executor, lets_whoever_ends_the_wait_resume_it_where_there_is_no_other_executor) {
+TEST(noop_executor, lets_the_thread_that_ends_the_wait_resume_it_where_there_is_no_other_executor) {
     auto env = coflux::make_environment(noop_executor{});
     foreign_event event;
     int step = 0;

@@ -114,7 +114,7 @@ std::string in_order(std::initializer_list<std::string> pieces) {
     return all;
 }
 
-TEST(thread_pool_end_death, names_who_sleeps_on_it) {
+TEST(thread_pool_end_death, names_what_sleeps_on_it) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -124,7 +124,7 @@ TEST(thread_pool_end_death, names_who_sleeps_on_it) {
         sleeper_at);
 }
 
-TEST(thread_pool_end_death, names_all_who_sleep_on_it) {
+TEST(thread_pool_end_death, names_all_that_sleep_on_it) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -137,7 +137,7 @@ TEST(thread_pool_end_death, names_all_who_sleep_on_it) {
         sleeper_at, nap_at, parent_at, "2 coroutines");
 }
 
-TEST(thread_pool_end_death, names_who_is_limited_on_it) {
+TEST(thread_pool_end_death, names_what_is_limited_on_it) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -154,7 +154,7 @@ TEST(thread_pool_end_death, names_who_is_limited_on_it) {
         calling_at);
 }
 
-TEST(thread_pool_end_death, names_who_falls_asleep_while_it_ends) {
+TEST(thread_pool_end_death, names_what_begins_to_sleep_while_it_ends) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -166,7 +166,7 @@ TEST(thread_pool_end_death, names_who_falls_asleep_while_it_ends) {
         sleeper_at);
 }
 
-TEST(thread_pool_end_death, names_who_is_resumed_on_one_that_is_gone) {
+TEST(thread_pool_end_death, names_what_is_resumed_on_one_that_is_gone) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -185,7 +185,7 @@ TEST(thread_pool_end_death, names_who_is_resumed_on_one_that_is_gone) {
         waiter_at);
 }
 
-TEST(thread_pool_end_death, names_who_is_stopped_on_one_that_is_gone) {
+TEST(thread_pool_end_death, names_what_is_stopped_on_one_that_is_gone) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -196,7 +196,7 @@ TEST(thread_pool_end_death, names_who_is_stopped_on_one_that_is_gone) {
         receiver_at);
 }
 
-TEST(thread_pool_end_death, names_who_begins_on_one_that_is_gone) {
+TEST(thread_pool_end_death, names_what_begins_on_one_that_is_gone) {
     EXPECT_NAMED(
         {
             short_lived s;
@@ -220,7 +220,7 @@ TEST(thread_pool_end_death, is_not_forgotten_when_another_begins) {
         receiver_at);
 }
 
-TEST(thread_pool_end, with_nobody_left_is_fine_before_that_of_the_environment) {
+TEST(thread_pool_end, with_no_coroutine_left_is_fine_before_that_of_the_environment) {
     std::optional<pool> threads(std::in_place, 1U);
     auto env = coflux::make_environment(*threads);
     late(env).get();

@@ -158,7 +158,7 @@ coflux::task<std::size_t, pool> yields_until_a_fork_ran(auto&&) {
     co_return steps;
 }
 
-TEST(thread_pool_fairness, starts_a_fork_that_nobody_awaits_beside_its_yielding_parent) {
+TEST(thread_pool_fairness, starts_a_fork_that_is_not_awaited_beside_its_yielding_parent) {
     pool p(1);
     auto env = coflux::make_environment(p);
     EXPECT_LE(yields_until_a_fork_ran(env).get(), 2U);

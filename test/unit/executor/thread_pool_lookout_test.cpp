@@ -110,7 +110,7 @@ TEST(thread_pool_lookout, finds_a_coroutine_that_was_woken_by_one_that_computes)
     computes_beside_one_that_is_ready(env, borrowed(p), borrowed(ran)).get();
 }
 
-TEST(thread_pool_lookout, wakes_nobody_for_forks_that_are_taken_back_while_it_looks) {
+TEST(thread_pool_lookout, wakes_no_worker_for_forks_that_are_popped_while_it_looks) {
     const watchdog guard("forks that are popped");
     pool p(2);
     auto env = coflux::make_environment(p);
@@ -129,7 +129,7 @@ TEST(thread_pool_lookout, wakes_nobody_for_forks_that_are_taken_back_while_it_lo
     EXPECT_LE(during, 25U);
 }
 
-TEST(thread_pool_lookout, ends_when_nobody_works) {
+TEST(thread_pool_lookout, ends_when_no_worker_works) {
     const watchdog guard("a pool that parks");
     pool p(2);
     auto env = coflux::make_environment(p);

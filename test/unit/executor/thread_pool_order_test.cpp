@@ -230,7 +230,7 @@ coflux::task<std::uint64_t, pool> whole_tree(auto&&, int depth) {
     co_return co_await tree(here, depth);
 }
 
-TEST(thread_pool_order, runs_every_fork_of_a_tree_once_whoever_steals) {
+TEST(thread_pool_order, runs_every_fork_of_a_tree_once_whichever_worker_steals) {
     const watchdog guard("trees of forks");
     for (const std::size_t workers : {1U, 2U, 4U}) {
         pool p(workers);

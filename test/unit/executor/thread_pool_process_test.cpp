@@ -35,7 +35,7 @@ class thread_pool_process_death : public testing::Test {
     }
 };
 
-TEST_F(thread_pool_process_death, a_child_that_uses_the_pool_of_its_parent_is_told) {
+TEST_F(thread_pool_process_death, a_child_that_uses_the_pool_of_its_parent_is_refused) {
     pool threads{2};
     auto env = coflux::make_environment(threads);
     EXPECT_EQ(seven(env).get(), 7);
@@ -43,7 +43,7 @@ TEST_F(thread_pool_process_death, a_child_that_uses_the_pool_of_its_parent_is_to
     EXPECT_EQ(seven(env).get(), 7) << "the parent's is as it was";
 }
 
-TEST_F(thread_pool_process_death, a_child_that_sleeps_without_a_pool_is_told) {
+TEST_F(thread_pool_process_death, a_child_that_sleeps_without_a_pool_is_refused) {
     auto env = coflux::make_environment();
     EXPECT_EQ(sleeps(env).get(), 8);
     EXPECT_DEATH((void)sleeps(env).get(), "sleeps in the child of a fork\\(\\)");

@@ -91,7 +91,7 @@ TEST(async_generator_stop, of_itself_stops_its_consumer) {
     EXPECT_EQ(here.log.lines(), (lines{"generator's local dies", "consumer's local dies"}));
 }
 
-TEST(async_generator_stop, is_an_outcome_for_who_asks_and_stays_one) {
+TEST(async_generator_stop, is_an_outcome_where_it_is_asked_for_and_stays_one) {
     by_hand here;
     EXPECT_TRUE(here.run([](auto&& env, journal* log) {
         return [](auto&&, journal* in) -> root {
@@ -186,7 +186,7 @@ TEST(async_generator_stop, cuts_short_what_the_generator_waits_for) {
 
 // --- children ------------------------------------------------------------------------------------------------------
 
-TEST(async_generator_children, are_joined_before_the_end_is_told) {
+TEST(async_generator_children, are_joined_before_the_consumer_learns_of_the_end) {
     by_hand here;
     EXPECT_FALSE(here.run([](auto&& env, journal* log) {
         return [](auto&&, journal* in) -> root {
@@ -238,7 +238,7 @@ TEST(async_generator_children, end_before_the_locals_of_a_consumer_that_is_stopp
     }
 }
 
-TEST(async_generator_children, end_before_the_locals_of_who_made_it_when_another_consumes_it) {
+TEST(async_generator_children, end_before_the_locals_of_its_maker_when_another_consumes_it) {
     by_hand here;
     EXPECT_TRUE(here.run([](auto&& env, journal* log) {
         return [](auto&&, journal* in) -> root {

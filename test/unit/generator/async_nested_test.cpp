@@ -170,7 +170,7 @@ TEST(async_nested, stop_of_the_inner_one_stops_the_outer_one_and_the_consumer) {
     EXPECT_EQ(log.lines(), (lines{"inner's local dies", "outer's local dies", "consumer's local dies"}));
 }
 
-TEST(async_nested, generator_that_was_stopped_before_stops_who_yields_it) {
+TEST(async_nested, generator_that_was_stopped_before_stops_the_one_that_yields_it) {
     journal log;
     EXPECT_FALSE(run([&log](auto&& env) {
         return [](auto&&, journal* in) -> root {

@@ -164,7 +164,7 @@ struct sleeps_at_the_end {
     }
 };
 
-TEST(law_01_late_children, are_told_of_a_stop_and_wake_from_a_wait) {
+TEST(law_01_late_children, are_reached_by_a_stop_and_wake_from_a_wait) {
     stage<pool> s;
     auto t = [](coflux::environment&) -> coflux::task<void, pool> {
         auto&& here = co_await coflux::context();

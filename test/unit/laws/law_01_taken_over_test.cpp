@@ -184,7 +184,7 @@ sim_task stops_before_the_wait(coflux::environment&, wait_of how) {
     EXPECT_TRUE(joined) << "the locals died before what was taken over had ended, " << static_cast<int>(how);
 }
 
-TEST(law_01_taken_over, one_that_is_told_before_its_await_joins_what_was_made_elsewhere) {
+TEST(law_01_taken_over, one_that_is_stopped_before_its_await_joins_what_was_made_elsewhere) {
     for (const wait_of how :
          {wait_of::select, wait_of::select_beside_a_channel, wait_of::when_any, wait_of::when_all}) {
         coflux::testing::fifo_chooser in_order;

@@ -155,7 +155,7 @@ coflux::fork<void, thread_executor> reads_elsewhere(auto&&, coflux::fork_view<in
     EXPECT_EQ(std::this_thread::get_id(), own->id());
 }
 
-TEST(law_03_affinity, each_of_several_who_await_one_fork_resumes_on_its_own_executor) {
+TEST(law_03_affinity, each_of_several_that_await_one_fork_resumes_on_its_own_executor) {
     manual_executor by_hand;
     thread_executor other;
     foreign_event event;
@@ -243,7 +243,7 @@ coflux::fork<void, coflux::noop_executor> yields_inline(coflux::environment&) {
     co_await coflux::yield();
 }
 
-TEST(law_03_affinity, what_starts_inline_and_suspends_lets_nobody_else_run_in_its_creators_call) {
+TEST(law_03_affinity, what_starts_inline_and_suspends_lets_no_other_coroutine_run_in_its_creators_call) {
     using pool = coflux::thread_pool_executor;
     pool one(1);
     auto env = coflux::make_environment(one);

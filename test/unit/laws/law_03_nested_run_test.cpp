@@ -180,7 +180,7 @@ int others_while(Body body) {
     return in.others;
 }
 
-TEST(law_03_nested_run, nobody_else_runs_in_an_await_before_control_is_back_with_its_coroutine) {
+TEST(law_03_nested_run, no_other_coroutine_runs_in_an_await_before_control_is_back_with_its_coroutine) {
     for (int w = 0; w != static_cast<int>(way::last); ++w) {
         for (const int levels : {0, 1, 4}) {
             EXPECT_EQ(others_while([&](coflux::environment& here, inside_of in) {
@@ -214,7 +214,7 @@ coflux::call<void> makes_what_awaits(coflux::environment&, way how, inside_of in
     }
 }
 
-TEST(law_03_nested_run, nobody_else_runs_in_a_creators_call_in_which_something_is_awaited) {
+TEST(law_03_nested_run, no_other_coroutine_runs_in_a_creators_call_in_which_something_is_awaited) {
     for (int w = 0; w != static_cast<int>(way::last); ++w) {
         EXPECT_EQ(others_while([&](coflux::environment& here, inside_of in) {
                       return makes_what_awaits(here, static_cast<way>(w), in);

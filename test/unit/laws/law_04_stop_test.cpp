@@ -33,7 +33,7 @@ coflux::fork<int, manual_executor> child_for_ever(auto&&) {
     for (;;) co_await coflux::yield();
 }
 
-TEST(law_04_stop, a_task_that_is_told_to_stop_stops_at_its_next_yield) {
+TEST(law_04_stop, a_task_whose_stop_is_requested_stops_at_its_next_yield) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     auto t = yields_for_ever(env);
@@ -54,7 +54,7 @@ TEST(law_04_stop, the_join_of_a_stopped_task_throws_nothing) {
     EXPECT_NO_THROW(t.join());
 }
 
-TEST(law_04_stop, a_fork_that_is_told_to_stop_stops_and_its_sibling_does_not) {
+TEST(law_04_stop, a_fork_whose_stop_is_requested_stops_and_its_sibling_does_not) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     journal j;
@@ -258,7 +258,7 @@ void expect_own_stop_at(Await await) {
     EXPECT_EQ(j.lines(), lines{});
 }
 
-TEST(law_04_stop, the_awaits_of_the_told_coroutine_itself_are_stop_points) {
+TEST(law_04_stop, the_awaits_of_the_stopped_coroutine_itself_are_stop_points) {
     expect_own_stop_at([](coflux::environment&) { return coflux::yield(); });
     expect_own_stop_at([](coflux::environment&) { return coflux::this_coroutine::yield(); });
     expect_own_stop_at([](coflux::environment&) { return coflux::this_coroutine::stop(); });

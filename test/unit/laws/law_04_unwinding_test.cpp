@@ -156,7 +156,7 @@ void expect_stopped_in_turn(bool late, Executors&... executors) {
     EXPECT_EQ(j.lines(), (lines{"parent's local dies", "grandparent goes on"}));
 }
 
-TEST(law_04_unwinding, a_stopped_child_stops_its_awaiter_in_turn_until_somebody_asks_for_the_outcome) {
+TEST(law_04_unwinding, a_stopped_child_stops_its_awaiter_in_turn_until_one_asks_for_the_outcome) {
     for (const bool late : {false, true}) {
         manual_executor by_hand;
         expect_stopped_in_turn<manual_executor>(late, by_hand);
@@ -167,7 +167,7 @@ TEST(law_04_unwinding, a_stopped_child_stops_its_awaiter_in_turn_until_somebody_
     }
 }
 
-TEST(law_04_unwinding, a_stopped_child_that_nobody_awaits_does_not_stop_its_scope) {
+TEST(law_04_unwinding, a_stopped_child_that_is_not_awaited_does_not_stop_its_scope) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     auto root = [](auto&&) -> coflux::task<int, manual_executor> {
@@ -222,7 +222,7 @@ TEST(law_04_unwinding, an_error_beside_a_stop_in_when_all_is_thrown) {
     EXPECT_NO_THROW(root.join());
 }
 
-TEST(law_04_unwinding, what_a_told_coroutine_throws_is_an_error_and_no_stop) {
+TEST(law_04_unwinding, what_a_stopped_coroutine_throws_is_an_error_and_no_stop) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     auto root = [](auto&&) -> coflux::task<void, manual_executor> {

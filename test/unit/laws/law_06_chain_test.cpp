@@ -219,7 +219,7 @@ coflux::fork<void, pool> nested_scope(coflux::environment&, std::size_t left) {
     if (left > 0) nested_scope(here, left - 1).attach();
 }
 
-TEST(law_06_chain, of_scopes_that_nobody_awaits_completes) {
+TEST(law_06_chain, of_scopes_that_are_not_awaited_completes) {
     const small_stacks_for_new_threads small;
     pool workers(1);
     auto env = coflux::make_environment(workers);

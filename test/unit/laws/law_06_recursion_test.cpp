@@ -431,7 +431,7 @@ coflux::task<void, Root> leaves_many_behind(environment&, std::size_t* begun) {
     co_return;
 }
 
-TEST(law_06_recursion, of_noop_forks_that_nobody_awaits_begins_each_once) {
+TEST(law_06_recursion, of_noop_forks_that_are_not_awaited_begins_each_once) {
     run_on_small_stack([] {
         std::size_t begun = 0;
         auto env = coflux::make_environment();

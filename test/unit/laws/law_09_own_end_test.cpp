@@ -122,7 +122,7 @@ TEST_F(law_09_own_end_death, get_in_a_callback_on_the_thread_of_the_timers_is_re
     EXPECT_DEATH(without_hanging(get_in_a_callback_on_the_thread_of_the_timers),
                  "a blocking wait for .*never_ends.* in the end of .*naps");
 }
-TEST_F(law_09_own_end_death, get_in_the_unwinding_of_a_stop_names_who_is_stopped) {
+TEST_F(law_09_own_end_death, get_in_the_unwinding_of_a_stop_names_what_is_stopped) {
     EXPECT_DEATH(without_hanging(get_in_the_unwinding_of_a_stop),
                  "a blocking wait for .*never_ends.* in the end of .*gets_in_unwinding");
 }

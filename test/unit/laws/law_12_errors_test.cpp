@@ -254,7 +254,7 @@ TEST(law_12_errors, what_one_view_threw_was_observed) {
     EXPECT_NO_THROW(root.get());
 }
 
-TEST(law_12_errors, the_join_of_a_derived_environment_throws_what_nobody_observed_in_it) {
+TEST(law_12_errors, the_join_of_a_derived_environment_throws_what_was_not_observed_in_it) {
     auto env = coflux::make_environment();
     auto root = [](coflux::environment&) -> coflux::task<void, noop> {
         auto&& here = co_await coflux::context();

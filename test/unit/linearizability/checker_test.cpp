@@ -68,7 +68,7 @@ TEST(checker, takes_a_lock_that_waits_for_the_unlock) {
         linearizable(mutex{}, {op(0, mutex::lock, 0, 1), op(1, mutex::lock, 2, 5), op(0, mutex::unlock, 3, 4)}));
 }
 
-TEST(checker, refuses_two_who_have_the_lock) {
+TEST(checker, refuses_two_that_have_the_lock) {
     EXPECT_FALSE(
         linearizable(mutex{}, {op(0, mutex::lock, 0, 1), op(1, mutex::lock, 2, 3), op(0, mutex::unlock, 4, 5)}));
     EXPECT_FALSE(linearizable(mutex{}, {op(0, mutex::lock, 0, 1), op(1, mutex::try_lock, 2, 3, 1)}));
@@ -81,7 +81,7 @@ TEST(checker, takes_operations_that_overlap_in_either_order) {
     EXPECT_FALSE(linearizable(mutex{}, {op(0, mutex::try_lock, 0, 1, 0), op(1, mutex::try_lock, 2, 3, 1)}));
 }
 
-TEST(checker, takes_a_failed_attempt_as_a_sign_that_somebody_waits) {
+TEST(checker, takes_a_failed_attempt_as_a_sign_that_one_waits) {
     const semaphore two{2};
     const operation waits = op(1, semaphore::acquire, 0, 9, 1, 3);
     const operation shows = op(3, semaphore::try_acquire, 1, 2, 0, 1);
@@ -90,7 +90,7 @@ TEST(checker, takes_a_failed_attempt_as_a_sign_that_somebody_waits) {
         two, {waits, shows, op(0, semaphore::acquire, 3, 4, 1, 1), op(2, semaphore::release, 5, 6, 1, 2)}));
 }
 
-TEST(checker, demands_the_order_of_those_who_were_seen_in_the_queue) {
+TEST(checker, demands_the_order_of_those_that_were_seen_in_the_queue) {
     const operation held = op(0, mutex::lock, 0, 1);
     const operation freed = op(0, mutex::unlock, 6, 7);
     operation first = op(1, mutex::lock, 2, 11);
@@ -120,7 +120,7 @@ TEST(checker, takes_a_stopped_wait_without_effect) {
                                        op(0, mutex::unlock, 8, 9), op(2, mutex::try_lock, 10, 11, 1)}));
 }
 
-TEST(checker, refuses_a_stop_of_one_who_had_been_served) {
+TEST(checker, refuses_a_stop_of_one_that_had_been_served) {
     EXPECT_TRUE(linearizable(mutex{}, {op(0, mutex::lock, 0, 1), stopped(op(1, mutex::lock, 2, 9), 4),
                                        op(0, mutex::unlock, 5, 6), op(2, mutex::try_lock, 7, 8, 1)}));
     // The lock was seen to be taken after the unlock and before the stop: only by the one that waited.
@@ -138,7 +138,7 @@ TEST(checker, lets_those_behind_a_stopped_request_for_many_move_up) {
     EXPECT_FALSE(linearizable(one, early)) << "it has overtaken";
 }
 
-TEST(checker, keeps_readers_behind_a_writer_who_waits) {
+TEST(checker, keeps_readers_behind_a_writer_that_waits) {
     const operation reads = op(0, shared_mutex::lock_shared, 0, 1);
     const operation writes = op(1, shared_mutex::lock, 2, 9);
     const operation looks = op(2, shared_mutex::try_lock_shared, 3, 4, 0);
@@ -189,7 +189,7 @@ TEST(checker, keeps_the_place_of_a_permit) {
     EXPECT_TRUE(linearizable(one_slot, {reserves, closes, receives(2, 6, 10, 0), op(0, channel::permit_dies, 8, 9)}));
 }
 
-TEST(checker, lets_a_close_end_those_who_wait) {
+TEST(checker, lets_a_close_end_those_that_wait) {
     EXPECT_TRUE(linearizable(rendezvous, {sends(0, 0, 4, 1, 0), op(1, channel::close, 1, 2)}));
     EXPECT_FALSE(linearizable(rendezvous, {sends(0, 0, 1, 1, 0), op(1, channel::close, 2, 3)}));
 }

@@ -132,7 +132,7 @@ struct handed_to_nobody : mutex_specification {
 TEST(planted_faults, a_specification_that_serves_the_last_comer_first) {
     expect_found<mutex_scene<coflux::mutex, last_come_first>>();
 }
-TEST(planted_faults, a_specification_in_which_an_unlock_wakes_nobody) {
+TEST(planted_faults, a_specification_in_which_an_unlock_wakes_no_waiter) {
     expect_found<mutex_scene<coflux::mutex, handed_to_nobody>>();
 }
 

@@ -171,7 +171,7 @@ TEST(frame_pool, serves_a_burst_again_from_its_reserve) {
     pool().trim();
 }
 
-TEST(frame_pool, keeps_no_more_in_reserve_than_it_is_told) {
+TEST(frame_pool, keeps_no_more_in_reserve_than_its_limit) {
     COFLUX_TEST_NEEDS_SLABS();
     constexpr std::size_t bound = std::size_t{2} * 1024 * 1024;
     const reserve_of some(bound);

@@ -137,7 +137,7 @@ number waits_for_one_that_stops(coflux::environment&) {
     co_return co_await coflux::shielded(stops(here));
 }
 
-TEST(shielded, an_operation_that_stops_itself_stops_who_awaits_it_unless_it_is_an_outcome) {
+TEST(shielded, an_operation_that_stops_itself_stops_its_awaiter_unless_it_is_an_outcome) {
     simulated([](coflux::environment& here) -> coflux::call<void> {
         auto waits = waits_for_one_that_stops(here);
         const auto end = co_await coflux::as_outcome(std::move(waits));

@@ -132,7 +132,7 @@ TEST(task_scope, that_collects_lets_the_others_run_and_has_all_errors) {
     EXPECT_EQ(j.lines(), lines{"ran to its end"});
 }
 
-TEST(task_scope, goes_on_when_somebody_waits_for_the_child_that_fails) {
+TEST(task_scope, goes_on_when_a_coroutine_waits_for_the_child_that_fails) {
     stage<hand> s;
     journal j;
     s.run([](coflux::environment&, journal* log) -> root {

@@ -277,7 +277,7 @@ TEST(with_scope, whose_block_stops_stops_its_children_and_can_be_had_as_an_outco
     EXPECT_EQ(j.lines(), (lines{"child dies", "other dies"}));
 }
 
-TEST(with_scope, is_told_by_what_it_is_given_to) {
+TEST(with_scope, is_stopped_by_what_it_is_given_to) {
     stage<hand> s;
     journal j;
     s.run([](coflux::environment&, journal* log) -> root {

@@ -93,7 +93,7 @@ TEST(auto_reset_event_stop, before_or_during_the_wait_uses_up_no_set) {
     EXPECT_EQ(j.lines(), lines{"last"});
 }
 
-TEST(auto_reset_event_stop, of_all_who_wait_leaves_an_event_that_remembers) {
+TEST(auto_reset_event_stop, of_all_that_wait_leaves_an_event_that_remembers) {
     by_hand s;
     auto_reset_event e;
     journal j;
@@ -162,7 +162,7 @@ coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<auto_res
     co_return;
 }
 
-TEST(auto_reset_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
+TEST(auto_reset_event, may_be_destroyed_by_the_woken_waiter_while_set_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -191,7 +191,7 @@ void dies_with_a_waiter() {
     e.reset();
 }
 
-TEST(auto_reset_event_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(auto_reset_event_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "an auto_reset_event was destroyed while coroutines wait for it");
 }

@@ -76,7 +76,7 @@ TEST(barrier, of_one_never_waits) {
     EXPECT_EQ(s.j.lines(), (lines{"phase", "a", "phase", "a"}));
 }
 
-TEST(barrier, goes_on_without_those_who_drop_out) {
+TEST(barrier, goes_on_without_those_that_drop_out) {
     scene s(3);
     auto a = s.party("a", 2);
     auto b = s.party("b", 2);
@@ -201,7 +201,7 @@ void drops_too_many() {
     b.arrive_and_drop();
 }
 
-TEST(barrier_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(barrier_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "a barrier was destroyed while coroutines wait in it");
 }

@@ -78,7 +78,7 @@ TEST(condition_variable, gives_the_lock_up_while_it_waits_and_has_it_after) {
     EXPECT_TRUE(s.r.m.try_lock());
 }
 
-TEST(condition_variable, that_nobody_waits_in_remembers_nothing) {
+TEST(condition_variable, that_has_no_waiter_remembers_nothing) {
     scene s;
     s.r.changed.notify_one();
     s.r.changed.notify_all();
@@ -121,7 +121,7 @@ TEST(condition_variable, notifies_all_one_after_the_other) {
     EXPECT_EQ(s.j.lines(), (lines{"a has the lock", "a dies with the lock", "b has the lock", "b dies with the lock"}));
 }
 
-TEST(condition_variable, hands_the_lock_to_who_waits_for_it_when_a_wait_begins) {
+TEST(condition_variable, hands_the_lock_to_its_waiter_when_a_wait_begins) {
     scene s;
     mutex::guard held = s.r.m.try_lock();
     auto a = s.waiter("a");
@@ -259,7 +259,7 @@ TEST(condition_variable_stop, after_it_got_the_lock_takes_nothing_back) {
     EXPECT_TRUE(s.r.m.try_lock());
 }
 
-TEST(condition_variable_stop, of_a_wait_with_a_predicate_stops_the_one_who_waits) {
+TEST(condition_variable_stop, of_a_wait_with_a_predicate_stops_the_waiter) {
     scene s;
     auto a = s.taker("a");
     s.drive();
@@ -341,7 +341,7 @@ void waits_without_the_lock() {
     s.drive();
 }
 
-TEST(condition_variable_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(condition_variable_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "a condition_variable was destroyed while coroutines wait in it");
 }

@@ -61,7 +61,7 @@ TEST(latch, that_is_open_does_not_suspend) {
     EXPECT_TRUE(a.done());
 }
 
-TEST(latch, counts_down_by_many_and_by_those_who_wait) {
+TEST(latch, counts_down_by_many_and_by_those_that_wait) {
     by_hand s;
     latch l(10);
     journal j;
@@ -108,7 +108,7 @@ TEST(latch_stop, during_the_wait_leaves_the_others_and_the_count) {
     EXPECT_EQ(j.lines(), (lines{"a", "c"}));
 }
 
-TEST(latch_stop, of_all_who_wait_leaves_a_latch_that_may_die) {
+TEST(latch_stop, of_all_that_wait_leaves_a_latch_that_may_die) {
     by_hand s;
     journal j;
     latch l(1);
@@ -138,7 +138,7 @@ coflux::fork<void, thread_executor> opens(coflux::environment&, borrowed<latch> 
 }
 
 /// The waiter destroys the latch as soon as it is through, whether it waited or found it open.
-TEST(latch, may_be_destroyed_by_who_went_through_while_count_down_returns) {
+TEST(latch, may_be_destroyed_by_the_woken_waiter_while_count_down_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -197,7 +197,7 @@ void counts_too_far() {
     l.count_down(2);
 }
 
-TEST(latch_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(latch_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "a latch was destroyed while coroutines wait for it");
 }

@@ -61,7 +61,7 @@ TEST(manual_reset_event, lets_all_go_in_the_order_in_which_they_came_and_never_i
     EXPECT_EQ(j.lines(), (lines{"a", "b"}));
 }
 
-TEST(manual_reset_event, lets_those_go_who_waited_even_if_it_is_reset_at_once) {
+TEST(manual_reset_event, wakes_its_waiters_even_if_it_is_reset_at_once) {
     by_hand s;
     manual_reset_event e;
     journal j;
@@ -97,7 +97,7 @@ TEST(manual_reset_event_stop, before_during_and_after_the_wait) {
     EXPECT_EQ(j.lines(), lines{"after"}) << "what has completed stays completed";
 }
 
-TEST(manual_reset_event_stop, of_all_who_wait_leaves_an_event_that_may_die) {
+TEST(manual_reset_event_stop, of_all_that_wait_leaves_an_event_that_may_die) {
     by_hand s;
     journal j;
     manual_reset_event e;
@@ -115,7 +115,7 @@ coflux::fork<void, thread_executor> sets(coflux::environment&, borrowed<manual_r
     co_return;
 }
 
-TEST(manual_reset_event, may_be_destroyed_by_who_was_let_go_while_set_returns) {
+TEST(manual_reset_event, may_be_destroyed_by_the_woken_waiter_while_set_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -184,7 +184,7 @@ void dies_with_a_waiter() {
     e.reset();
 }
 
-TEST(manual_reset_event_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(manual_reset_event_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "a manual_reset_event was destroyed while coroutines wait for it");
 }

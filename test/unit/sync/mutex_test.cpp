@@ -160,7 +160,7 @@ TEST(mutex_stop, takes_a_coroutine_out_of_the_queue_wherever_it_stands) {
     }
 }
 
-TEST(mutex_stop, of_all_who_wait_leaves_a_mutex_that_is_only_locked) {
+TEST(mutex_stop, of_all_that_wait_leaves_a_mutex_that_is_only_locked) {
     by_hand s;
     mutex m;
     journal j;

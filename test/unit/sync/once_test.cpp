@@ -118,7 +118,7 @@ TEST(once, that_fails_tells_its_caller_and_lets_the_next_try) {
     EXPECT_EQ(j.lines(), (lines{"a begins", "a dies", "b begins", "b did it", "b goes on", "b dies"}));
 }
 
-TEST(once_stop, of_who_runs_its_function_lets_the_next_try) {
+TEST(once_stop, of_the_one_that_runs_its_function_lets_the_next_try) {
     by_hand s;
     once o;
     journal j;
@@ -135,7 +135,7 @@ TEST(once_stop, of_who_runs_its_function_lets_the_next_try) {
     EXPECT_TRUE(o.done());
 }
 
-TEST(once_stop, of_who_waits_leaves_the_others) {
+TEST(once_stop, of_a_waiter_leaves_the_others) {
     by_hand s;
     once o;
     journal j;

@@ -72,7 +72,7 @@ TEST(semaphore, serves_in_the_order_in_which_they_came_and_never_inside_release)
     EXPECT_EQ(permits.available(), 0U);
 }
 
-TEST(semaphore, lets_nobody_overtake_a_request_for_many) {
+TEST(semaphore, lets_no_waiter_overtake_a_request_for_many) {
     by_hand s;
     semaphore permits(2);
     journal j;
@@ -155,7 +155,7 @@ TEST(semaphore_stop, of_a_request_for_many_lets_those_behind_it_move_up) {
     EXPECT_EQ(j.lines(), (lines{"a", "b", "c"}));
 }
 
-TEST(semaphore_stop, of_the_last_who_waits_leaves_what_there_is_to_everybody) {
+TEST(semaphore_stop, of_the_last_waiter_leaves_what_there_is_to_all) {
     by_hand s;
     semaphore permits(2);
     journal j;
@@ -216,7 +216,7 @@ coflux::fork<void, thread_executor> destroys(coflux::environment&, std::unique_p
     s.reset();
 }
 
-TEST(semaphore, may_be_destroyed_by_who_is_served_while_release_returns) {
+TEST(semaphore, may_be_destroyed_by_the_served_waiter_while_release_returns) {
     constexpr std::size_t rounds = coflux_test::repetitions(40'000);
     pool threads{1};
     thread_executor other;
@@ -247,7 +247,7 @@ void dies_with_a_waiter() {
     permits.reset();
 }
 
-TEST(semaphore_death, of_one_in_which_somebody_waits_is_refused) {
+TEST(semaphore_death, of_one_in_which_a_coroutine_waits_is_refused) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(dies_with_a_waiter(), "a semaphore was destroyed while coroutines wait for it");
 }

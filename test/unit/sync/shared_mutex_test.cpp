@@ -134,7 +134,7 @@ TEST(shared_mutex_stop, of_a_waiting_writer_lets_the_readers_behind_it_in) {
     EXPECT_TRUE(s.m.try_lock());
 }
 
-TEST(shared_mutex_stop, of_the_only_one_who_waits_leaves_no_mark) {
+TEST(shared_mutex_stop, of_the_only_waiter_leaves_no_mark) {
     scene s;
     const shared_mutex::shared_guard inside = s.m.try_lock_shared();
     auto w = s.writer("writer");

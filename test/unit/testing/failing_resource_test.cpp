@@ -12,7 +12,7 @@ namespace {
 using coflux::testing::failing_resource;
 using coflux_test::reported_failures;
 
-TEST(failing_resource, fails_the_allocation_that_it_was_told_to_and_no_other) {
+TEST(failing_resource, fails_the_allocation_that_was_named_and_no_other) {
     failing_resource memory;
     memory.fail_at(2);
     void* const first = memory.allocate(8);
@@ -26,7 +26,7 @@ TEST(failing_resource, fails_the_allocation_that_it_was_told_to_and_no_other) {
     EXPECT_EQ(memory.live(), 0U);
 }
 
-TEST(failing_resource, fails_all_from_one_on_until_it_is_told_otherwise) {
+TEST(failing_resource, fails_all_from_one_on_until_it_is_set_otherwise) {
     failing_resource memory;
     memory.fail_from(1);
     EXPECT_THROW((void)memory.allocate(8), std::bad_alloc);

@@ -83,7 +83,7 @@ coflux::task<void, sim_executor> counts_runs(coflux::environment&) {
     co_return;
 }
 
-TEST(co_test, runs_as_often_as_it_is_told) {
+TEST(co_test, runs_as_often_as_it_is_asked_to) {
     runs = 0;
     explore_options options;
     options.runs = 7;

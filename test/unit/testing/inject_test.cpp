@@ -226,7 +226,7 @@ TEST(inject, gives_up_on_a_body_without_an_end) {
     EXPECT_EQ(report.failure, "fault: no end after 10 points");
 }
 
-TEST(inject, makes_only_the_run_that_the_process_is_told_to) {
+TEST(inject, makes_only_the_run_that_the_process_is_asked_for) {
     std::vector<int> calls;
     const auto body = [&](injection&) {
         int made = 0;

@@ -23,7 +23,7 @@ coflux::task<void, manual_executor> throws(coflux::environment&) {
     throw std::invalid_argument("thrown");
 }
 
-TEST(manual_executor, resumes_only_when_it_is_told_to) {
+TEST(manual_executor, resumes_only_when_it_is_asked_to) {
     manual_executor by_hand;
     auto env = coflux::make_environment(by_hand);
     auto t = yields_twice(env);

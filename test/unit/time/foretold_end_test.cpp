@@ -70,7 +70,7 @@ coflux::task<void, pool> beside_a_call(coflux::environment&) {
     EXPECT_EQ(of_three.index(), 1U);
     EXPECT_EQ(how, end::told);
 }
-TEST(foretold_end, tells_a_call_that_computes_on_the_only_worker) {
+TEST(foretold_end, stops_a_call_that_computes_on_the_only_worker) {
     pool threads(1);
     auto env = coflux::make_environment(threads);
     beside_a_call(env).get();
@@ -84,7 +84,7 @@ coflux::task<void, pool> beside_a_fork(coflux::environment&) {
     EXPECT_EQ(first.index(), 1U);
     EXPECT_EQ(how, end::told);
 }
-TEST(foretold_end, tells_a_fork_that_computes_on_the_only_worker) {
+TEST(foretold_end, stops_a_fork_that_computes_on_the_only_worker) {
     pool threads(1);
     auto env = coflux::make_environment(threads);
     beside_a_fork(env).get();
@@ -102,7 +102,7 @@ coflux::task<void, pool> while_another_computes(coflux::environment&) {
     EXPECT_EQ(how, end::told);
     co_await std::move(other);
 }
-TEST(foretold_end, tells_a_call_where_all_workers_compute) {
+TEST(foretold_end, stops_a_call_where_all_workers_compute) {
     pool threads(2);
     auto env = coflux::make_environment(threads);
     while_another_computes(env).get();
@@ -119,7 +119,7 @@ coflux::task<void, pool> in_combinators(coflux::environment&) {
     const auto nested = co_await coflux::when_any(coflux::when_any(1h, computes(here, one)), 20ms);
     EXPECT_EQ(one, end::told) << nested.index();
 }
-TEST(foretold_end, tells_what_a_loser_waits_for) {
+TEST(foretold_end, stops_what_a_loser_waits_for) {
     pool threads(1);
     auto env = coflux::make_environment(threads);
     in_combinators(env).get();
@@ -132,7 +132,7 @@ coflux::task<void, noop> without_a_pool(coflux::environment&) {
     EXPECT_EQ(first.index(), 0U);
     EXPECT_EQ(how, end::told);
 }
-TEST(foretold_end, tells_a_call_that_computes_without_an_executor) {
+TEST(foretold_end, stops_a_call_that_computes_without_an_executor) {
     auto env = coflux::make_environment(noop());
     without_a_pool(env).get();
 }

@@ -276,7 +276,7 @@ TEST(timeout, does_not_wait_when_a_stop_was_requested_before) {
     t.join();
 }
 
-TEST(timeout, waits_for_a_foreign_operation_that_nobody_can_stop) {
+TEST(timeout, waits_for_a_foreign_operation_that_nothing_can_stop) {
     coflux_test::foreign_event event;
     thread_executor thread;
     auto env = coflux::make_environment(thread);

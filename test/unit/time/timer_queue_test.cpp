@@ -102,7 +102,7 @@ TEST(timer_queue, arms_nothing_that_is_refused) {
     EXPECT_TRUE(m.queue.nothing_to_look_at());
 }
 
-TEST(timer_queue, knows_the_next_deadline_whoever_takes_a_timer_out) {
+TEST(timer_queue, knows_the_next_deadline_whichever_thread_takes_a_timer_out) {
     mine m;
     m.queue.restart(0);  // so that each has a slot of its own, of which the wheel knows the deadline
     noted t[3];
@@ -169,7 +169,7 @@ TEST(timer_queue, serves_the_coroutines_of_its_own_executor_only) {
     elsewhere([&] { EXPECT_EQ(timer_queue::of_thread_for(&own), nullptr) << "not on other threads"; });
 }
 
-TEST(timer_queue_death, ends_with_timers_that_nobody_took) {
+TEST(timer_queue_death, ends_with_timers_that_were_not_taken) {
     EXPECT_DEATH(
         {
             noted t;

@@ -125,7 +125,7 @@ TEST(timing_wheel, hands_out_what_is_late_even_if_time_stands_still) {
     EXPECT_EQ(advance(wheel, 1000), timers{&timer});
 }
 
-TEST(timing_wheel, takes_an_earlier_present_for_the_latest_it_was_told) {
+TEST(timing_wheel, takes_an_earlier_present_for_the_latest_it_was_given) {
     timing_wheel wheel;
     timer_node timer;
     EXPECT_EQ(advance(wheel, 500), timers{});

@@ -56,7 +56,7 @@ coflux::task<int, pool> ends_before_the_block(coflux::environment&, std::size_t 
     co_return ended;
 }
 
-TEST(with_scope_told, a_call_of_the_scope_ends_before_the_block_that_gave_it_to_an_operation) {
+TEST(with_scope_stopped, a_call_of_the_scope_ends_before_the_block_that_gave_it_to_an_operation) {
     pool threads{1};
     auto env = coflux::make_environment(threads);
     for (std::size_t k = 0; k != 5; ++k) EXPECT_EQ(ends_before_the_block(env, k).get(), 1) << k;
