@@ -58,7 +58,7 @@ namespace coflux {
 namespace detail {
 
 // The lists of a thread stay empty and are never opened: so each allocation comes to refill_frame_cache(), and each
-// block that is given back to count_frame_cache().
+// block that is returned to count_frame_cache().
 void* refill_frame_cache(std::size_t size_class) noexcept {
     return allocate_large_frame((size_class + 1) * frame_cache::granule, frame_cache::largest_alignment);
 }

@@ -142,7 +142,7 @@ struct permit_and_close : of_spsc<permit_and_close, 1> {
     }
 };
 
-/// A permit is given back unused by a sender that has ended: no receiver waits for it for ever.
+/// A permit is released unused by a sender that has ended: no receiver waits for it for ever.
 struct permit_unused : of_spsc<permit_unused, 1> {
     static fork sends(environment&, permit_unused* s, sender tx) {
         auto permit = co_await tx.reserve();

@@ -395,7 +395,7 @@ TEST(SimulationDeathTest, AHangThatCannotBeThrownEndsTheProgram) {
         "deadlock: no coroutine can run(.|\n)*waits for a manual_reset_event");
 }
 
-// --- others
+// --- the rest
 
 coflux::task<void, sim_executor> fails(auto&&) {
     co_await coflux::yield();

@@ -106,7 +106,7 @@ inline bool runs() noexcept {
 template <typename Bits>
 struct atomic_node : node {
     // Both begin with first_bits. The strong one is as old as the interleaving, visible to all; the other is a store by
-    // the thread that made it, which others see only if they are told.
+    // the thread that made it, which other threads see only if something orders it before them.
     using weak = rl::generic_atomic<value_of_width<Bits>, false>;
     using strong = rl::generic_atomic<value_of_width<Bits>, true>;
     static_assert(sizeof(weak) == sizeof(strong));
@@ -255,7 +255,7 @@ public:
         node_->previous->next = node_->next;
         node_->destroy(node_);
         node_ = nullptr;
-        made_in_ = ~std::uint64_t{0};  // whoever comes later is too late
+        made_in_ = ~std::uint64_t{0};  // a later use is too late
     }
     atomic(const atomic&) = delete;
     atomic& operator=(const atomic&) = delete;

@@ -1,9 +1,9 @@
-// The seam for atomics, as the model programs see it: the same names on top of Relacy, so that the library's own
-// headers and sources are what is checked. Stands before include/ on the include path of test/model.
+// The seam for atomics, as the model programs see it: the same names over Relacy, so that the library's own headers and
+// sources are what is checked. Stands before include/ on the include path of test/model.
 //
 // Relacy's atomics live in a table by address: one of ours has the size and layout of its value, is trivially
-// destructible and may be a constant, as std's are. Whoever frees memory says so by model::forget(): a use that is not
-// ordered before that fails the test.
+// destructible and may be a constant, as std's are. Code that frees memory says so by model::forget(): a use that is
+// not ordered before that fails the test.
 #pragma once
 
 #include <bit>
@@ -71,7 +71,7 @@ public:
     struct entry {
         const void* address;
         std::uint64_t made_in;
-        void (*destroy)(void* modelled);  // nullptr: its memory was given back
+        void (*destroy)(void* modelled);  // nullptr: its memory was freed
         rl::var_data* life;               // each use must come after the beginning and before the end of it
         alignas(16) std::byte bytes[96];
     };
