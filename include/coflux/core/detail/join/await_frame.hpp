@@ -58,7 +58,7 @@ COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept
     return ended_nested();
 }
 
-/// True if `child` has not begun, and was taken from the top of this worker's forks: it goes on with `awaiter`.
+/// True if `child` has not begun, and was popped, as the newest of this worker's forks: it goes on with `awaiter`.
 template <typename Awaiter>
 COFLUX_INLINE bool promise_base::pop_for(frame_control& child, Awaiter& awaiter) noexcept {
     worker* const w = this_thread.queues;
