@@ -19,8 +19,7 @@ concurrency_window::concurrency_window(promise_base& loop, std::size_t size)
 }
 
 concurrency_window::~concurrency_window() {
-    while (slots_ != nullptr) {
-        window_slot* const s = std::exchange(slots_, slots_->next_slot);
+    while (window_slot* const s = slots_.pop()) {
         s->~window_slot();
         memory_.deallocate(s, sizeof(window_slot), alignof(window_slot));
     }
@@ -31,24 +30,23 @@ bool concurrency_window::must_end() noexcept {
 }
 
 void concurrency_window::reserve() {
-    if (free_ != nullptr) return;
+    if (!free_.empty()) return;
     auto* const s = ::new (memory_.allocate(sizeof(window_slot), alignof(window_slot))) window_slot;
     s->of = this;
     s->ended = &child_ended;
-    s->next_slot = slots_;
-    slots_ = s;
-    free_ = s;
+    slots_.push(*s);
+    free_.push(*s);
 }
 
 void concurrency_window::add(frame_control& c) noexcept {
-    window_slot& s = *free_;
+    window_slot& s = *free_.top();
     if (!c.done()) {
-        free_ = s.next_linked;
+        (void)free_.pop();
         s.child = &c;
         ++running_;
         if (c.join.await(s) == join_result::registered) return;
         s.child = nullptr;
-        s.next_linked = std::exchange(free_, &s);
+        free_.push(s);
         --running_;
     }
     note(c, true);
@@ -75,8 +73,7 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
     ends_awaiter* parked = nullptr;
     {
         const adaptive_guard guard(of.lock_);
-        slot.next_linked = of.ended_;
-        of.ended_ = &slot;
+        of.ended_.push(slot);
         parked = std::exchange(of.parked_, nullptr);
     }
     // Through the queue, so that more children may end before the loop goes on. Unless it is parked, `of` may be gone.
@@ -85,16 +82,15 @@ std::coroutine_handle<> concurrency_window::child_ended(waiter& self, frame_cont
 }
 
 bool concurrency_window::collect() noexcept {
-    window_slot* ended = nullptr;
+    intrusive_stack<window_slot, linked_links> ended;
     {
         const adaptive_guard guard(lock_);
-        ended = std::exchange(ended_, nullptr);
+        ended = std::exchange(ended_, {});
     }
-    if (ended == nullptr) return false;
-    while (ended != nullptr) {
-        window_slot& s = *std::exchange(ended, ended->next_linked);
-        promise_base::drop(*std::exchange(s.child, nullptr));
-        s.next_linked = std::exchange(free_, &s);
+    if (ended.empty()) return false;
+    while (window_slot* const s = ended.pop()) {
+        promise_base::drop(*std::exchange(s->child, nullptr));
+        free_.push(*s);
         --running_;
     }
     return true;
@@ -102,7 +98,7 @@ bool concurrency_window::collect() noexcept {
 
 void concurrency_window::stop_all() noexcept {
     if (std::exchange(stopping_, true)) return;
-    for (window_slot* s = slots_; s != nullptr; s = s->next_slot) {
+    for (window_slot* s = slots_.top(); s != nullptr; s = s->next_slot) {
         // The frame stays until it is collected, so it may end meanwhile.
         if (s->child != nullptr && !s->child->done()) promise_base::of(*s->child).request_stop();
     }
@@ -120,7 +116,7 @@ std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::cor
         published_ = true;
     }
     of_.lock_.lock();
-    const bool ready = of_.ended_ != nullptr;
+    const bool ready = !of_.ended_.empty();
     if (ready || (published_ && must_stop())) {
         of_.lock_.unlock();
         of_.told_ = of_.told_ || !ready;

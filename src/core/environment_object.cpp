@@ -14,18 +14,14 @@ void environment_access::list(environment& e, frame_control& c) noexcept {
     environment_object& o = object(e);
     root_links& links = reinterpret_cast<root_links*>(&c)[-1];
     const adaptive_guard guard(o.children_lock_);
-    links.previous = nullptr;
-    links.next = o.children_list_;
-    if (links.next != nullptr) links.next->previous = &links;
-    o.children_list_ = &links;
+    o.children_list_.push_front(links);
 }
 
 void environment_access::unlist(environment& e, frame_control& c) noexcept {
     environment_object& o = object(e);
     root_links& links = reinterpret_cast<root_links*>(&c)[-1];
     const adaptive_guard guard(o.children_lock_);
-    (links.previous != nullptr ? links.previous->next : o.children_list_) = links.next;
-    if (links.next != nullptr) links.next->previous = links.previous;
+    o.children_list_.remove(links);
 }
 
 }  // namespace detail
@@ -66,8 +62,8 @@ void environment_object::close() noexcept {
         detail::act_on_deadlines.load(detail::memory_order_relaxed)->disarm(armed_deadline_);
     {
         const detail::adaptive_guard guard(children_lock_);
-        if (children_list_ != nullptr) {
-            for (detail::root_links* l = children_list_; l != nullptr; l = l->next) {
+        if (!children_list_.empty()) {
+            for (detail::root_links* l = children_list_.front(); l != nullptr; l = l->next) {
                 const detail::frame_control& c = l->control();
                 const std::source_location where = c.location();
                 if (detail::has_failed(c)) {
@@ -80,7 +76,7 @@ void environment_object::close() noexcept {
                                  static_cast<unsigned>(where.line()));
                 }
             }
-            COFLUX_VERIFY(children_list_ == nullptr,
+            COFLUX_VERIFY(children_list_.empty(),
                           "an environment ends while coroutines made in it are alive (listed above); join them first");
         }
     }

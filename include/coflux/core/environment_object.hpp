@@ -6,6 +6,7 @@
 #include <source_location>
 
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
@@ -69,8 +70,8 @@ protected:
     friend struct detail::environment_access;
 
     detail::environment_data storage_;
-    detail::adaptive_lock children_lock_;              // guards the list below
-    detail::root_links* children_list_ = nullptr;  // children made in this object that have not ended
+    detail::adaptive_lock children_lock_;                       // guards the list below
+    detail::intrusive_list<detail::root_links> children_list_;  // children made in this object that have not ended
     const detail::frame_control* left_over_before_ = detail::this_thread.to_free;  // which close() does not free
     join_awaiter* joiner_ = nullptr;         // of the coroutine that waits in join(); set before remaining_ is closed
     bool stops_on_error_ = false;            // task_scope: an error that no await takes stops the children

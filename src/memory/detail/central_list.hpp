@@ -9,8 +9,9 @@
 #include <cstdint>
 #include <new>
 
-#include <coflux/base/atomic.hpp>
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/intrusive_list.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
 namespace coflux::detail {
@@ -63,13 +64,12 @@ public:
         std::size_t count = 0;
         {
             const adaptive_guard guard(lock_);
-            if (chain* const c = chains_) {
-                chains_ = c->next;
+            if (chain* const c = chains_.pop()) {
                 reserved.fetch_sub(c->bytes, memory_order_relaxed);
                 return reinterpret_cast<free_block*>(c);
             }
-            if (open_ == nullptr && !add_slab()) return nullptr;
-            slab& from = *open_;
+            if (open_.empty() && !add_slab()) return nullptr;
+            slab& from = *open_.front();
             if (from.free != nullptr) {
                 free_block* const taken = from.free;
                 free_block* last = taken;
@@ -77,7 +77,7 @@ public:
                 from.free = last->next;
                 last->next = nullptr;
                 from.used += static_cast<std::uint32_t>(count);
-                if (!has_block(from, size)) unlink(from);
+                if (!has_block(from, size)) open_.remove(from);
                 return taken;
             }
             count = (from.untouched - slab_header) / size;
@@ -85,7 +85,7 @@ public:
             from.untouched -= static_cast<std::uint32_t>(count * size);
             fresh = reinterpret_cast<char*>(&from) + from.untouched;
             from.used += static_cast<std::uint32_t>(count);
-            if (!has_block(from, size)) unlink(from);
+            if (!has_block(from, size)) open_.remove(from);
         }
         // Pages are touched for the first time here, outside the lock.
         free_block* list = nullptr;
@@ -102,8 +102,7 @@ public:
         }
         auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
         const adaptive_guard guard(lock_);
-        c->next = chains_;
-        chains_ = c;
+        chains_.push(*c);
     }
 
     /// Sorts all chains into their slabs.
@@ -112,10 +111,10 @@ public:
             free_block* blocks = nullptr;
             {
                 const adaptive_guard guard(lock_);
-                if (chains_ == nullptr) return;
-                blocks = reinterpret_cast<free_block*>(chains_);
-                reserved.fetch_sub(chains_->bytes, memory_order_relaxed);
-                chains_ = chains_->next;
+                chain* const c = chains_.pop();
+                if (c == nullptr) return;
+                blocks = reinterpret_cast<free_block*>(c);
+                reserved.fetch_sub(c->bytes, memory_order_relaxed);
             }
             sort(size_class, blocks);
         }
@@ -124,27 +123,24 @@ public:
     /// Puts blocks back into their slabs; slabs that become empty go to the heap.
     void sort(std::size_t size_class, free_block* blocks) noexcept {
         const std::size_t size = block_bytes(size_class);
-        slab* released = nullptr;
+        intrusive_stack<slab> released;
         {
             const adaptive_guard guard(lock_);
             while (blocks != nullptr) {
                 free_block* const block = blocks;
                 blocks = block->next;
                 slab& home = *reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~(slab_bytes - 1));
-                if (!has_block(home, size)) link(home);
+                if (!has_block(home, size)) open_.push_front(home);
                 block->next = home.free;
                 home.free = block;
                 if (--home.used != 0) continue;
-                unlink(home);
-                home.next = released;
-                released = &home;
+                open_.remove(home);
+                released.push(home);
             }
         }
-        while (released != nullptr) {
-            slab* const next = released->next;
-            ::operator delete(released, std::align_val_t{slab_bytes});
+        while (slab* const empty = released.pop()) {
+            ::operator delete(empty, std::align_val_t{slab_bytes});
             slabs_released.fetch_add(1, memory_order_relaxed);
-            released = next;
         }
     }
 
@@ -157,23 +153,13 @@ private:
         void* const raw = ::operator new(slab_bytes, std::align_val_t{slab_bytes}, std::nothrow);
         if (raw == nullptr) return false;
         slabs_acquired.fetch_add(1, memory_order_relaxed);
-        link(*::new (raw) slab{nullptr, nullptr, nullptr, slab_bytes, 0});
+        open_.push_front(*::new (raw) slab{nullptr, nullptr, nullptr, slab_bytes, 0});
         return true;
-    }
-    void link(slab& s) noexcept {
-        s.previous = nullptr;
-        s.next = open_;
-        if (open_ != nullptr) open_->previous = &s;
-        open_ = &s;
-    }
-    void unlink(slab& s) noexcept {
-        (s.previous != nullptr ? s.previous->next : open_) = s.next;
-        if (s.next != nullptr) s.next->previous = s.previous;
     }
 
     adaptive_lock lock_;
-    slab* open_ = nullptr;
-    chain* chains_ = nullptr;
+    intrusive_list<slab> open_;
+    intrusive_stack<chain> chains_;
 };
 
 }  // namespace coflux::detail

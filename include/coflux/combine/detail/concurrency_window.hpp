@@ -7,8 +7,9 @@
 #include <memory_resource>
 #include <source_location>
 
-#include <coflux/base/atomic.hpp>
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
@@ -27,6 +28,13 @@ struct window_slot : waiter {
 
 /// Belongs to the coroutine of the loop, which alone calls it.
 class concurrency_window {
+    struct all_links {
+        static window_slot*& next(window_slot& of) noexcept { return of.next_slot; }
+    };
+    struct linked_links {
+        static window_slot*& next(window_slot& of) noexcept { return of.next_linked; }
+    };
+
 public:
     class ends_request;
 
@@ -68,17 +76,17 @@ private:
     promise_base& loop_;
     std::pmr::memory_resource& memory_;
     const std::size_t size_;
-    std::size_t running_ = 0;       // added and not collected
-    window_slot* slots_ = nullptr;  // all, by next_slot
-    window_slot* free_ = nullptr;
+    std::size_t running_ = 0;                        // added and not collected
+    intrusive_stack<window_slot, all_links> slots_;  // all
+    intrusive_stack<window_slot, linked_links> free_;
     bool told_ = false;  // a stop of the loop was requested; while it is parked, written by the claimer of the wait
     bool stopping_ = false;
 
     // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock
     // orders.
     atomic<unsigned> ends_{0};
-    adaptive_lock lock_;                // guards the two below
-    window_slot* ended_ = nullptr;  // by next_linked, youngest first
+    adaptive_lock lock_;                                // guards the two below
+    intrusive_stack<window_slot, linked_links> ended_;  // youngest first
     ends_awaiter* parked_ = nullptr;
 };
 

@@ -31,21 +31,18 @@ environment* above(const environment& e) noexcept {
     return environment_access::pass_calls(parent, longest_look - 1);
 }
 
-/// The records from that of `e` up to the first environment that has one; not yet published. A chain by `next`, the
-/// topmost first.
-wait_record* prepare(environment* e) {
-    wait_record* topmost = nullptr;
+/// The records from that of `e` up to the first environment that has one; not yet published. The topmost is on top.
+intrusive_stack<wait_record> prepare(environment* e) {
+    intrusive_stack<wait_record> made;
     try {
         for (; e != nullptr && environment_access::waits(*e) == nullptr; e = above(*e)) {
-            wait_record* const r = new_record(*e);
-            r->next = topmost;
-            topmost = r;
+            made.push(*new_record(*e));
         }
     } catch (...) {
-        while (topmost != nullptr) free_record(std::exchange(topmost, topmost->next));
+        while (wait_record* const r = made.pop()) free_record(r);
         throw;
     }
-    return topmost;
+    return made;
 }
 
 /// Gives the environment of `r` its record: `r`, or the one that another thread has published meanwhile.
@@ -62,7 +59,6 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
     if (wait_record* const others = waits(e)) return others;
     std::uint32_t marks = environment::has_waits;
     r.above = up;
-    r.next = nullptr;
     if (up != nullptr) {
         const adaptive_guard list(up->lock);
         // A stopper that passes a request on had this lock before, and left its mark on the way from here to `up`; or
@@ -71,9 +67,7 @@ wait_record* environment_access::publish_waits(environment& e, wait_record& r, w
             p = p->parent_.get();
             marks |= p->marks_.load(memory_order_acquire) & environment::stop_asked;  // pairs with request_stop()
         }
-        r.next = up->below;
-        if (r.next != nullptr) r.next->previous = &r;
-        up->below = &r;
+        up->below.push_front(r);
     }
     r.failures = own_failures(e);
     e.failures_ = &r;
@@ -87,14 +81,10 @@ wait_record& environment_access::record_of(environment& e) {
     if (wait_record* const r = waits(e)) [[likely]]
         return *r;
     // From the top down, so that a record that is found is linked up to the root.
-    wait_record* next = prepare(&e);
-    environment* const known = next != nullptr ? above(*next->of) : &e;
+    intrusive_stack<wait_record> made = prepare(&e);
+    environment* const known = made.empty() ? &e : above(*made.top()->of);
     wait_record* r = known != nullptr ? waits(*known) : nullptr;
-    while (next != nullptr) {
-        wait_record* const made = next;
-        next = made->next;
-        r = &publish(made, r);
-    }
+    while (wait_record* const next = made.pop()) r = &publish(next, r);
     return *r;
 }
 
@@ -120,21 +110,16 @@ void environment_access::end_waits(environment& e) noexcept {
     if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->root_left(*r);
     if (wait_record* const up = r->above; up != nullptr) {
         const adaptive_guard list(up->lock);
-        if (r->next != nullptr) r->next->previous = r->previous;
-        (r->previous != nullptr ? r->previous->next : up->below) = r->next;
+        up->below.remove(*r);
         // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this
         // record, and their records go up. A stopper that walks down here has the lock above.
-        while (wait_record* const left = r->below) {
-            r->below = left->next;
+        while (wait_record* const left = r->below.pop_front()) {
             left->above = up;
-            left->previous = nullptr;
-            left->next = up->below;
-            if (left->next != nullptr) left->next->previous = left;
-            up->below = left;
+            up->below.push_front(*left);
         }
     }
     // Awaits that g++ completed and never resumes from (is_unresumed()) outlive the record of a stopped coroutine.
-    while (r->waiting != nullptr) r->waiting->outlives_record();
+    while (wait_operation* const w = r->waiting.front()) w->outlives_record();
     free_record(r);
 }
 
@@ -145,10 +130,7 @@ void wait_operation::begin() {
     wait_record* const r = &environment_access::record_of(*e);
     record_ = r;
     const adaptive_guard guard(r->lock);
-    published_previous_ = nullptr;
-    published_next_ = r->waiting;
-    if (published_next_ != nullptr) published_next_->published_previous_ = this;
-    r->waiting = this;
+    r->waiting.push_front(*this);
 }
 
 void wait_operation::withdraw_left() noexcept {
@@ -165,26 +147,23 @@ void wait_operation::wake_elsewhere() noexcept {
     promise_base& p = *coroutine_;
     if (p.runs_on() != nullptr) return p.runs_on()->post(p.handle());
     thread_state& t = this_thread;
-    next = nullptr;
-    (t.woken == nullptr ? t.woken : t.last_woken->next) = this;
-    t.last_woken = this;
+    t.woken.push_back(*this);
     if (!t.looping) run_aside(take_woken());
 }
 
 std::coroutine_handle<> take_woken() noexcept {
     thread_state& t = this_thread;
-    if (proxy_frame* const p = t.resumed; p != nullptr) {
+    if (proxy_frame* const p = t.resumed.front(); p != nullptr) {
         if (p == &t.begins) {
             promise_base& first = *p->coroutine;
             p->coroutine = environment_access::begins_after(first);
-            if (p->coroutine == nullptr) t.resumed = p->next;
+            if (p->coroutine == nullptr) (void)t.resumed.pop_front();
             return first.handle();
         }
-        t.resumed = p->next;
+        (void)t.resumed.pop_front();
         return p->coroutine->handle();
     }
-    wait_operation& w = *t.woken;
-    t.woken = w.next;
+    wait_operation& w = *t.woken.pop_front();
     const std::coroutine_handle<> h = w.coroutine().handle();
     if (w.kind().taken != nullptr) w.kind().taken(w);
     return h;
@@ -192,11 +171,11 @@ std::coroutine_handle<> take_woken() noexcept {
 
 void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context) {
     for (const wait_record* at = &root;;) {
-        for (wait_operation* w = at->waiting; w != nullptr; w = w->published_next_) {
+        for (wait_operation* w = at->waiting.front(); w != nullptr; w = w->published_next_) {
             if (w->kind_->what != nullptr) f(*w, context);
         }
-        if (at->below != nullptr) {
-            at = at->below;
+        if (!at->below.empty()) {
+            at = at->below.front();
             continue;
         }
         while (at != &root && at->next == nullptr) at = at->above;
@@ -210,8 +189,7 @@ void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context
 struct stop_walk {
     const environment* at;       // the environment that has the record
     const environment* through;  // what is not made in it, or below it, is passed by; nullptr: nothing is
-    wait_operation* first = nullptr;
-    wait_operation* last = nullptr;
+    intrusive_chain<wait_operation> claimed{};
 
     /// True if `e` is the call that is stopped, or was made in it through other calls.
     [[nodiscard]] bool concerns(const environment* e) const noexcept {
@@ -229,14 +207,12 @@ struct stop_walk {
 
     /// Pre: the record's lock is held.
     void claim(wait_record& r, bool all) noexcept {
-        for (wait_operation* w = r.waiting; w != nullptr;) {
+        for (wait_operation* w = r.waiting.front(); w != nullptr;) {
             wait_operation& op = *w;
             w = op.published_next_;
             if ((!all && !concerns(op.coroutine_)) || !op.kind_->claim(op)) continue;
             op.unpublish();
-            op.next = nullptr;
-            (first == nullptr ? first : last->next) = &op;
-            last = &op;
+            claimed.push_back(op);
         }
     }
 
@@ -246,7 +222,7 @@ struct stop_walk {
     void visit_below(wait_record& top, Visit visit) noexcept {
         visit(top, false);
         wait_record* at = &top;
-        wait_record* child = at->below;
+        wait_record* child = at->below.front();
         for (;;) {
             // Only the first level below a call's recorder may have been made elsewhere.
             while (child != nullptr && (environment_access::is_shielded(*child->of) ||
@@ -256,7 +232,7 @@ struct stop_walk {
                 child->lock.lock();
                 visit(*child, true);
                 at = child;
-                child = at->below;
+                child = at->below.front();
             } else if (at == &top) {
                 break;
             } else {
@@ -275,20 +251,15 @@ struct stop_walk {
         // for us.
         const resumption_pause pause;
         this_thread.stopping = this;
-        while (first != nullptr) {
-            wait_operation& op = *first;
-            first = op.next;
-            op.next = nullptr;
-            op.kind_->stop(op);  // the operation may be gone from here on
+        while (wait_operation* const op = claimed.pop_front()) {
+            op->next = nullptr;
+            op->kind_->stop(*op);  // the operation may be gone from here on
         }
         this_thread.stopping = nullptr;  // before the coroutines that wait for the pause to end
     }
 
     /// Leaves what was claimed to a request further down this stack, which is stopping what it has claimed itself.
-    void leave_to(stop_walk& outer) const noexcept {
-        (outer.first == nullptr ? outer.first : outer.last->next) = first;
-        outer.last = last;
-    }
+    void leave_to(stop_walk& outer) noexcept { outer.claimed.append(claimed); }
 };
 
 /// The record that has what is below `e`, locked; nullptr if nothing is.
@@ -314,7 +285,7 @@ void environment_access::stop_waits(environment& e) noexcept {
     if (top == nullptr) return;
     stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
     walk.visit_below(*top, [&](wait_record& r, bool all) { walk.claim(r, all); });
-    if (walk.first == nullptr) return;
+    if (walk.claimed.empty()) return;
     // An operation that is stopped stops its handles, and so on: a loop, not a recursion, however long the chain is.
     // What is claimed and not resumed yet is alive: it does not go on before.
     if (this_thread.stopping != nullptr) return walk.leave_to(*this_thread.stopping);

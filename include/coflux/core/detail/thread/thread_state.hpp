@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include <coflux/base/config.hpp>
+#include <coflux/base/intrusive_list.hpp>
 #include <coflux/base/stack.hpp>
 
 namespace coflux {
@@ -55,10 +56,8 @@ struct thread_state {
     unsigned transfers;     ///< transfers since that loop had control; only where tail calls are not guaranteed
     bool looping;           ///< a loop below on this stack will resume `next`
     /// Woken waits of coroutines that no executor runs, oldest first: the outermost loop on this stack resumes them.
-    wait_operation* woken;
-    wait_operation* last_woken;  ///< has a value while `woken` has
-    proxy_frame* resumed;        ///< coroutines that a foreign operation resumed while `next` was taken
-    proxy_frame* last_resumed;   ///< has a value while `resumed` has
+    intrusive_chain<wait_operation> woken;
+    intrusive_chain<proxy_frame> resumed;  ///< coroutines that a foreign operation resumed while `next` was taken
     stop_walk* stopping;  ///< a stop request further down this stack, which takes over what requests here have claimed
     /// How far down the stack an await may begin a child nested on its coroutine. Nowhere outside workers, and from
     /// where a coroutine that began so suspends until control is back with the code below it

@@ -18,14 +18,11 @@ namespace coflux::detail {
 /// Pre: somebody_woken().
 std::coroutine_handle<> take_woken() noexcept;
 inline bool somebody_woken() noexcept {
-    return this_thread.woken != nullptr || this_thread.resumed != nullptr;
+    return !this_thread.woken.empty() || !this_thread.resumed.empty();
 }
 /// Behind all that thread_state::resumed has.
 inline void resume_by_loop(proxy_frame& p) noexcept {
-    thread_state& t = this_thread;
-    p.next = nullptr;
-    (t.resumed == nullptr ? t.resumed : t.last_resumed->next) = &p;
-    t.last_resumed = &p;
+    this_thread.resumed.push_back(p);
 }
 
 /// Resumes `h` and all that it goes on with, from outside any coroutine or inside an await_suspend.

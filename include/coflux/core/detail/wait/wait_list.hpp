@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <new>
 
-#include <coflux/base/config.hpp>
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
@@ -17,27 +17,22 @@ namespace coflux::detail {
 
 /// The waiters of one primitive.
 struct wait_list {
-    adaptive_lock lock;    // guards `queue`, and what the primitive says
-    wait_queue queue;  //
+    adaptive_lock lock;  // guards `queue`, and what the primitive says
+    wait_queue queue;    //
 };
 
 /// Waits that were taken out under the lock and are woken without it, in order.
 class wait_chain {
 public:
-    void add(wait_operation& w) noexcept {
-        w.next = nullptr;
-        (first_ == nullptr ? first_ : last_->next) = &w;
-        last_ = &w;
-    }
+    void add(wait_operation& w) noexcept { waits_.push_back(w); }
     /// Pre: the list's lock is held.
     void add_all(wait_queue& from) noexcept {
         while (wait_operation* const w = from.pop_front()) add(*w);
     }
-    void wake() const noexcept { wake_all(first_); }
+    void wake() const noexcept { wake_all(waits_.front()); }
 
 private:
-    wait_operation* first_ = nullptr;
-    wait_operation* last_ = nullptr;  // has a value while first_ has
+    intrusive_chain<wait_operation> waits_;
 };
 
 /// How an attempt to wait went.

@@ -5,8 +5,8 @@
 
 #include <coroutine>
 
-#include <coflux/base/config.hpp>
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 namespace coflux::detail {
@@ -29,17 +29,25 @@ struct wait_kind {
     void (*taken)(wait_operation& woken) noexcept = nullptr;
 };
 
+class wait_operation;
+
+/// The links of a wait in the record of its coroutine.
+struct published_links {
+    [[nodiscard]] static COFLUX_INLINE wait_operation*& next(wait_operation& of) noexcept;
+    [[nodiscard]] static COFLUX_INLINE wait_operation*& previous(wait_operation& of) noexcept;
+};
+
 /// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
 /// below on, until the coroutine or the object ends.
 struct wait_record {
-    adaptive_lock lock;                     // guards `waiting`, `below`, and the links of what is in them
-    wait_operation* waiting = nullptr;  // of the coroutine, and of calls made in it
-    wait_record* below = nullptr;       // records of children
-    wait_record* above = nullptr;       // nullptr: the record of a root environment; set before it is published
-    wait_record* next = nullptr;        // among the records below one record
-    wait_record* previous = nullptr;    //
-    environment* of;                    //
-    void* failures = nullptr;           // what environment::failures_ held; see there
+    adaptive_lock lock;  // guards `waiting`, `below`, and the links of what is in them
+    intrusive_list<wait_operation, published_links> waiting;  // of the coroutine, and of calls made in it
+    intrusive_list<wait_record> below;                        // records of children
+    wait_record* above = nullptr;     // nullptr: the record of a root environment; set before it is published
+    wait_record* next = nullptr;      // among the records below one record
+    wait_record* previous = nullptr;  //
+    environment* of;                  //
+    void* failures = nullptr;         // what environment::failures_ held; see there
 
     explicit wait_record(environment& e) noexcept : of(&e) {}
 };
@@ -133,8 +141,7 @@ private:
     void wake_elsewhere() noexcept;
     COFLUX_COLD void withdraw_left() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
-        if (published_next_ != nullptr) published_next_->published_previous_ = published_previous_;
-        (published_previous_ != nullptr ? published_previous_->published_next_ : record_->waiting) = published_next_;
+        record_->waiting.remove(*this);
         if constexpr (!COFLUX_CLANG) record_ = nullptr;
     }
     /// Its record ends before it: no request finds it any more.
@@ -147,9 +154,17 @@ private:
     promise_base* coroutine_;
     const wait_kind* kind_;
     wait_record* record_ = nullptr;
+    friend struct published_links;
     wait_operation* published_next_;  // in record_->waiting
     wait_operation* published_previous_;
 };
+
+COFLUX_INLINE wait_operation*& published_links::next(wait_operation& of) noexcept {
+    return of.published_next_;
+}
+COFLUX_INLINE wait_operation*& published_links::previous(wait_operation& of) noexcept {
+    return of.published_previous_;
+}
 
 /// Calls `f(w, context)` for each wait in and below `root`. Without a lock: no coroutine runs, starts or ends
 /// meanwhile.
