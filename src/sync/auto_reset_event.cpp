@@ -2,10 +2,10 @@
 
 namespace coflux {
 
+using detail::adaptive_guard;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::adaptive_guard;
 using detail::wait_operation;
 
 void auto_reset_event::set_slowly() noexcept {

@@ -4,10 +4,10 @@
 
 namespace coflux {
 
+using detail::adaptive_guard;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::adaptive_guard;
 using detail::wait_operation;
 
 std::coroutine_handle<> condition_variable::wait_awaiter::await_suspend(std::coroutine_handle<>) {

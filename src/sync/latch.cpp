@@ -2,10 +2,10 @@
 
 namespace coflux {
 
+using detail::adaptive_guard;
 using detail::memory_order_acq_rel;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
-using detail::adaptive_guard;
 using detail::wait_operation;
 
 /// Under the list's lock: true if the latch is open, else it has waiters.

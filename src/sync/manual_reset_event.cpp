@@ -2,10 +2,10 @@
 
 namespace coflux {
 
+using detail::adaptive_guard;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
 using detail::memory_order_release;
-using detail::adaptive_guard;
 using detail::wait_operation;
 
 /// `is_on` lets a thread that looks go on and destroy the event, so it is written last: the waiters are taken out

@@ -2,9 +2,9 @@
 
 namespace coflux {
 
+using detail::adaptive_guard;
 using detail::memory_order_acquire;
 using detail::memory_order_relaxed;
-using detail::adaptive_guard;
 using detail::wait_operation;
 
 bool mutex::ready_or_mark(want) noexcept {

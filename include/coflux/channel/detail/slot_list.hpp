@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <memory_resource>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/channel/detail/peer.hpp>
 
 namespace coflux::detail {

@@ -8,9 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
-#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/time/clock.hpp>
