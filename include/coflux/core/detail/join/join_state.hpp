@@ -94,7 +94,7 @@ class join_state {
     using bits = join_snapshot;
 
 public:
-    // No value before begin…(): a store that the common case never reads.
+    // No value until it begins: a store that the common case never reads.
     COFLUX_INLINE join_state() noexcept {}
     join_state(const join_state&) = delete;
     join_state& operator=(const join_state&) = delete;
@@ -122,7 +122,7 @@ public:
     /// A plain await by `p` of a frame that is not shared.
     COFLUX_INLINE join_result await(const promise_base& p) noexcept {
         std::uintptr_t s = 0;
-        // release: the end sees the coroutine suspended; acquire: if the frame's has ended, its result is visible.
+        // release: the end sees `p` suspended; acquire: if the frame's coroutine has ended, its result is visible.
         return word_.compare_exchange_strong(s, plain_await_of(&p), memory_order_acq_rel, memory_order_acquire)
                    ? join_result::registered
                    : join_result::completed;
