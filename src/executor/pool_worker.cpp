@@ -93,7 +93,7 @@ bool pool_worker::budget_exhausted() noexcept {
 /// the oldest fork.
 std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
     if (++round_ % rounds_per_oldest == 0) {
-        if (void* const oldest = forks_.steal()) return std::coroutine_handle<>::from_address(oldest);
+        if (void* const oldest = forks_.pop_oldest()) return std::coroutine_handle<>::from_address(oldest);
     }
     const bool ready_first = round_ % 2 == 0;
     if (ready_first) {
@@ -119,7 +119,11 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
     for (std::size_t i = 0, at = random_ % n; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
         pool_worker& victim = *pool_.workers_[at];
         if (&victim == this) continue;
-        void* taken = victim.forks_.size() != 0 ? victim.forks_.steal() : nullptr;
+        void* taken = nullptr;
+        if (victim.forks_.size() != 0) {
+            taken = victim.forks_.steal();
+            lost_a_race_ = taken == nullptr;
+        }
         if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();
         if (taken == nullptr) continue;
         victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
@@ -152,6 +156,10 @@ bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noe
     return glances_ == glances_enough;
 }
 
+std::chrono::nanoseconds pool_worker::next_backoff() const noexcept {
+    return std::clamp(steal_backoff_ * 2, first_steal_backoff, longest_steal_backoff);
+}
+
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     using clock = std::chrono::steady_clock;
@@ -161,27 +169,29 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         const auto begin = clock::now();
         // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
         // left alone.
-        if (stole_)
-            steal_backoff_ = begin - stolen_at_ < short_theft
-                                 ? std::clamp(steal_backoff_ * 2, first_steal_backoff, longest_steal_backoff)
-                                 : std::chrono::nanoseconds(0);
+        if (stole_) steal_backoff_ = begin - stolen_at_ < short_theft ? next_backoff() : std::chrono::nanoseconds(0);
         stole_ = false;
+        auto begin_to_steal = begin + steal_backoff_;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             const auto now = clock::now();
             if ((!timers_.nothing_to_look_at() && hand_out_timers(tick_of(now))) ||
                 hand_out_timers_of_others(tick_of(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
-            if (!found && (now - begin >= steal_backoff_ || victim_computes(now))) {
+            if (!found && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
                 if (found) {
                     stole_ = true;
                     stolen_at_ = now;
+                } else if (std::exchange(lost_a_race_, false)) {
+                    // What it saw was popped meanwhile, and the fence has interrupted the victim for nothing.
+                    steal_backoff_ = next_backoff();
+                    begin_to_steal = now + steal_backoff_;
                 }
             }
             if (!found) found = take_injected();
             if (found || pool_.idle_.ended()) break;
-            if (now - begin - steal_backoff_ >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
+            if (now - begin_to_steal >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });

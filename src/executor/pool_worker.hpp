@@ -51,6 +51,7 @@ private:
     pool_door door_{*this};
     os::process_mark process_;
     idle_workers idle_;
+    heavy_fence heavy_fence_;
     alignas(cache_line) injection_queue injected_;
     std::vector<std::unique_ptr<pool_worker>> workers_;
     std::vector<thread> threads_;
@@ -59,7 +60,7 @@ private:
 class pool_worker final : public worker {
 public:
     pool_worker(thread_pool& pool, std::size_t position)
-        : worker(pool.identity(), pool.idle_.word()),
+        : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_),
           pool_(pool),
           position_(position),
           random_(position * 2654435761U + 1),
@@ -96,6 +97,7 @@ private:
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
     bool victim_computes(std::chrono::steady_clock::time_point now) noexcept;
+    std::chrono::nanoseconds next_backoff() const noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
     bool work_in_sight() const noexcept;
@@ -130,6 +132,7 @@ private:
     bool stole_ = false;       // what ran last was stolen, at:
     std::chrono::steady_clock::time_point stolen_at_{};
     std::chrono::nanoseconds steal_backoff_{0};  // how long to leave all victims alone before the next theft
+    bool lost_a_race_ = false;                   // the last theft found its coroutine popped
     pool_worker* victim_ = nullptr;              // of the last theft
     std::uint64_t forked_there_ = 0;             // its forked() after that, or at the last glance
     int glances_ = 0;                            // without a change, glances_enough at most; the last one at:

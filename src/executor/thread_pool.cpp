@@ -2,12 +2,14 @@
 // workers.
 #include <coflux/executor/thread_pool.hpp>
 
+#include <system_error>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 #include "core/detail/scope/left_behind.hpp"
+#include "os/heavy_fence.hpp"
 #include "os/thread.hpp"
 #include "pool_worker.hpp"
 
@@ -34,9 +36,28 @@ static constinit atomic<left_by_fork*> left_by_forks{nullptr};
 
 // --- life ------------------------------------------------------------------------------------------------------------
 
+namespace {
+
+void pass_no_thread() noexcept {}
+
+/// What thieves of a pool of `workers` call; nullptr: nothing, and pops have a locked instruction.
+heavy_fence fence_for(pop_order pops, std::size_t workers) {
+    if (pops == pop_order::by_owner) return nullptr;
+    if (workers == 1) return &pass_no_thread;  // there is no thief
+    const heavy_fence found = os::find_heavy_fence();
+    if (found == nullptr && pops == pop_order::by_thief) {
+        throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
+                                "coflux: thread_pool_options::pops is by_thief, and the system refuses membarrier()");
+    }
+    return found;
+}
+
+}  // namespace
+
 thread_pool::thread_pool(thread_pool_options options)
     : options_(std::move(options)),
-      idle_(options_.threads != 0 ? options_.threads : os::usable_processors()) {
+      idle_(options_.threads != 0 ? options_.threads : os::usable_processors()),
+      heavy_fence_(fence_for(options_.pops, idle_.size())) {
     const std::size_t n = idle_.size();
     workers_.reserve(n);
     threads_.reserve(n);

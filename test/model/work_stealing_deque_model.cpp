@@ -16,14 +16,19 @@ struct item {
     int taken = 0;
 };
 
-/// Thread 0 is the owner.
-template <unsigned Threads, int Items, std::size_t Capacity>
+/// What a thief calls in place of the system: as strong, on its own side alone. The light side is as strong in a model.
+void model_fence() noexcept {
+    coflux::detail::light_thread_fence();
+}
+
+/// Thread 0 is the owner. With `Heavy`, its pops are free.
+template <unsigned Threads, int Items, std::size_t Capacity, coflux::detail::heavy_fence Heavy>
 struct of_deque : coflux::model::scenario<Threads> {
     std::unique_ptr<work_stealing_deque> deque;
     std::unique_ptr<item[]> items;
 
     void before() override {
-        deque = std::make_unique<work_stealing_deque>(Capacity);
+        deque = std::make_unique<work_stealing_deque>(Capacity, Heavy);
         items = std::make_unique<item[]>(Items);
     }
     void thread(unsigned index) override {
@@ -58,88 +63,107 @@ struct of_deque : coflux::model::scenario<Threads> {
     }
     bool pop() { return take(deque->pop()); }
     bool pop_if(int i) { return deque->pop_if(&items[i]) && take(&items[i]); }
+    bool pop_oldest() { return take(deque->pop_oldest()); }
     bool steal() { return take(deque->steal()); }
 };
 
-struct lone_element : of_deque<2, 1, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct lone_element : of_deque<2, 1, 2, Heavy> {
     void owner() override {
-        push(0);
-        pop();
+        this->push(0);
+        this->pop();
     }
 };
 
 /// The element that the owner has just made lone again, and what it makes next in the same place.
-struct lone_twice : of_deque<2, 2, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct lone_twice : of_deque<2, 2, 2, Heavy> {
     void owner() override {
-        push(0);
-        pop();
-        push(1);
-        pop();
+        this->push(0);
+        this->pop();
+        this->push(1);
+        this->pop();
     }
     void thief(unsigned) override {
-        steal();
-        steal();
+        this->steal();
+        this->steal();
     }
 };
 
 /// The owner comes down to where two thieves are: top < b, then top == b after the exchange.
-struct last_of_two : of_deque<3, 2, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct last_of_two : of_deque<3, 2, 2, Heavy> {
     void owner() override {
-        push(0);
-        push(1);
-        pop();
-        pop();
+        this->push(0);
+        this->push(1);
+        this->pop();
+        this->pop();
     }
 };
 
 /// An index is written again after a pop, while a thief that saw the old one comes up to it.
-struct index_again : of_deque<2, 4, 4> {
+template <coflux::detail::heavy_fence Heavy>
+struct index_again : of_deque<2, 4, 4, Heavy> {
     void owner() override {
-        push(0);
-        push(1);
-        pop();
-        push(2);
-        pop();
-        push(3);
+        this->push(0);
+        this->push(1);
+        this->pop();
+        this->push(2);
+        this->pop();
+        this->push(3);
     }
     void thief(unsigned) override {
-        steal();
-        steal();
+        this->steal();
+        this->steal();
     }
 };
 
-struct taken_back : of_deque<3, 2, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct taken_back : of_deque<3, 2, 2, Heavy> {
     void owner() override {
-        push(0);
-        push(1);
-        pop_if(0);  // not the youngest
-        pop_if(1);
-        pop_if(0);
+        this->push(0);
+        this->push(1);
+        this->pop_if(0);  // not the youngest
+        this->pop_if(1);
+        this->pop_if(0);
     }
 };
 
 /// The third push finds the buffer full, or the first cell free again.
-struct full_or_free : of_deque<2, 4, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct full_or_free : of_deque<2, 4, 2, Heavy> {
     void owner() override {
-        push(0);
-        push(1);
-        push(2);
-        pop();
-        push(3);
+        this->push(0);
+        this->push(1);
+        this->push(2);
+        this->pop();
+        this->push(3);
     }
     void thief(unsigned) override {
-        steal();
-        steal();
-        steal();
+        this->steal();
+        this->steal();
+        this->steal();
     }
 };
 
-struct full_with_two_thieves : of_deque<3, 3, 2> {
+template <coflux::detail::heavy_fence Heavy>
+struct full_with_two_thieves : of_deque<3, 3, 2, Heavy> {
     void owner() override {
-        push(0);
-        push(1);
-        push(2);
-        pop();
+        this->push(0);
+        this->push(1);
+        this->push(2);
+        this->pop();
+    }
+};
+
+/// The owner takes from the other end, as a thief does.
+template <coflux::detail::heavy_fence Heavy>
+struct oldest_first : of_deque<2, 2, 2, Heavy> {
+    void owner() override {
+        this->push(0);
+        this->push(1);
+        this->pop_oldest();
+        this->pop();
     }
 };
 
@@ -151,12 +175,29 @@ int main(int count, char** arguments) {
     return coflux::model::run(
         count, arguments, "work_stealing_deque", "the work-stealing deque",
         {
-            searched<lone_element>("lone_element", "top == b by CAS against a thief; empty"),
-            searched<lone_twice>("lone_twice", "top == b, then a new element against the same thief", 4),
-            searched<last_of_two>("last_of_two", "top < b, and top == b after the exchange, against two thieves", 2),
-            searched<index_again>("index_again", "an index written again after a pop", 3),
-            searched<taken_back>("taken_back", "pop_if of another, of the youngest, of a lone one", 2),
-            searched<full_or_free>("full_or_free", "grow, or reuse of a cell that a thief left", 3),
-            searched<full_with_two_thieves>("full_with_two_thieves", "grow against two thieves", 2),
+            searched<lone_element<nullptr>>("lone_element", "top == b by CAS against a thief; empty"),
+            searched<lone_twice<nullptr>>("lone_twice", "top == b, then a new element against the same thief", 4),
+            searched<last_of_two<nullptr>>("last_of_two",
+                                           "top < b, and top == b after the exchange, against two thieves", 2),
+            searched<index_again<nullptr>>("index_again", "an index written again after a pop", 3),
+            searched<taken_back<nullptr>>("taken_back", "pop_if of another, of the youngest, of a lone one", 2),
+            searched<full_or_free<nullptr>>("full_or_free", "grow, or reuse of a cell that a thief left", 3),
+            searched<full_with_two_thieves<nullptr>>("full_with_two_thieves", "grow against two thieves", 2),
+            searched<oldest_first<nullptr>>("oldest_first", "the owner takes the oldest, against a thief"),
+            searched<lone_element<&model_fence>>("lone_element_free",
+                                                 "top == b by CAS against a thief; empty; free pops"),
+            searched<lone_twice<&model_fence>>("lone_twice_free",
+                                               "top == b, then a new element against the same thief; free pops", 4),
+            searched<last_of_two<&model_fence>>(
+                "last_of_two_free", "top < b, and top == b after the exchange, against two thieves; free pops", 2),
+            searched<index_again<&model_fence>>("index_again_free", "an index written again after a pop; free pops", 3),
+            searched<taken_back<&model_fence>>("taken_back_free",
+                                               "pop_if of another, of the youngest, of a lone one; free pops", 2),
+            searched<full_or_free<&model_fence>>("full_or_free_free",
+                                                 "grow, or reuse of a cell that a thief left; free pops", 3),
+            searched<full_with_two_thieves<&model_fence>>("full_with_two_thieves_free",
+                                                          "grow against two thieves; free pops", 2),
+            searched<oldest_first<&model_fence>>("oldest_first_free",
+                                                 "the owner takes the oldest, against a thief; free pops"),
         });
 }

@@ -32,6 +32,11 @@ private:
     T value_;
 };
 
+/// The light side of base/asymmetric_fence.hpp: what the compiler must not move over it, and nothing for the processor.
+inline void light_thread_fence() noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 using std::memory_order_acq_rel;
 using std::memory_order_acquire;
 using std::memory_order_relaxed;

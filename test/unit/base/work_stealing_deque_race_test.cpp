@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -16,6 +20,27 @@
 namespace {
 
 using coflux::detail::work_stealing_deque;
+
+long membarrier(int command) noexcept {
+    return ::syscall(SYS_membarrier, command, 0, 0);
+}
+void pass_everywhere() noexcept {
+    (void)membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+}
+
+/// With pops that have a locked instruction, and with free ones.
+class work_stealing_deque_race : public testing::TestWithParam<bool> {
+protected:
+    void SetUp() override {
+        if (GetParam() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+            GTEST_SKIP() << "the system refuses membarrier()";
+    }
+    static coflux::detail::heavy_fence heavy() { return GetParam() ? &pass_everywhere : nullptr; }
+    /// A fence of the thieves takes as long as a hundred pops.
+    static std::size_t rounds_of(std::size_t n) { return coflux_test::repetitions(GetParam() ? n / 10 : n); }
+};
+INSTANTIATE_TEST_SUITE_P(pops, work_stealing_deque_race, testing::Bool(),
+                         [](const auto& info) { return info.param ? "free" : "locked"; });
 
 /// An element of the deque that knows how often it was taken.
 struct item {
@@ -63,9 +88,10 @@ void expect_each_taken_once(const std::vector<item>& items) {
 }
 
 /// The owner pushes all of `items` in bursts and takes some back in between, in a mix that `seed` determines.
-void race_against_thieves(std::size_t thieves, std::size_t count, std::uint32_t seed) {
+void race_against_thieves(coflux::detail::heavy_fence heavy, std::size_t thieves, std::size_t count,
+                          std::uint32_t seed) {
     std::vector<item> items(count);
-    work_stealing_deque deque(2);  // grows while it is stolen from
+    work_stealing_deque deque(2, heavy);  // grows while it is stolen from
     std::vector<std::unique_ptr<thief>> all;
     for (std::size_t i = 0; i < thieves; ++i) all.push_back(std::make_unique<thief>(deque));
     std::mt19937 random(seed);
@@ -103,17 +129,17 @@ void race_against_thieves(std::size_t thieves, std::size_t count, std::uint32_t 
     expect_each_taken_once(items);
 }
 
-TEST(work_stealing_deque_race, gives_every_element_once_with_one_thief) {
-    race_against_thieves(1, coflux_test::repetitions(4'000'000), 1);
+TEST_P(work_stealing_deque_race, gives_every_element_once_with_one_thief) {
+    race_against_thieves(heavy(), 1, rounds_of(4'000'000), 1);
 }
 
-TEST(work_stealing_deque_race, gives_every_element_once_with_two_thieves) {
-    race_against_thieves(2, coflux_test::repetitions(4'000'000), 2);
+TEST_P(work_stealing_deque_race, gives_every_element_once_with_two_thieves) {
+    race_against_thieves(heavy(), 2, rounds_of(4'000'000), 2);
 }
 
-TEST(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
-    std::vector<item> items(coflux_test::repetitions(4'000'000));
-    work_stealing_deque deque(2);
+TEST_P(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
+    std::vector<item> items(rounds_of(4'000'000));
+    work_stealing_deque deque(2, heavy());
     thief other(deque);
     std::size_t taken = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
@@ -131,9 +157,9 @@ TEST(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
     EXPECT_EQ(deque.size(), 0U);
 }
 
-TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_thief) {
-    std::vector<item> items(coflux_test::repetitions(2'000'000) * 2);
-    work_stealing_deque deque(4);
+TEST_P(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_thief) {
+    std::vector<item> items(rounds_of(2'000'000) * 2);
+    work_stealing_deque deque(4, heavy());
     thief other(deque);
     std::size_t taken = 0;
     for (std::size_t i = 0; i < items.size(); i += 2) {
@@ -149,14 +175,14 @@ TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_an
     expect_each_taken_once(items);
 }
 
-TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_two_thieves) {
+TEST_P(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_two_thieves) {
     // Two thieves come down to the owner's element between its exchange of bottom and its second look at top more often
     // than one. Few elements, each used often; one that is taken twice makes the next be lost, so each is counted for
     // itself.
     constexpr std::size_t in_use = 1024;
     std::vector<item> items(in_use);
-    work_stealing_deque deque(4);
-    const std::size_t rounds = coflux_test::repetitions(20'000'000);
+    work_stealing_deque deque(4, heavy());
+    const std::size_t rounds = rounds_of(20'000'000);
     std::size_t taken = 0, made = 0;
     {
         thief one(deque), other(deque);
@@ -179,12 +205,12 @@ TEST(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_an
     EXPECT_EQ(wrong, 0U) << "elements were lost or taken twice";
 }
 
-TEST(work_stealing_deque_race, shows_thieves_what_was_written_before_the_push) {
+TEST_P(work_stealing_deque_race, shows_thieves_what_was_written_before_the_push) {
     struct message {
         std::size_t value = 0;  // not atomic: only the deque orders its write before its read
     };
-    std::vector<message> messages(coflux_test::repetitions(1'000'000));
-    work_stealing_deque deque(2);
+    std::vector<message> messages(rounds_of(1'000'000));
+    work_stealing_deque deque(2, heavy());
     std::atomic<std::size_t> received{0};
     std::atomic<std::size_t> wrong{0};
     std::thread reader([&] {

@@ -129,4 +129,31 @@ TEST(work_stealing_deque, takes_a_power_of_two_as_capacity_and_nothing_else) {
     EXPECT_DEATH(work_stealing_deque(0), "capacity 0 is not a power of two");
 }
 
+TEST(work_stealing_deque, gives_its_owner_the_oldest) {
+    work_stealing_deque deque(4);
+    EXPECT_EQ(deque.pop_oldest(), nullptr);
+    int items[3];
+    for (int& item : items) deque.push(&item);
+    EXPECT_EQ(deque.pop_oldest(), &items[0]);
+    EXPECT_EQ(deque.pop(), &items[2]);
+    EXPECT_EQ(deque.pop_oldest(), &items[1]);
+    EXPECT_EQ(deque.pop_oldest(), nullptr);
+}
+
+int fences = 0;
+
+TEST(work_stealing_deque, calls_the_heavy_fence_for_each_theft_and_for_nothing_else) {
+    work_stealing_deque deque(4, []() noexcept { ++fences; });
+    int items[3];
+    EXPECT_EQ(deque.steal(), nullptr);
+    for (int& item : items) deque.push(&item);
+    EXPECT_EQ(deque.pop(), &items[2]);
+    EXPECT_EQ(fences, 0) << "of an empty deque, or for a pop";
+    EXPECT_EQ(deque.steal(), &items[0]);
+    EXPECT_EQ(fences, 1);
+    EXPECT_EQ(deque.pop(), &items[1]);
+    EXPECT_EQ(deque.steal(), nullptr);
+    EXPECT_EQ(fences, 1);
+}
+
 }  // namespace

@@ -71,7 +71,11 @@ public:
     [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
 
 protected:
-    worker(const void* executor, const atomic<std::uint32_t>& idle) noexcept : executor_(executor), idle_(&idle) {}
+    /// `heavy`: as in work_stealing_deque.
+    worker(const void* executor, const atomic<std::uint32_t>& idle, heavy_fence heavy = nullptr) noexcept
+        : executor_(executor),
+          idle_(&idle),
+          forks_(first_capacity, heavy) {}
     ~worker() = default;
 
     virtual void notify_one() noexcept = 0;
@@ -89,6 +93,8 @@ protected:
     [[nodiscard]] COFLUX_INLINE bool has_sleepers() const noexcept {
         return idle_->load(memory_order_relaxed) - 1 < 0xffffU;
     }
+
+    static constexpr std::size_t first_capacity = 1024;  // of forks_, which grows
 
     const void* executor_;
     const atomic<std::uint32_t>* idle_;

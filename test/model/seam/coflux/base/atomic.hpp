@@ -301,6 +301,11 @@ private:
     T* of_;
 };
 
+/// Both sides of an asymmetric fence are full fences here: the heavy one makes the light one of them.
+inline void light_thread_fence(const std::source_location& place = std::source_location::current()) noexcept {
+    rl::atomic_thread_fence(rl::mo_seq_cst, model::at(place));
+}
+
 template <typename T>
 class relaxed {
 public:

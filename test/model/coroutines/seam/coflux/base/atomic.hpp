@@ -435,6 +435,13 @@ private:
     T value_;
 };
 
+/// Both sides of an asymmetric fence are full fences here: the heavy one makes the light one of them.
+inline void light_thread_fence(const std::source_location& w = std::source_location::current()) noexcept {
+    if (!model::runs()) return;
+    const model::switch_point point;
+    rl::atomic_thread_fence(rl::mo_seq_cst, model::at(w));
+}
+
 using std::memory_order_acq_rel;
 using std::memory_order_acquire;
 using std::memory_order_relaxed;
