@@ -81,8 +81,7 @@ void environment_object::close() noexcept {
         }
     }
     // The last child took itself off the list and is a few instructions away from its last access: wait for it.
-    while (remaining_.load(detail::memory_order_acquire) != detail::scope_open)
-        detail::cpu_pause();  // pairs with release of the ticket
+    while (own_.children.has_any()) detail::cpu_pause();
     detail::environment_access::end_waits(*this);
     if (stopped_by_ != nullptr) stopped_by_->release();
     if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
@@ -103,10 +102,8 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
         passes_stop_.begin(p, told, this, &tell, &go_on);
     p.clear_current();
     of.joiner_ = this;
-    // acq_rel: pairs with the children's decrements; the thread that brings it to 0 sees joiner_.
-    if (of.remaining_.fetch_add(-detail::scope_open, detail::memory_order_acq_rel) != detail::scope_open) {
-        return std::noop_coroutine();
-    }
+    // The last child sees joiner_.
+    if (of.own_.children.close() == detail::children_left::some) return std::noop_coroutine();
     if (!passes_stop_.over()) return std::noop_coroutine();
     return detail::transfer(p.handle());
 }
@@ -123,8 +120,7 @@ void environment_object::join_awaiter::go_on(void* self) noexcept {
 void environment_object::join_awaiter::await_resume() {
     detail::this_thread.current = p_;
     of_.joiner_ = nullptr;
-    of_.remaining_.store(detail::scope_open,
-                         detail::memory_order_relaxed);  // pairs with nothing: all children are gone
+    of_.own_.children.reopen();
     if (detail::failure* const f = detail::environment_access::collect(of_, nullptr)) f->rethrow();
     passes_stop_.throw_if_failed();
 }

@@ -68,10 +68,9 @@ void destroy_unbegun(frame_control& c) noexcept {
     // Made in an environment object: counted there when it was made, and nowhere else before it begins.
     while (counted && e != nullptr) {
         environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
-        // release pairs with the thread that completes the scope; that is not this one, because the caller keeps the
-        // scope open.
-        const std::int32_t before = environment_access::remaining(*e).fetch_sub(1, memory_order_release);
-        COFLUX_VERIFY(before != 1, "an environment was joined while a call was made in it");
+        const children_left left = environment_access::children(*e).release();
+        // The caller keeps the scope open.
+        COFLUX_VERIFY(left == children_left::some, "an environment was joined while a call was made in it");
         e = above;
     }
 }

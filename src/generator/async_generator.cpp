@@ -127,7 +127,7 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
         COFLUX_VERIFY(
             !g->is_below_joined(),
             "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
-        (void)environment_access::take_tickets(*g->parent());
+        (void)environment_access::count_atomically(*g->parent());
         g->control().word.set(static_cast<std::uint32_t>(counting::atomic));
         g->request_stop();
     }

@@ -3,10 +3,10 @@
 namespace coflux {
 
 void task_scope::check_open() const noexcept {
-    // relaxed: 0 comes only after the last child has ended. A caller that adds in time is below a child that has not
+    // Joined comes only after the last child has ended. A caller that adds in time is below a child that has not
     // ended, or is the joining coroutine. For any other caller it is a look, not a promise.
     COFLUX_VERIFY(
-        remaining_.load(detail::memory_order_relaxed) != 0,
+        !own_.children.is_joined(),
         "a child is added to a task_scope that has been joined: while join() waits, only its children may add");
 }
 

@@ -21,9 +21,8 @@ void scope_of_block::failed() noexcept {
 }
 
 void scope_of_block::stop() noexcept {
-    // acquire pairs with the release of the last child: without a child there is no coroutine to stop, and a request
-    // costs all other coroutines a look.
-    if (environment_access::remaining(scope_).load(memory_order_acquire) != scope_open) scope_.request_stop();
+    // Without a child there is no coroutine to stop, and a request costs all other coroutines a look.
+    if (environment_access::children(scope_).has_any()) scope_.request_stop();
 }
 
 void scope_of_block::throw_cause() {

@@ -168,10 +168,7 @@ private:
             promise_base& p = environment_access::coroutine(*n.e);
             out += place_of(p);
             const bool has_scope = p.control().word.has(frame_flags::scope_open);
-            // A scope that is closed counts from 0 again.
-            if (has_scope && environment_access::remaining(*n.e).load(coflux::detail::memory_order_relaxed) <
-                                 coflux::detail::scope_open / 2)
-                note = "has ended, its children have not";
+            if (has_scope && !environment_access::children(*n.e).is_open()) note = "has ended, its children have not";
         }
         if (!note.empty()) out += ": " + note;
         out += '\n';

@@ -2,13 +2,11 @@
 // children.
 #pragma once
 
-#include <bit>
 #include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <exception>
 #include <memory_resource>
 #include <new>
@@ -18,6 +16,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/scope/child_count.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
@@ -130,35 +129,6 @@ private:
     static constexpr std::uintptr_t shared = 1;
 
     relaxed<std::uintptr_t> bits_;
-};
-
-/// Start value of `remaining_`; far from 0, so that the count cannot reach 0 before the scope ends.
-inline constexpr std::int32_t scope_open = std::int32_t{1} << 30;
-/// The plain count of children is folded into the atomic one when it reaches this; it is kept less this, so that its
-/// sign tells.
-inline constexpr std::int32_t scope_fold = std::int32_t{1} << 20;
-
-/// What an environment's owner alone writes.
-struct own_counts {
-    /// `seen`, and no children, in one store.
-    COFLUX_INLINE explicit own_counts(std::uint32_t seen) noexcept {
-        if constexpr (sizeof(own_counts) == sizeof(std::uint64_t)) {
-            constexpr auto none = std::uint64_t{static_cast<std::uint32_t>(-scope_fold)};
-            constexpr bool little = std::endian::native == std::endian::little;
-            const std::uint64_t both = little ? seen | none << 32 : std::uint64_t{seen} << 32 | none;
-            std::memcpy(static_cast<void*>(this), &both, sizeof both);
-        } else {  // a model's words are larger
-            stops_seen = seen;
-            children = -scope_fold;
-        }
-    }
-
-    /// stop_requests when the ancestors were last found clean, and stop_count_inline. Read by each thread that makes a
-    /// child there.
-    alignas(std::uint64_t) relaxed<std::uint32_t> stops_seen;
-    /// The plain count of children less scope_fold. Touched by the owner, or by a child while the owner is suspended in
-    /// an await of it.
-    std::int32_t children;
 };
 
 }  // namespace detail
@@ -283,13 +253,8 @@ protected:
     detail::data_ref data_;
     detail::parent_ref parent_;
     detail::relaxed<const detail::executor_entry*> executor_;  // where it runs; nullptr: wherever it is resumed
-    // The scope. Children not yet accounted for are own_.children + scope_fold + remaining_ - scope_open. remaining_:
-    // -1 by each child that ends without an await that its parent is suspended in (acq_rel: the end of the scope sees
-    // what they did). The end of the body adds own_.children + scope_fold - scope_open. The thread that brings it to 0
-    // continues.
-    detail::own_counts own_;
+    alignas(std::uint64_t) detail::own_counts own_;  // its first two words are one store, and so are the next two
     detail::atomic<std::uint32_t> marks_{0};
-    detail::atomic<std::int32_t> remaining_{detail::scope_open};
     // With has_failures: nullptr, or the first failure of children that ended before they were awaited. With has_waits:
     // a wait_record, which then has the failures. Guarded by failures_locked; the coroutine's own once its scope is
     // joined.

@@ -73,7 +73,7 @@ protected:
     detail::adaptive_lock children_lock_;                       // guards the list below
     detail::intrusive_list<detail::root_links> children_list_;  // children made in this object that have not ended
     const detail::frame_control* left_over_before_ = detail::this_thread.to_free;  // which close() does not free
-    join_awaiter* joiner_ = nullptr;         // of the coroutine that waits in join(); set before remaining_ is closed
+    join_awaiter* joiner_ = nullptr;         // of the coroutine that waits in join(); set before the scope is closed
     bool stops_on_error_ = false;            // task_scope: an error that no await takes stops the children
     detail::failure* stopped_by_ = nullptr;  // the error that did, with a reference; set under the failures' guard
     void* armed_deadline_ = nullptr;         // what the layer of time gave for a deadline nearer than those above

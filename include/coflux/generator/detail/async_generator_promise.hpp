@@ -134,9 +134,7 @@ private:
         return body_ended<ending_kind::call>();
     }
     [[nodiscard]] bool has_children() noexcept {
-        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
-        return control().word.has(frame_flags::scope_open) &&
-               own_.children + scope_fold + remaining_.load(memory_order_acquire) != scope_open;
+        return control().word.has(frame_flags::scope_open) && own_.children.has_any();
     }
 
     COFLUX_NOINLINE void is_back() noexcept;

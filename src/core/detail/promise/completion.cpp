@@ -1,8 +1,8 @@
 // The end of a coroutine: waiting for children, waking waiters; unwind.cpp has that of a stopped one.
 //
 // The page docs/design/fork_join.md has the states and the argument. The order within one end is always: unlist,
-// publish, callbacks, wake, give back the parent's ticket. After a waiter is woken the frame may be gone; after the
-// ticket is given back the parent may be gone, and all that its environment names.
+// publish, callbacks, wake, release from the parent's count. After a waiter is woken the frame may be gone; after the
+// release the parent may be gone, and all that its environment names.
 #include <coflux/core/detail/promise/completion.hpp>
 
 #include <exception>
@@ -65,24 +65,23 @@ waiter* oldest_first(waiter* youngest) noexcept {
     return oldest;
 }
 
-/// One ticket less; true if that completes a scope that is closed.
-bool one_less(environment& e) noexcept {
-    // acq_rel: pairs with the closing fetch_add: the thread that completes the scope sees what every child did.
-    return environment_access::remaining(e).fetch_sub(1, memory_order_acq_rel) == 1;
+/// True if the child was the last of a scope that is closed: that scope is complete.
+bool release_from(environment& e) noexcept {
+    return environment_access::children(e).release() == children_left::none;
 }
 
-/// Gives a child's ticket back; returns the coroutine's scope that this completes, if it does.
-environment* give_back_ticket(counting counted, environment* parent, successors& next, const void* here) noexcept {
+/// Releases a child of `parent`; returns the coroutine whose scope this completes, if there is one.
+environment* release(counting counted, environment* parent, successors& next, const void* here) noexcept {
     if (counted == counting::none) return nullptr;
-    if (!environment_access::is_object(*parent)) return one_less(*parent) ? parent : nullptr;
-    // A child of an environment object holds tickets of other scopes, too. They are given back from the lowest up: each
+    if (!environment_access::is_object(*parent)) return release_from(*parent) ? parent : nullptr;
+    // A child of an environment object is counted in other scopes, too. It is released from the lowest up: each count
     // keeps the scopes above it alive. At most one coroutine is completed: while a generator has not ended, its
-    // consumer, or a ticket of its own, holds the rest.
+    // consumer, or a count of its own, holds the rest.
     environment* completed = nullptr;
     for (environment* e = parent; e != nullptr;) {
         environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
         const bool object = environment_access::is_object(*e);
-        if (one_less(*e)) {
+        if (release_from(*e)) {
             if (object) {
                 promise_base& joiner = *environment_access::joiner(*e);
                 if (environment_access::joined(*e)) next.add(promise_base::resume_from(joiner, here));
@@ -155,12 +154,12 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
         if (word.has(frame_flags::listed)) environment_access::unlist(*parent, *c);
         const awaiters woken = publish_end(*c, parent, here);
 
-        // A parent that is suspended in its child's await has its plain count back before it is woken; every other
-        // ticket is given back after the waiters: until then the parent, and all that its environment names, is alive.
-        counting to_give_back = word.counted();
-        if (to_give_back == counting::by_owner && woken.suspended == parent) {
-            --environment_access::children(*parent);
-            to_give_back = counting::none;
+        // Where the parent is suspended in the await of this child, the child is released before the parent is woken;
+        // else after the waiters: until then the parent, and all that its environment names, is alive.
+        counting to_release = word.counted();
+        if (to_release == counting::by_owner && woken.suspended == parent) {
+            environment_access::children(*parent).release_by_owner();
+            to_release = counting::none;
         }
         if (woken.coroutine != nullptr) next.add(promise_base::wake(*woken.coroutine, word.end(), here));
         for (waiter* w = woken.waiters; w != nullptr;) {
@@ -169,7 +168,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
             w = behind;
         }
 
-        environment* const completed = give_back_ticket(to_give_back, parent, next, here);
+        environment* const completed = release(to_release, parent, next, here);
         if (completed == nullptr) return next.first();
         promise_base& scope = environment_access::coroutine(*completed);
         if (scope.control().word.has(frame_flags::unwinding)) {
@@ -215,12 +214,8 @@ void promise_base::body_failed() noexcept {
     c.error = f;
 }
 
-bool promise_base::close_scope() noexcept {
-    if (!control().word.has(frame_flags::scope_open)) return true;
-    const std::int32_t left = own_.children + scope_fold - scope_open;
-    own_.children = -scope_fold;
-    // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
-    return remaining_.fetch_add(left, memory_order_acq_rel) + left == 0;
+children_left promise_base::close_scope() noexcept {
+    return control().word.has(frame_flags::scope_open) ? own_.children.close() : children_left::none;
 }
 
 void promise_base::finish_scope() noexcept {
@@ -239,7 +234,7 @@ void promise_base::finish_scope() noexcept {
 std::coroutine_handle<> promise_base::join_children() noexcept {
     (void)begin_suspend();  // no longer inline; a stop comes too late
     clear_current();
-    if (!close_scope()) return std::noop_coroutine();
+    if (close_scope() == children_left::some) return std::noop_coroutine();
     finish_scope();
     clear_current();
     return transfer(notify_waiters());

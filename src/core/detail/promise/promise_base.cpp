@@ -40,13 +40,7 @@ void promise_base::end_inline_start() noexcept {
     c.join.begin();
     own_.stops_seen = own_.stops_seen & stop_count_mask;
     // The parent is below us on this stack.
-    if (c.word.is_counted_by_owner() && ++parent_->own_.children == 0) fold_children();
-}
-
-void promise_base::fold_children() noexcept {
-    environment& e = *parent_;
-    e.remaining_.fetch_add(scope_fold, memory_order_relaxed);  // pairs with nothing: the sum of both counts stays
-    e.own_.children = -scope_fold;
+    if (c.word.is_counted_by_owner()) parent_->own_.children.add_by_owner();
 }
 
 environment& promise_base::home(promise_base& caller) const noexcept {
@@ -62,7 +56,7 @@ void promise_base::set_caller(promise_base& caller) noexcept {
 }
 
 void promise_base::count_in_atomically(frame_control& c) noexcept {
-    if (environment_access::take_tickets(*parent_) == 0) [[unlikely]] {
+    if (environment_access::count_atomically(*parent_) == child_added::too_late) [[unlikely]] {
         const std::source_location at = c.location();
         fail(
             __FILE__, __LINE__, "open()",

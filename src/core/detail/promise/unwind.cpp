@@ -45,13 +45,13 @@ std::coroutine_handle<> unwind(promise_base& p) noexcept {
         h.destroy();  // runs the destructors of the locals; operator delete leaves the memory to the control
     }
     resume_slot(h) = &resume_destroyed;
-    return environment_access::close_again(p) ? unwound(p) : std::noop_coroutine();
+    return p.close_scope() == children_left::none ? unwound(p) : std::noop_coroutine();
 }
 
 /// First half of a stop: closes the scope; the last child continues with resume_unwound().
 std::coroutine_handle<> close_unwinding(promise_base& p) noexcept {
     resume_slot(p.handle()) = &resume_unwound;
-    return p.close_scope() ? unwind(p) : std::noop_coroutine();
+    return p.close_scope() == children_left::none ? unwind(p) : std::noop_coroutine();
 }
 
 /// Goes on with `h` from a plain function. A chain of stopped parents is a loop, not a recursion.

@@ -37,31 +37,23 @@ struct environment_access {
     static environment* counted_with(const environment& e) noexcept {
         return is_object(e) ? owner(e) : is_generator(e) ? e.parent_.get() : nullptr;
     }
-    /// Counts one child more that is made in `e`, and not by `e` itself.
-    /// Returns the count before: 0 if no child is waited for any more, and the new child would be lost.
-    static std::int32_t take_tickets(environment& e) noexcept {
-        // relaxed, pairs with nothing: the scopes are open while the creator runs.
-        const std::int32_t before = e.remaining_.fetch_add(1, memory_order_relaxed);
-        if (!is_object(e)) return before;
+    /// Counts a child that is made in `e`, and not by `e` itself. All these scopes are open while the creator runs.
+    static child_added count_atomically(environment& e) noexcept {
+        const child_added result = e.own_.children.add_atomically();
+        if (!is_object(e)) return result;
         for (environment* o = counted_with(e); o != nullptr; o = counted_with(*o))
-            o->remaining_.fetch_add(1, memory_order_relaxed);
-        return before;
+            (void)o->own_.children.add_atomically();
+        return result;
     }
     /// `e`, a coroutine, is stopped and its children are joined: its locals may make more until they are dead.
     static void reopen(environment& e) noexcept {
         e.marks_.fetch_or(environment::unwinds, memory_order_relaxed);  // pairs with nothing: for this thread
-        e.remaining_.store(scope_open, memory_order_relaxed);
-    }
-    /// The opposite of reopen(); true if no child is left.
-    static bool close_again(environment& e) noexcept {
-        // acq_rel pairs with give_back_ticket(): we see what the children did, the last of them sees what we did.
-        return e.remaining_.fetch_sub(scope_open, memory_order_acq_rel) == scope_open;
+        e.own_.children.reopen();
     }
     /// True of a coroutine that has waited for its children, and of which what is left dies on this thread.
     static bool is_joined(const environment& e) noexcept {
         // relaxed, pairs with nothing: this thread has been given the coroutine since.
-        return (e.marks_.load(memory_order_relaxed) & environment::unwinds) != 0 ||
-               e.remaining_.load(memory_order_relaxed) == 0;
+        return (e.marks_.load(memory_order_relaxed) & environment::unwinds) != 0 || e.own_.children.is_joined();
     }
     static bool is_root(const environment& e) noexcept {
         return (e.marks_.load(memory_order_relaxed) & environment::is_root) != 0;  // set before e is published
@@ -100,8 +92,7 @@ struct environment_access {
     }
     /// Nothing made in the object `e` is left: true if the caller goes on with the coroutine that joins it.
     static bool joined(environment& e) noexcept { return object(e).joiner_->passes_stop_.over(); }
-    static atomic<std::int32_t>& remaining(environment& e) noexcept { return e.remaining_; }
-    static std::int32_t& children(environment& e) noexcept { return e.own_.children; }
+    static child_count& children(environment& e) noexcept { return e.own_.children; }
     static const executor_entry* executor(environment& e) noexcept { return e.executor_; }
     /// For use while no thread runs it.
     static void set_executor(environment& e, const executor_entry& to) noexcept { e.executor_ = &to; }

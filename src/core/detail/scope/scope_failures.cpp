@@ -10,8 +10,7 @@ namespace coflux::detail {
 bool environment_access::stops_for(environment& e) noexcept {
     // relaxed: a second request would do no harm, and only a block fails alone: its children are its own.
     return is_object(e) && object(e).stops_on_error_ &&
-           (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0 &&
-           e.remaining_.load(memory_order_relaxed) != scope_open;
+           (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0 && e.own_.children.has_any();
 }
 
 void environment_access::record(environment& of, failure& f) noexcept {
@@ -42,7 +41,7 @@ void environment_access::record(environment& of, failure& f) noexcept {
         seen->release();
         seen = next;
     }
-    // The child that failed still has its ticket, and the block of a with_scope its scope: the object is there.
+    // The child that failed has not been released, and the block of a with_scope its scope: the object is there.
     if (stops) e.request_stop();
 }
 

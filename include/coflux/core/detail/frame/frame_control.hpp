@@ -112,14 +112,14 @@ public:
         return static_cast<std::uint32_t>(size_class) << freed_shift;
     }
 
-    /// True if the ticket is this, the end a value and the flags are exactly these, whatever the memory.
+    /// True if it is counted so, the end a value and the flags are exactly these, whatever the memory.
     [[nodiscard]] COFLUX_INLINE bool is_exactly(counting t, std::uint32_t flags) const noexcept {
         return (bits_ & ~(frame_flags::from_resource | frame_flags::freed_at_once | ~0U << freed_shift)) ==
                (static_cast<std::uint32_t>(t) | flags);
     }
 
 private:
-    static constexpr unsigned end_shift = 5;  // bits 0 and 1: ticket; up to 15: flags; then number() and freed_as()
+    static constexpr unsigned end_shift = 5;  // bits 0 and 1: counting; up to 15: flags; then number() and freed_as()
     static constexpr unsigned number_shift = 16;
     static constexpr unsigned freed_shift = 24;
 

@@ -42,7 +42,7 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
     child->frame().resume();
     if (!ended_nested()) [[unlikely]]
         return false;
-    --own_.children;
+    own_.children.release_by_owner();
     return true;
 }
 

@@ -210,7 +210,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::ended_as_child(frame_control
     if (is_own) [[likely]] {
         if (seen.is_awaited_by(static_cast<promise_base*>(parent_.get()))) [[likely]] {
             promise_base& w = static_cast<promise_base&>(*parent_);
-            --w.own_.children;
+            w.own_.children.release_by_owner();
             if (runs_on() == w.runs_on()) [[likely]]
                 return transfer(w.handle());
             return rematerialized_this()->hand_over(w);
@@ -218,7 +218,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::ended_as_child(frame_control
         if (seen.has_one_waiter() && c.word.end() == ending::value) {
             waiter& w = *seen.youngest();
             if (w.coroutine == parent_.get()) {
-                --parent_->own_.children;
+                parent_->own_.children.release_by_owner();
                 c.join.forget_awaiter();
                 clear_current();
                 return transfer(w.ended(w, c, identity_of(executor_)));

@@ -157,8 +157,8 @@ public:
     /// Makes this suspended coroutine end as stopped when it is resumed next.
     void begin_unwind() noexcept;
 
-    /// After the body: no more children; true if none is left, else the last one goes on.
-    bool close_scope() noexcept;
+    /// After the body: no more children; if one is left, the last goes on.
+    children_left close_scope() noexcept;
     /// After the last child: a child's unobserved error becomes this coroutine's.
     void finish_scope() noexcept;
 
@@ -238,8 +238,7 @@ protected:
     /// While it is destroyed, and before what its frame still holds is: a child that the destructors of results and
     /// parameters make is detected. One that is stopped waits for them.
     COFLUX_INLINE void end_scope() noexcept {
-        // relaxed: only for this thread; to other threads it would be a look, not a promise.
-        if (!control().word.has(frame_flags::retain)) remaining_.store(0, memory_order_relaxed);
+        if (!control().word.has(frame_flags::retain)) own_.children.end();
     }
 
     /// Counts the new coroutine with its parent's children. One that starts inline in its parent's own call is counted
@@ -276,10 +275,7 @@ private:
             return this_thread.queues->push_fork(h);
         start_elsewhere(h);
     }
-    COFLUX_INLINE void count_by_owner() noexcept {
-        if (++parent_.own()->own_.children == 0) [[unlikely]]
-            fold_children();
-    }
+    COFLUX_INLINE void count_by_owner() noexcept { parent_.own()->own_.children.add_by_owner(); }
 
     friend struct environment_access;
 
@@ -293,14 +289,12 @@ private:
     template <typename Awaiter>
     static COFLUX_INLINE bool pop_for(frame_control& child, Awaiter& awaiter) noexcept;
     [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
-        // relaxed: the child that left a failure has given its ticket back since.
+        // relaxed: the child that left a failure has been released since.
         return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
     }
     /// True if the scope, which is open, has children left, or failures of some.
     [[nodiscard]] COFLUX_INLINE bool has_children() const noexcept {
-        // acquire pairs with the acq_rel of give_back_ticket(): what the children did is visible.
-        return ((own_.children + scope_fold) | (remaining_.load(memory_order_acquire) ^ scope_open)) != 0 ||
-               has_failures_or_waits();
+        return own_.children.may_have_any() || has_failures_or_waits();
     }
     COFLUX_INLINE std::coroutine_handle<> notify_waiters_after_clear() noexcept;
     COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept;
@@ -321,7 +315,6 @@ private:
     std::coroutine_handle<> join_children() noexcept;
     std::coroutine_handle<> hand_over(promise_base& w) noexcept;
     std::coroutine_handle<> end_inline() noexcept;
-    COFLUX_ASIDE void fold_children() noexcept;
     COFLUX_ASIDE void count_in_atomically(frame_control& c) noexcept;
     COFLUX_ASIDE void count_and_start_atomically(std::coroutine_handle<> h) noexcept;
     static void free_ended(frame_control& c) noexcept;
