@@ -8,7 +8,7 @@
 
 #include <coflux/core/detail/handle/wrapper.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -253,7 +253,7 @@ void select_core::joined() noexcept {
     for (const select_entry& e : cases_) {
         if (e.child == nullptr || !e.child->keeps_error || e.child->position == winner) continue;
         frame_control& c = *e.child->control;
-        if (c.word.end() == ending::error) environment_access::record(p, *c.error);
+        if (c.word.end() == ending::error) scope_failures::record(p, *c.error);
     }
     if (word == stopped) {
         p.begin_unwind();

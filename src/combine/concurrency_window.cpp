@@ -4,7 +4,7 @@
 
 #include <coflux/core/detail/scope/failure.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -58,11 +58,11 @@ void concurrency_window::note(frame_control& c, bool known_to_scope) noexcept {
     if (end == ending::value) return;
     ends_.fetch_or(end == ending::error ? failed : stopped, memory_order_relaxed);
     if (end != ending::error) return;
-    if (!known_to_scope) return environment_access::record(loop_, *c.error);
+    if (!known_to_scope) return scope_failures::record(loop_, *c.error);
     // It is in the list of the scope that the child was made in, which may be another: a failure is in one list only.
     failure* const again = failure_like(*c.error);
     c.error->observe();
-    environment_access::record(loop_, *again);
+    scope_failures::record(loop_, *again);
     again->release();
 }
 

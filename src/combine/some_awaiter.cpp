@@ -6,7 +6,7 @@
 #include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -230,7 +230,7 @@ void some_awaiter::settle() {
         } else if (places_[i].of != nullptr && !c.join.is_shared()) {
             // The error was not observed (law 12). That of a child that ended before, or that has views, is with its
             // scope already.
-            environment_access::record(coroutine_.open_scope(), *c.error);
+            scope_failures::record(coroutine_.open_scope(), *c.error);
         }
     }
 }

@@ -6,7 +6,9 @@
 #include <typeinfo>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/thread/back_trace.hpp"
+#include "core/detail/wait/stop_walk.hpp"
+#include "core/detail/wait/wait_records.hpp"
 
 namespace coflux {
 namespace {
@@ -15,6 +17,20 @@ namespace {
 [[maybe_unused]] const bool back_trace_enabled = (detail::enable_back_trace(), true);
 
 }  // namespace
+
+void environment::request_stop() noexcept {
+    // release pairs with the acquire in look_up().
+    const std::uint32_t marks = marks_.fetch_or(stop_asked, detail::memory_order_release);
+    // Before it is counted: an environment that has a record looks at no parent. A record that is published from here
+    // on takes the mark over.
+    if ((marks & (has_waits | is_call)) != 0) detail::mark_below(*this);
+    std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
+    // Releases the marks to a thread that sees the new count. It comes before the locks of the records: a waiter either
+    // sees the count in must_stop(), or is found.
+    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
+                                                        detail::memory_order_seq_cst, detail::memory_order_relaxed)) {}
+    detail::stop_below(*this);
+}
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     std::uint32_t steps = 0;
@@ -30,7 +46,7 @@ bool environment::look_up(std::uint32_t requests) noexcept {
         // request above a shielded environment does not concern it.
         if ((marks & (has_waits | is_shielded)) != 0) break;
     }
-    if (steps > detail::longest_look) detail::environment_access::record_above(*this);
+    if (steps > detail::longest_look) detail::wait_records::make_above(*this);
     own_.stops_seen = requests | (own_.stops_seen & detail::stop_count_inline);
     return false;
 }

@@ -3,28 +3,14 @@
 #include <cstdio>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
+#include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/wait/wait_records.hpp"
 
 [[gnu::weak]] char coflux_deadlines_act = 0;
 
 namespace coflux {
-namespace detail {
-
-void environment_access::list(environment& e, frame_control& c) noexcept {
-    environment_object& o = object(e);
-    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
-    const adaptive_guard guard(o.children_lock_);
-    o.children_list_.push_front(links);
-}
-
-void environment_access::unlist(environment& e, frame_control& c) noexcept {
-    environment_object& o = object(e);
-    root_links& links = reinterpret_cast<root_links*>(&c)[-1];
-    const adaptive_guard guard(o.children_lock_);
-    o.children_list_.remove(links);
-}
-
-}  // namespace detail
 
 environment_object::join_awaiter environment_object::join() noexcept {
     return join_awaiter(*this);
@@ -48,8 +34,8 @@ COFLUX_GLANCE bool has_failed(const frame_control& c) noexcept {
 /// An object dies with the locals of a stopped coroutine, whose end has been decided: its error becomes that
 /// coroutine's. False if the object dies otherwise.
 bool leave_to_stopped(environment* owner, failure& f) noexcept {
-    if (owner == nullptr || !environment_access::is_joined(*owner)) return false;
-    environment_access::record(*owner, f);  // it looks again when its locals are dead
+    if (owner == nullptr || !scope_children::is_joined(*owner)) return false;
+    scope_failures::record(*owner, f);  // it looks again when its locals are dead
     return true;
 }
 
@@ -82,10 +68,10 @@ void environment_object::close() noexcept {
     }
     // The last child took itself off the list and is a few instructions away from its last access: wait for it.
     while (own_.children.has_any()) detail::cpu_pause();
-    detail::environment_access::end_waits(*this);
+    detail::wait_records::end(*this);
     if (stopped_by_ != nullptr) stopped_by_->release();
-    if (detail::failure* const f = detail::environment_access::collect(*this, nullptr)) {
-        if (!detail::leave_to_stopped(detail::environment_access::owner(*this), *f))
+    if (detail::failure* const f = detail::scope_failures::collect(*this, nullptr)) {
+        if (!detail::leave_to_stopped(detail::environment_tree::owner(*this), *f))
             detail::report_unobserved(storage_.on_error, *f);
         f->release();
     }
@@ -121,7 +107,7 @@ void environment_object::join_awaiter::await_resume() {
     detail::this_thread.current = p_;
     of_.joiner_ = nullptr;
     of_.own_.children.reopen();
-    if (detail::failure* const f = detail::environment_access::collect(of_, nullptr)) f->rethrow();
+    if (detail::failure* const f = detail::scope_failures::collect(of_, nullptr)) f->rethrow();
     passes_stop_.throw_if_failed();
 }
 

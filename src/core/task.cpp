@@ -5,7 +5,8 @@
 #include <coflux/core/detail/thread/thread_driver.hpp>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -20,9 +21,9 @@ readable_name name_of(const std::source_location& at) noexcept {
 
 /// A coroutine, which an environment above a coroutine need not be.
 readable_name name_of(const environment* e) noexcept {
-    while (e != nullptr && environment_access::is_object(*e)) e = environment_access::parent(*e);
+    while (e != nullptr && environment_tree::is_object(*e)) e = environment_tree::parent(*e);
     if (e == nullptr) return readable_name("");
-    return name_of(environment_access::coroutine(*const_cast<environment*>(e)).control().location());
+    return name_of(environment_tree::coroutine(*const_cast<environment*>(e)).control().location());
 }
 
 /// What blocks, for a message: what it is, and its name.
@@ -46,9 +47,9 @@ blocked_place describe_blocked() noexcept {
 /// Where the coroutine of this thread awaits something, or did last; nothing if there is none.
 std::source_location location_of_current() noexcept {
     const environment* const e = this_thread.current;
-    return e == nullptr || environment_access::is_object(*e)
+    return e == nullptr || environment_tree::is_object(*e)
                ? std::source_location()
-               : environment_access::coroutine(*const_cast<environment*>(e)).control().location();
+               : environment_tree::coroutine(*const_cast<environment*>(e)).control().location();
 }
 
 [[noreturn]] COFLUX_COLD void fail_at(const std::source_location& at, const char* expression,
@@ -63,12 +64,12 @@ constexpr const char* used_up = "a handle was used after it was awaited, moved f
 void destroy_unbegun(frame_control& c) noexcept {
     const bool counted = c.word.is_counted_atomically();
     environment* e = promise_base::of(c).parent();
-    if (c.word.has(frame_flags::listed)) environment_access::unlist(*e, c);
+    if (c.word.has(frame_flags::listed)) scope_children::unlist(*e, c);
     c.frame().destroy();
     // Made in an environment object: counted there when it was made, and nowhere else before it begins.
     while (counted && e != nullptr) {
-        environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
-        const children_left left = environment_access::children(*e).release();
+        environment* const above = scope_children::counted_with(*e);  // first: it may be gone afterwards
+        const children_left left = scope_children::count(*e).release();
         // The caller keeps the scope open.
         COFLUX_VERIFY(left == children_left::some, "an environment was joined while a call was made in it");
         e = above;
@@ -132,7 +133,7 @@ void end_of_task_handle(frame_control& c) noexcept {
     if (c.join.is_untaken()) return promise_base::drop(c);
     // Nothing of the parent, which may be gone: only a root's is known to be there.
     promise_base& p = promise_base::of(c);
-    if (!environment_access::is_root(p)) return promise_base::drop_checked(c);
+    if (!environment_tree::is_root(p)) return promise_base::drop_checked(c);
     const error_handler on_error = p.data().on_error;
     block_until_done(c, false);
     if (c.word.end() == ending::error && !c.error->observed()) {

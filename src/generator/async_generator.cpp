@@ -7,7 +7,9 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/generator/async_generator.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -82,14 +84,14 @@ void async_generator_base::leave_failures() noexcept {
     finish_scope();
     frame_control& c = control();
     if (c.word.end() != ending::error) return;
-    environment& scope = environment_access::failing(*parent());
-    environment_access::record(scope, *c.error);  // if that is being stopped, it looks again when its locals are dead
+    environment& scope = scope_failures::scope_of(*parent());
+    scope_failures::record(scope, *c.error);  // if that is being stopped, it looks again when its locals are dead
 }
 
 /// True if one of the scopes that wait for its children has done so: that scope is being unwound on this very stack.
 bool async_generator_base::is_below_joined() noexcept {
-    for (environment* e = parent(); e != nullptr; e = environment_access::counted_with(*e)) {
-        if (!environment_access::is_object(*e) && environment_access::is_joined(*e)) return true;
+    for (environment* e = parent(); e != nullptr; e = scope_children::counted_with(*e)) {
+        if (!environment_tree::is_object(*e) && scope_children::is_joined(*e)) return true;
     }
     return false;
 }
@@ -127,7 +129,7 @@ void async_generator_base::unwind_stack(async_generator_base& root) noexcept {
         COFLUX_VERIFY(
             !g->is_below_joined(),
             "an async_generator yields one with live children, which a stopped coroutine did not make, and dies with it");
-        (void)environment_access::count_atomically(*g->parent());
+        (void)scope_children::add_atomically(*g->parent());
         g->control().word.set(static_cast<std::uint32_t>(counting::atomic));
         g->request_stop();
     }

@@ -1,6 +1,7 @@
 #include <coflux/scope/with_scope.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_children.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -10,23 +11,23 @@ scope_of_block::scope_of_block(environment& here, scope_policy policy) noexcept 
 
 void scope_of_block::failed(const failure& f) noexcept {
     failure* const own = failure_like(f);
-    environment_access::record(scope_, *own);
+    scope_failures::record(scope_, *own);
     own->release();
 }
 
 void scope_of_block::failed() noexcept {
     failure* const own = current_failure();
-    environment_access::record(scope_, *own);
+    scope_failures::record(scope_, *own);
     own->release();
 }
 
 void scope_of_block::stop() noexcept {
     // Without a child there is no coroutine to stop, and a request costs all other coroutines a look.
-    if (environment_access::children(scope_).has_any()) scope_.request_stop();
+    if (scope_children::count(scope_).has_any()) scope_.request_stop();
 }
 
 void scope_of_block::throw_cause() {
-    if (failure* const f = environment_access::take_cause(scope_)) f->rethrow();
+    if (failure* const f = scope_failures::take_cause(scope_)) f->rethrow();
 }
 
 }  // namespace coflux::detail

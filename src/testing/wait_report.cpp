@@ -12,14 +12,16 @@
 #include <coflux/core/detail/wait/wait_operation.hpp>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
 #include "world.hpp"
 
 namespace coflux::testing::detail {
 
-using coflux::detail::environment_access;
+using coflux::detail::environment_tree;
 using coflux::detail::frame_control;
 using coflux::detail::promise_base;
+using coflux::detail::scope_children;
 using coflux::detail::wait_operation;
 namespace frame_flags = coflux::detail::frame_flags;
 
@@ -80,11 +82,11 @@ public:
         // Adds each awaiter of a known coroutine; the list grows meanwhile.
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
             environment& e = *nodes_[i].e;
-            if (environment_access::is_object(e)) {
-                if (promise_base* const joiner = environment_access::joiner(e)) add(*joiner, "joins an environment");
+            if (environment_tree::is_object(e)) {
+                if (promise_base* const joiner = scope_children::joiner(e)) add(*joiner, "joins an environment");
                 continue;
             }
-            promise_base& p = environment_access::coroutine(e);
+            promise_base& p = environment_tree::coroutine(e);
             for_each_awaiter(p, [this](promise_base& by) { (void)at(by); });
         }
         std::string out;
@@ -114,7 +116,7 @@ private:
         std::size_t found = 0;
         bool is_new = false;
         environment* child = nullptr;
-        for (environment* up = &e; up != nullptr; up = environment_access::parent(*up)) {
+        for (environment* up = &e; up != nullptr; up = environment_tree::parent(*up)) {
             const auto [place, made] = index_.try_emplace(up, nodes_.size());
             if (made) nodes_.push_back({up, {}});
             if (child == nullptr) {
@@ -137,8 +139,8 @@ private:
             promise_base* next = nullptr;
             for_each_awaiter(*by, [&next](promise_base& awaiting) { next = next != nullptr ? next : &awaiting; });
             const bool awaits = next != nullptr;
-            for (environment* e = by->parent(); next == nullptr && e != nullptr; e = environment_access::parent(*e)) {
-                if (!environment_access::is_object(*e)) next = &environment_access::coroutine(*e);
+            for (environment* e = by->parent(); next == nullptr && e != nullptr; e = environment_tree::parent(*e)) {
+                if (!environment_tree::is_object(*e)) next = &environment_tree::coroutine(*e);
             }
             if (next == nullptr) return;
             out += (awaits ? "    awaited by " : "    a child of ") + place_of(*next) + "\n";
@@ -162,13 +164,13 @@ private:
     static void write_line(const node& n, std::size_t depth, std::string& out) {
         out.append(2 * std::min<std::size_t>(depth, 40), ' ');
         std::string note = n.note;
-        if (environment_access::is_object(*n.e)) {
+        if (environment_tree::is_object(*n.e)) {
             out += n.is_root ? "environment" : "derived environment";
         } else {
-            promise_base& p = environment_access::coroutine(*n.e);
+            promise_base& p = environment_tree::coroutine(*n.e);
             out += place_of(p);
             const bool has_scope = p.control().word.has(frame_flags::scope_open);
-            if (has_scope && !environment_access::children(*n.e).is_open()) note = "has ended, its children have not";
+            if (has_scope && !scope_children::count(*n.e).is_open()) note = "has ended, its children have not";
         }
         if (!note.empty()) out += ": " + note;
         out += '\n';

@@ -12,12 +12,12 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::testing::detail {
 
 using coflux::detail::clock_tick;
-using coflux::detail::environment_access;
+using coflux::detail::environment_tree;
 using coflux::detail::frame_control;
 using coflux::detail::promise_base;
 using coflux::detail::this_thread;
@@ -64,7 +64,7 @@ void sim_worker::is_stolen(promise_base& p) noexcept {
     if (own.identity != executor_) return;
     elsewhere_ = own;
     elsewhere_.identity = &elsewhere_;
-    environment_access::set_executor(p, elsewhere_);
+    p.use_executor(elsewhere_);
 }
 
 void sim_worker::overflow(std::coroutine_handle<> h) noexcept {
@@ -179,7 +179,7 @@ std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
     if (!ours) return name_by_address(h.address(), false);
     frame_control& leaf = frame_control::of(h);
     frame_control* c = &leaf;
-    while (c->word.number() == 0 && environment_access::is_call(promise_base::of(*c))) {
+    while (c->word.number() == 0 && environment_tree::is_call(promise_base::of(*c))) {
         const coflux::detail::join_snapshot own = c->join.own();
         if (!own.is_in_plain_await()) break;
         c = &own.coroutine()->control();
@@ -189,7 +189,7 @@ std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
     const std::uint64_t name = number != 0 ? number : named_ + 1 < kept_beside ? ++named_ : name_by_address(c, true);
     c->word.set_number(static_cast<std::uint32_t>(std::min<std::uint64_t>(name, kept_beside)));
     // Not for a generator, which may have another consumer next time.
-    if (name < kept_beside && !environment_access::is_generator(promise_base::of(leaf)))
+    if (name < kept_beside && !environment_tree::is_generator(promise_base::of(leaf)))
         leaf.word.set_number(static_cast<std::uint32_t>(name));
     return name;
 }

@@ -2,7 +2,7 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux_simulations {
 namespace {
@@ -28,10 +28,10 @@ stop_injection::~stop_injection() {
 }
 
 void stop_injection::scheduled(std::coroutine_handle<> h) noexcept {
-    using coflux::detail::environment_access;
+    using coflux::detail::environment_tree;
     if (armed == nullptr) return;
     coflux::environment* e = &coflux::detail::promise_base::of(coflux::detail::frame_control::of(h));
-    while (environment_access::parent(*e) != nullptr) e = environment_access::parent(*e);
+    while (environment_tree::parent(*e) != nullptr) e = environment_tree::parent(*e);
     root_environment = e;
 }
 

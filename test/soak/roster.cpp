@@ -5,13 +5,15 @@
 #include <cstdlib>
 #include <vector>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/wait/wait_records.hpp"
 
 namespace coflux_test::soak {
 namespace {
 
-using coflux::detail::environment_access;
+using coflux::detail::environment_tree;
 using coflux::detail::wait_record;
+using coflux::detail::wait_records;
 
 void print_place(coflux::detail::promise_base& p, int depth, const char* what) noexcept {
     const std::source_location at = p.control().location();
@@ -22,10 +24,10 @@ void print_place(coflux::detail::promise_base& p, int depth, const char* what) n
 void print_record(const wait_record& r, int depth) noexcept {
     if (depth > 64) return;
     coflux::detail::promise_base* const waits = r.waiting != nullptr ? &r.waiting->coroutine() : nullptr;
-    if (environment_access::is_object(*r.of)) {
+    if (environment_tree::is_object(*r.of)) {
         std::fprintf(stderr, "%*san environment\n", 2 * depth, "");
     } else {
-        coflux::detail::promise_base& self = environment_access::coroutine(*r.of);
+        coflux::detail::promise_base& self = environment_tree::coroutine(*r.of);
         print_place(self, depth, waits == &self ? "waits in" : "in");
         if (waits != nullptr && waits != &self) print_place(*waits, depth, "and its call waits in");
     }
@@ -35,7 +37,7 @@ void print_record(const wait_record& r, int depth) noexcept {
 }  // namespace
 
 void print_waiting(coflux::environment& root) noexcept {
-    const wait_record* const r = environment_access::waits(root);
+    const wait_record* const r = wait_records::find(root);
     if (r == nullptr) {
         std::fprintf(stderr, "  nothing below has ever waited in a primitive\n");
     } else {

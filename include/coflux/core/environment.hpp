@@ -28,9 +28,13 @@ namespace coflux {
 namespace detail {
 
 class data_ref;
+class environment_tree;
 class promise_base;
+class scope_children;
+class scope_failures;
 class wait_operation;
-struct environment_access;
+class wait_records;
+struct stop_walk;
 struct environment_data;
 
 const environment_data& data_of(const environment& e) noexcept;
@@ -227,7 +231,11 @@ protected:
 
     friend class detail::promise_base;
     friend class detail::wait_operation;
-    friend struct detail::environment_access;
+    friend class detail::environment_tree;
+    friend class detail::scope_children;
+    friend class detail::scope_failures;
+    friend class detail::wait_records;
+    friend struct detail::stop_walk;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
     friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;

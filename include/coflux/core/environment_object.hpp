@@ -67,7 +67,8 @@ protected:
     /// Checks that no child is alive; the last thing that happens before executors and storage go.
     void close() noexcept;
 
-    friend struct detail::environment_access;
+    friend class detail::scope_children;
+    friend class detail::scope_failures;
 
     detail::environment_data storage_;
     detail::adaptive_lock children_lock_;                       // guards the list below
@@ -94,7 +95,7 @@ public:
 
 private:
     friend class environment_object;
-    friend struct detail::environment_access;
+    friend class detail::scope_children;
     explicit join_awaiter(environment_object& of, detail::promise_base* p = nullptr) noexcept : of_(of), p_(p) {}
 
     static void tell(void* self) noexcept;

@@ -11,7 +11,7 @@
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 #include "support/coroutines.hpp"
 #include "support/traced.hpp"
@@ -201,7 +201,7 @@ struct two_failures : of_join<two_failures, 3> {
     static fork<void> fails(environment&, environment* scope) {
         auto* const f = new coflux::detail::failure(std::make_exception_ptr(1));
         f->observe();
-        coflux::detail::environment_access::record(*scope, *f);
+        coflux::detail::scope_failures::record(*scope, *f);
         f->release();
         co_return;
     }

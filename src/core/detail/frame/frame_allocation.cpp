@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::detail {
 
@@ -18,8 +18,8 @@ namespace {
 thread_local std::exception_ptr allocation_failure;
 
 void* new_shared_frame(frame_shape shape, environment& parent, std::uint32_t flags) {
-    const environment_data& data = environment_access::data(parent);
-    if (!environment_access::is_object(parent)) return allocate_frame(shape, parent, counting::atomic, flags);
+    const environment_data& data = data_of(parent);
+    if (!environment_tree::is_object(parent)) return allocate_frame(shape, parent, counting::atomic, flags);
     const frame_layout layout = layout_of_frame(shape, sizeof(root_links) + sizeof(frame_control));
     void* const base = data.frames == nullptr ? allocate_pooled(layout.bytes, layout.alignment)
                                               : data.frames->allocate(layout.bytes, layout.alignment);

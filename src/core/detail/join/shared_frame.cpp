@@ -8,7 +8,7 @@
 
 #include <coflux/memory/frame_pool.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -115,7 +115,7 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
 
 void record_callback_error(environment& scope) noexcept {
     failure* const f = current_failure();
-    environment_access::record(scope, *f);
+    scope_failures::record(scope, *f);
     f->release();
 }
 

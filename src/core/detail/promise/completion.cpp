@@ -12,7 +12,10 @@
 
 #include "core/detail/promise/end_for_messages.hpp"
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
+#include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/wait/wait_records.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -67,24 +70,24 @@ waiter* oldest_first(waiter* youngest) noexcept {
 
 /// True if the child was the last of a scope that is closed: that scope is complete.
 bool release_from(environment& e) noexcept {
-    return environment_access::children(e).release() == children_left::none;
+    return scope_children::count(e).release() == children_left::none;
 }
 
 /// Releases a child of `parent`; returns the coroutine whose scope this completes, if there is one.
 environment* release(counting counted, environment* parent, successors& next, const void* here) noexcept {
     if (counted == counting::none) return nullptr;
-    if (!environment_access::is_object(*parent)) return release_from(*parent) ? parent : nullptr;
+    if (!environment_tree::is_object(*parent)) return release_from(*parent) ? parent : nullptr;
     // A child of an environment object is counted in other scopes, too. It is released from the lowest up: each count
     // keeps the scopes above it alive. At most one coroutine is completed: while a generator has not ended, its
     // consumer, or a count of its own, holds the rest.
     environment* completed = nullptr;
     for (environment* e = parent; e != nullptr;) {
-        environment* const above = environment_access::counted_with(*e);  // first: it may be gone afterwards
-        const bool object = environment_access::is_object(*e);
+        environment* const above = scope_children::counted_with(*e);  // first: it may be gone afterwards
+        const bool object = environment_tree::is_object(*e);
         if (release_from(*e)) {
             if (object) {
-                promise_base& joiner = *environment_access::joiner(*e);
-                if (environment_access::joined(*e)) next.add(promise_base::resume_from(joiner, here));
+                promise_base& joiner = *scope_children::joiner(*e);
+                if (scope_children::end_join(*e)) next.add(promise_base::resume_from(joiner, here));
             } else {
                 COFLUX_VERIFY(completed == nullptr, "an async_generator outlived what its environment belongs to");
                 completed = e;
@@ -121,7 +124,7 @@ waiter* call_back_first(waiter* youngest, frame_control& c, environment* parent,
 awaiters publish_end(frame_control& c, environment* parent, const void* here) noexcept {
     const ending end = c.word.end();
     const join_snapshot seen = c.join.end([&]() noexcept {
-        if (end == ending::error && c.word.counted() != counting::none) environment_access::record(*parent, *c.error);
+        if (end == ending::error && c.word.counted() != counting::none) scope_failures::record(*parent, *c.error);
     });
     // The handle may die unawaited if its owner is stopped, too: drop() must then see that the coroutine has ended. A
     // plain await needs that only then: its awaiter takes the result, and itself, from the word.
@@ -151,14 +154,14 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
     successors next;
     for (;;) {
         const frame_word word = c->word;
-        if (word.has(frame_flags::listed)) environment_access::unlist(*parent, *c);
+        if (word.has(frame_flags::listed)) scope_children::unlist(*parent, *c);
         const awaiters woken = publish_end(*c, parent, here);
 
         // Where the parent is suspended in the await of this child, the child is released before the parent is woken;
         // else after the waiters: until then the parent, and all that its environment names, is alive.
         counting to_release = word.counted();
         if (to_release == counting::by_owner && woken.suspended == parent) {
-            environment_access::children(*parent).release_by_owner();
+            scope_children::count(*parent).release_by_owner();
             to_release = counting::none;
         }
         if (woken.coroutine != nullptr) next.add(promise_base::wake(*woken.coroutine, word.end(), here));
@@ -170,7 +173,7 @@ std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* 
 
         environment* const completed = release(to_release, parent, next, here);
         if (completed == nullptr) return next.first();
-        promise_base& scope = environment_access::coroutine(*completed);
+        promise_base& scope = environment_tree::coroutine(*completed);
         if (scope.control().word.has(frame_flags::unwinding)) {
             next.add(promise_base::resume_from(scope, here));  // its locals die on its own executor
             return next.first();
@@ -221,10 +224,10 @@ children_left promise_base::close_scope() noexcept {
 void promise_base::finish_scope() noexcept {
     frame_control& c = control();
     if (!c.word.has(frame_flags::scope_open) || !has_failures_or_waits()) return;
-    environment_access::end_waits(*this);
-    if (environment_access::failures(*this) == nullptr) return;
+    wait_records::end(*this);
+    if (!scope_failures::has_any(*this)) return;
     failure* const own = c.word.end() == ending::error ? c.error : nullptr;
-    if (failure* const f = environment_access::collect(*this, own)) {
+    if (failure* const f = scope_failures::collect(*this, own)) {
         c.word.set_end(ending::error);
         c.word.set(frame_flags::has_error);
         c.error = f;

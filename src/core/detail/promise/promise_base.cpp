@@ -4,7 +4,9 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
+#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -44,7 +46,7 @@ void promise_base::end_inline_start() noexcept {
 }
 
 environment& promise_base::home(promise_base& caller) const noexcept {
-    return environment_access::is_object(*parent_) && !parent_->is_of_generator() ? *parent_ : caller;
+    return environment_tree::is_object(*parent_) && !parent_->is_of_generator() ? *parent_ : caller;
 }
 
 void promise_base::set_caller(promise_base& caller) noexcept {
@@ -56,7 +58,7 @@ void promise_base::set_caller(promise_base& caller) noexcept {
 }
 
 void promise_base::count_in_atomically(frame_control& c) noexcept {
-    if (environment_access::count_atomically(*parent_) == child_added::too_late) [[unlikely]] {
+    if (scope_children::add_atomically(*parent_) == child_added::too_late) [[unlikely]] {
         const std::source_location at = c.location();
         fail(
             __FILE__, __LINE__, "open()",
@@ -64,7 +66,7 @@ void promise_base::count_in_atomically(frame_control& c) noexcept {
             "parameter or of a result? Those outlive the scope",
             readable_name(at.function_name()).c_str());
     }
-    if (c.word.has(frame_flags::listed)) environment_access::list(*parent_, c);
+    if (c.word.has(frame_flags::listed)) scope_children::list(*parent_, c);
 }
 
 void promise_base::count_and_start_atomically(std::coroutine_handle<> h) noexcept {
@@ -97,12 +99,11 @@ void promise_base::drop_checked(frame_control& c) noexcept {
 }
 
 void promise_base::mark_as_task() noexcept {
-    if (environment_access::is_object(*parent_) && environment_access::owner(*parent_) == nullptr) mark(is_root);
+    if (environment_tree::is_object(*parent_) && environment_tree::owner(*parent_) == nullptr) mark(is_root);
 }
 
 void promise_base::discard_ended(frame_control& c) noexcept {
-    if (c.word.has(frame_flags::has_error) && !c.error->observed())
-        environment_access::record(*of(c).parent(), *c.error);
+    if (c.word.has(frame_flags::has_error) && !c.error->observed()) scope_failures::record(*of(c).parent(), *c.error);
     destroy(c);
 }
 

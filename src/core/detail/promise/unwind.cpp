@@ -8,7 +8,7 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "core/detail/promise/end_for_messages.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/scope_children.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -38,7 +38,7 @@ std::coroutine_handle<> unwound(promise_base& p) noexcept {
 std::coroutine_handle<> unwind(promise_base& p) noexcept {
     p.finish_scope();
     const std::coroutine_handle<> h = p.handle();
-    environment_access::reopen(p);
+    scope_children::reopen(p);
     frame_control::of(h).word.set(frame_flags::retain | frame_flags::scope_open);
     {
         const end_for_messages named(p.control(), p.parent());

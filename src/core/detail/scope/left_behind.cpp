@@ -5,33 +5,32 @@
 #include <string_view>
 
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::detail {
 namespace {
 
 /// A fork that the library makes around what is no fork: its name would say nothing to a reader.
 bool is_wrapper(const environment& e) noexcept {
-    if (environment_access::is_object(e)) return false;
-    const frame_control& c = environment_access::coroutine(const_cast<environment&>(e)).control();
+    if (environment_tree::is_object(e)) return false;
+    const frame_control& c = environment_tree::coroutine(const_cast<environment&>(e)).control();
     return std::string_view(c.location().file_name()).ends_with("coflux/core/detail/handle/wrapper.hpp");
 }
 
 /// The coroutine that users wrote around it.
 const environment* maker_of(const environment& e) noexcept {
-    const environment* up = environment_access::parent(e);
-    while (up != nullptr && (environment_access::is_object(*up) || is_wrapper(*up)))
-        up = environment_access::parent(*up);
+    const environment* up = environment_tree::parent(e);
+    while (up != nullptr && (environment_tree::is_object(*up) || is_wrapper(*up))) up = environment_tree::parent(*up);
     return up;
 }
 
 }  // namespace
 
 place_text::place_text(const environment& e) noexcept {
-    if (environment_access::is_object(e)) {
+    if (environment_tree::is_object(e)) {
         std::snprintf(text_.data(), text_.size(), "an environment of make_environment");
     } else {
-        write(environment_access::coroutine(const_cast<environment&>(e)).control());
+        write(environment_tree::coroutine(const_cast<environment&>(e)).control());
     }
 }
 

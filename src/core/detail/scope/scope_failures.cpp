@@ -1,27 +1,58 @@
-// The errors of a scope's children, until the scope ends.
+#include "core/detail/scope/scope_failures.hpp"
+
 #include <utility>
 
-#include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/environment_object.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/wait/wait_records.hpp"
 
 namespace coflux::detail {
 
-bool environment_access::stops_for(environment& e) noexcept {
+environment_object& scope_failures::object(environment& e) noexcept {
+    return static_cast<environment_object&>(e);
+}
+
+environment& scope_failures::scope_of(environment& e) noexcept {
+    return environment_tree::is_object(e) && e.is_of_generator() ? *environment_tree::parent(e) : e;
+}
+
+failure* scope_failures::youngest(const environment& e) noexcept {
+    const wait_record* const r = wait_records::find(e);
+    return r != nullptr ? static_cast<failure*>(r->failures) : own_youngest(e);
+}
+
+void scope_failures::set_youngest(environment& e, failure* f) noexcept {
+    if (wait_record* const r = wait_records::find(e)) {
+        r->failures = f;
+    } else {
+        set_own_youngest(e, f);
+    }
+}
+
+bool scope_failures::has_any(const environment& e) noexcept {
+    return youngest(e) != nullptr;
+}
+
+failure* scope_failures::take_cause(environment& e) noexcept {
+    return std::exchange(object(e).stopped_by_, nullptr);
+}
+
+bool scope_failures::stops_for(environment& e) noexcept {
     // relaxed: a second request would do no harm, and only a block fails alone: its children are its own.
-    return is_object(e) && object(e).stops_on_error_ &&
+    return environment_tree::is_object(e) && object(e).stops_on_error_ &&
            (e.marks_.load(memory_order_relaxed) & environment::stop_asked) == 0 && e.own_.children.has_any();
 }
 
-void environment_access::record(environment& of, failure& f) noexcept {
-    environment& e = failing(of);
+void scope_failures::record(environment& of, failure& f) noexcept {
+    environment& e = scope_of(of);
     f.retain();
     failure* seen = nullptr;
     bool stops = false;
     {
-        const failures_guard guard(e);
+        const guard held(e);
         // A loop that awaits failing children one by one leaves one observed failure at a time: drop it here.
-        failure* first = failures(e);
+        failure* first = youngest(e);
         while (first != nullptr && first->observed()) {
             failure* const head = first;
             first = head->next;
@@ -29,7 +60,7 @@ void environment_access::record(environment& of, failure& f) noexcept {
             seen = head;
         }
         f.next = first;
-        set_failures(e, &f);
+        set_youngest(e, &f);
         stops = stops_for(e);
         if (stops && object(e).stopped_by_ == nullptr) {
             f.retain();
@@ -45,13 +76,13 @@ void environment_access::record(environment& of, failure& f) noexcept {
     if (stops) e.request_stop();
 }
 
-failure* environment_access::collect(environment& e, failure* first) noexcept {
+failure* scope_failures::collect(environment& e, failure* first) noexcept {
     failure* ordered = nullptr;
-    failure* youngest = failures(e);
-    set_failures(e, nullptr);
-    while (youngest != nullptr) {
-        failure* const f = youngest;
-        youngest = f->next;
+    failure* last = youngest(e);
+    set_youngest(e, nullptr);
+    while (last != nullptr) {
+        failure* const f = last;
+        last = f->next;
         f->next = ordered;
         ordered = f;
     }

@@ -1,10 +1,11 @@
-// The async back-trace of a failed check: from the running coroutine up to its root, each with its last await.
-#include <coflux/base/assert.hpp>
+#include "core/detail/thread/back_trace.hpp"
 
 #include <cstdio>
 
+#include <coflux/base/assert.hpp>
+
 #include "core/detail/readable_name.hpp"
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -14,13 +15,13 @@ constexpr int longest = 64;
 void print_back_trace() noexcept {
     int left = longest;
     for (environment* e = const_cast<environment*>(this_thread.current); e != nullptr;
-         e = environment_access::parent(*e)) {
-        if (environment_access::is_object(*e)) continue;
+         e = environment_tree::parent(*e)) {
+        if (environment_tree::is_object(*e)) continue;
         if (left-- == 0) {
             std::fprintf(stderr, "  in more coroutines above\n");
             return;
         }
-        const std::source_location at = environment_access::coroutine(*e).control().location();
+        const std::source_location at = environment_tree::coroutine(*e).control().location();
         if (at.line() == 0) {
             std::fprintf(stderr, "  in a coroutine that failed\n");
             continue;

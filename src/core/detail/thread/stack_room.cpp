@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -25,7 +25,7 @@ bool has_room_after_all() noexcept {
 /// A root is made by code that is no coroutine, as a destructor: it cannot wait for what begins later.
 bool is_of_a_root(const promise_base& p) noexcept {
     const environment& e = *p.parent();
-    return environment_access::is_object(e) && environment_access::owner(e) == nullptr;
+    return environment_tree::is_object(e) && environment_tree::owner(e) == nullptr;
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ void promise_base::begin_slowly(std::coroutine_handle<> h) noexcept {
     end_inline_start();
     if (!at_home) return own->post(h);
     if (t.begins.coroutine == nullptr) resume_by_loop(t.begins);
-    environment_access::set_begins_after(*this, std::exchange(t.begins.coroutine, this));
+    failures_ = std::exchange(t.begins.coroutine, this);  // begins_next()
 }
 
 void promise_base::free_unowned(frame_control& c) noexcept {

@@ -6,24 +6,24 @@
 #include <coflux/core/detail/join/callbacks.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
-#include "core/detail/scope/environment_access.hpp"
+#include "core/detail/scope/environment_tree.hpp"
 
 namespace coflux::detail {
 
 bool reaches(const promise_base& p, const environment& e) noexcept {
     // A call is never stopped alone, but with its caller.
     const environment* told = &p;
-    while (environment_access::is_call(*told)) told = environment_access::parent(*told);
+    while (environment_tree::is_call(*told)) told = environment_tree::parent(*told);
     const environment* at = &e;
-    while (at != nullptr && at != told && (environment_access::is_object(*at) || environment_access::is_call(*at)))
-        at = environment_access::parent(*at);
+    while (at != nullptr && at != told && (environment_tree::is_object(*at) || environment_tree::is_call(*at)))
+        at = environment_tree::parent(*at);
     return at == told;
 }
 
 bool is_part_of(const promise_base& p, const environment* parent) noexcept {
     const environment* at = &p;
-    for (std::uint32_t calls = 0; calls != longest_look && environment_access::is_call(*at); ++calls) {
-        at = environment_access::parent(*at);
+    for (std::uint32_t calls = 0; calls != longest_look && environment_tree::is_call(*at); ++calls) {
+        at = environment_tree::parent(*at);
         if (at == parent) return true;
     }
     return false;

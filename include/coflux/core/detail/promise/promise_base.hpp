@@ -65,6 +65,8 @@ public:
     [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
         return parent_.is_unshared(&p);
     }
+    /// While no thread runs it.
+    void use_executor(const executor_entry& e) noexcept { executor_ = &e; }
     /// The coroutine goes to another executor.
     void move_to(const executor_entry* e) noexcept {
         executor_ = e;
@@ -78,6 +80,9 @@ public:
             return begin_slowly(h);
         run(h);
     }
+    /// While it is in thread_state::begins: the coroutine behind it. It has no scope yet, so the word of its scope's
+    /// failures is free.
+    [[nodiscard]] promise_base* begins_next() const noexcept { return static_cast<promise_base*>(failures_); }
     [[nodiscard]] static COFLUX_INLINE bool has_room_to_begin() noexcept {
         return !stack_is_below(this_thread.room_to_begin);
     }
@@ -276,8 +281,6 @@ private:
         start_elsewhere(h);
     }
     COFLUX_INLINE void count_by_owner() noexcept { parent_.own()->own_.children.add_by_owner(); }
-
-    friend struct environment_access;
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
     [[nodiscard]] COFLUX_INLINE bool may_be_stopped() const noexcept {

@@ -135,7 +135,7 @@ protected:
 
 private:
     friend struct stop_walk;
-    friend struct environment_access;
+    friend class wait_records;
     friend void for_each_wait(wait_record& root, void (*f)(wait_operation& w, void* context), void* context);
 
     void wake_elsewhere() noexcept;
