@@ -23,7 +23,7 @@ void print_place(coflux::detail::promise_base& p, int depth, const char* what) n
 
 void print_record(const wait_record& r, int depth) noexcept {
     if (depth > 64) return;
-    coflux::detail::promise_base* const waits = r.waiting != nullptr ? &r.waiting->coroutine() : nullptr;
+    coflux::detail::promise_base* const waits = r.waiting.empty() ? nullptr : &r.waiting.front()->coroutine();
     if (environment_tree::is_object(*r.of)) {
         std::fprintf(stderr, "%*san environment\n", 2 * depth, "");
     } else {
@@ -31,7 +31,7 @@ void print_record(const wait_record& r, int depth) noexcept {
         print_place(self, depth, waits == &self ? "waits in" : "in");
         if (waits != nullptr && waits != &self) print_place(*waits, depth, "and its call waits in");
     }
-    for (const wait_record* below = r.below; below != nullptr; below = below->next) print_record(*below, depth + 1);
+    for (const wait_record* below = r.below.front(); below != nullptr; below = below->next) print_record(*below, depth + 1);
 }
 
 }  // namespace
