@@ -1,11 +1,5 @@
 #include <coflux/core/environment.hpp>
 
-#include <coflux/core/detail/scope/deadline_hook.hpp>
-#include <coflux/memory/arena.hpp>
-
-#include <typeinfo>
-
-#include "core/detail/readable_name.hpp"
 #include "core/detail/thread/back_trace.hpp"
 #include "core/detail/wait/stop_walk.hpp"
 #include "core/detail/wait/wait_records.hpp"
@@ -55,57 +49,5 @@ void environment::pass_on_request(const environment& asked) noexcept {
     for (environment* e = this; e != &asked; e = e->parent_.get())
         e->marks_.fetch_or(stop_asked, detail::memory_order_release);  // pairs with the acquire in look_up()
 }
-
-namespace detail {
-
-bool has_passed(std::chrono::steady_clock::time_point deadline) noexcept {
-    const deadline_hook* const hook = act_on_deadlines.load(memory_order_relaxed);  // set before main
-    return hook != nullptr && hook->has_passed(deadline);
-}
-
-void environment_data::use(std::pmr::memory_resource& memory) noexcept {
-    frames = nullptr;
-    frames_flags = 0;
-    if (&memory == &frame_pool::shared()) return;
-    frames = &memory;
-    frames_flags = frame_flags::from_resource;
-    const std::type_info& type = typeid(memory);
-    if (type == typeid(std::pmr::monotonic_buffer_resource) || type == typeid(arena)) {
-        frames_flags |= frame_flags::freed_at_once;
-    }
-}
-
-namespace {
-
-bool is_of(const executor_entry& entry, const executor_key& key) noexcept {
-    if (entry.key == nullptr || *entry.key != key) return false;
-    const std::string_view name = entry.key->library == key.library ? std::string_view() : type_in(key.name);
-    COFLUX_VERIFY(
-        entry.key->library == key.library,
-        "%.*s is of another copy of Coflux than the coroutine that runs on it: let the program and its plug-ins share one "
-        "(docs/howto/plug-ins.md)",
-        static_cast<int>(name.size()), name.data());
-    return true;
-}
-
-}  // namespace
-
-const executor_entry* environment_data::find_slow(const executor_key* key, std::size_t position) const noexcept {
-    if (is_of(first, *key) && position-- == 0) return &first;
-    for (const executor_entry& entry : others) {
-        if (is_of(entry, *key) && position-- == 0) return &entry;
-    }
-    return outer != nullptr ? outer->find(key, position) : nullptr;
-}
-
-const executor_entry* environment_data::find_object(const void* identity) const noexcept {
-    if (first.key != nullptr && first.identity == identity) return &first;
-    for (const executor_entry& entry : others) {
-        if (entry.identity == identity) return &entry;
-    }
-    return outer != nullptr ? outer->find_object(identity) : nullptr;
-}
-
-}  // namespace detail
 
 }  // namespace coflux

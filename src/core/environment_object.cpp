@@ -8,8 +8,6 @@
 #include "core/detail/scope/scope_failures.hpp"
 #include "core/detail/wait/wait_records.hpp"
 
-[[gnu::weak]] char coflux_deadlines_act = 0;
-
 namespace coflux {
 
 environment_object::join_awaiter environment_object::join() noexcept {

@@ -31,7 +31,8 @@ void print_record(const wait_record& r, int depth) noexcept {
         print_place(self, depth, waits == &self ? "waits in" : "in");
         if (waits != nullptr && waits != &self) print_place(*waits, depth, "and its call waits in");
     }
-    for (const wait_record* below = r.below.front(); below != nullptr; below = below->next) print_record(*below, depth + 1);
+    for (const wait_record* below = r.below.front(); below != nullptr; below = below->next)
+        print_record(*below, depth + 1);
 }
 
 }  // namespace

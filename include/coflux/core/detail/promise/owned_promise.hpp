@@ -8,6 +8,7 @@
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/completion.hpp>
+#include <coflux/core/detail/scope/no_executor.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/fwd.hpp>
@@ -19,9 +20,6 @@ inline constexpr start_kind start_kind_of =
     std::is_same_v<E, inherit_executor>                ? start_kind::inherited
     : starts_inline<typename executor_choice<E>::type> ? start_kind::inline_start
                                                        : start_kind::queued;
-
-[[noreturn]] COFLUX_COLD void fail_no_executor(const environment& in, const executor_key& wanted,
-                                               std::size_t position) noexcept;
 
 template <typename E>
 COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) noexcept {

@@ -30,4 +30,7 @@ struct deadline_hook {
 /// time.
 COFLUX_SHARED inline constinit atomic<const deadline_hook*> act_on_deadlines{nullptr};
 
+/// Asks the layer of time, which looks at the clock at most once a microsecond; false if there is none.
+COFLUX_ASIDE bool has_passed(std::chrono::steady_clock::time_point deadline) noexcept;
+
 }  // namespace coflux::detail

@@ -1,5 +1,4 @@
-// What is said where a coroutine names an executor that its environment does not have.
-#include <coflux/core/detail/promise/owned_promise.hpp>
+#include <coflux/core/detail/scope/no_executor.hpp>
 
 #include <algorithm>
 #include <array>
