@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds the sizes of files, and that each public header has a test of its name.
+"""Holds the sizes of files, those of the functions of the core, and that each public header has a test of its name.
 
 The limits and the exceptions, each with its reason, stand in tools/layers.toml.
 """
@@ -7,6 +7,7 @@ The limits and the exceptions, each with its reason, stand in tools/layers.toml.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tomllib
 from pathlib import Path, PurePosixPath
@@ -34,6 +35,56 @@ def size_findings(root: Path, limits: dict[str, int]) -> tuple[list[str], list[s
     return errors, notices
 
 
+# What stands in the text of a file and is no code: comments, strings, characters, directives of the preprocessor.
+NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9a-zA-Z])\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
+SCOPE = re.compile(r"(?:^|\s)(?:namespace|class|struct|union|enum|extern)\b")
+TEMPLATE = re.compile(r"template\s*<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>")
+
+
+def without_parentheses(text: str) -> str:
+    while (shorter := re.sub(r"\([^()]*\)", "", text)) != text:
+        text = shorter
+    return text
+
+
+def functions(text: str) -> list[tuple[int, int]]:
+    """The first line of each function that is defined in `text`, and how many it has."""
+    code = NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    found: list[tuple[int, int]] = []
+    depth = 0  # of braces in the function around this place; 0: no function is around it
+    begins = 0  # where the present declaration begins
+    for at in re.finditer(r"[{};]", code):
+        if depth == 0 and at[0] == "{":
+            declaration = code[begins : at.start()]
+            if "(" in declaration and not SCOPE.search(without_parentheses(TEMPLATE.sub("", declaration))):
+                depth = 1
+                begins += len(declaration) - len(declaration.lstrip())
+                continue
+        elif depth > 0 and at[0] != ";":
+            depth += 1 if at[0] == "{" else -1
+            if depth == 0:
+                first = code.count("\n", 0, begins) + 1
+                found.append((first, code.count("\n", 0, at.start()) + 2 - first))
+        if depth == 0:
+            begins = at.end()
+    return found
+
+
+def core_findings(root: Path, limits: dict[str, int]) -> list[str]:
+    """The files and functions of the core have limits of their own: it is what a reader of the library begins with."""
+    errors = []
+    for path in tree.sources(root, "include", "src"):
+        if not str(path).startswith(("include/coflux/core/", "src/core/")):
+            continue
+        text = (root / path).read_text(encoding="utf-8")
+        count = len(text.splitlines())
+        if count > limits["core_lines"]:
+            errors.append(f"{path}:{count}: {count} lines, the limit in the core is {limits['core_lines']}")
+        errors += [f"{path}:{first}: a function of {lines} lines, the limit is {limits['core_function_lines']}"
+                   for first, lines in functions(text) if lines > limits["core_function_lines"]]
+    return errors
+
+
 def test_of(header: PurePosixPath) -> PurePosixPath:
     """include/coflux/<layer>/[…/]x.hpp is tested by test/unit/<layer>/[…/]x_test.cpp."""
     inside = header.relative_to("include/coflux")
@@ -59,7 +110,7 @@ def test_errors(root: Path, untested: dict[str, str]) -> list[str]:
 
 def check(root: Path, data: dict) -> tuple[list[str], list[str]]:
     errors, notices = size_findings(root, data["limits"])
-    return errors + test_errors(root, data["untested"]), notices
+    return errors + core_findings(root, data["limits"]) + test_errors(root, data["untested"]), notices
 
 
 def main(arguments: list[str]) -> int:

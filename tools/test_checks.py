@@ -151,6 +151,24 @@ class Limits(PlantedTree):
         self.plant("src/base/limit.cpp", *["//"] * 451)
         self.assertEqual(self.check(), (["src/base/limit.cpp:451: 451 lines, the limit is 450"], []))
 
+    def test_the_core_has_limits_of_its_own(self) -> None:
+        self.plant("src/core/limit.cpp", *["//"] * 400)
+        self.assertEqual(self.check()[0], [])
+        self.plant("src/core/limit.cpp", *["//"] * 401)
+        self.assertEqual(self.check()[0], ["src/core/limit.cpp:401: 401 lines, the limit in the core is 400"])
+
+    def test_a_long_function_of_the_core(self) -> None:
+        def planted(lines: int) -> list[str]:
+            body = ["    for (;;) {  // }", '        call("{");', *["        call();"] * (lines - 5), "    }", "}"]
+            return ["namespace x {", "template <typename T = struct_of<int>>", "    requires(ok<T>)", "class c : public base<int(int)> {", "    int a{0};",
+                    "};", "", "c::c(int a) noexcept {", *body, "}"]
+        self.plant("src/core/limit.cpp", *planted(50))
+        self.assertEqual(self.check()[0], [])
+        self.plant("src/core/limit.cpp", *planted(51))
+        self.assertEqual(self.check()[0], ["src/core/limit.cpp:8: a function of 51 lines, the limit is 50"])
+        self.plant("src/sync/limit.cpp", *planted(51))
+        self.assertEqual(len(self.check()[0]), 1)
+
     def test_a_long_example(self) -> None:
         self.plant("examples/01_hello.cpp", *["//"] * 80)
         self.assertEqual(self.check(), ([], []))
