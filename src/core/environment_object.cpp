@@ -10,10 +10,6 @@
 
 namespace coflux {
 
-environment_object::join_awaiter environment_object::join() noexcept {
-    return join_awaiter(*this);
-}
-
 void environment_object::arm_deadline([[maybe_unused]] const char& by) {
     const detail::deadline_hook* const hook = detail::act_on_deadlines.load(detail::memory_order_relaxed);
     if (hook == nullptr || (parent_.get() != nullptr && storage_.deadline >= detail::data_of(*parent_).deadline))

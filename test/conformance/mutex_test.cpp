@@ -100,8 +100,7 @@ class impatient {
     };
     struct request {
         impatient& of;
-        awaiter await_in(coflux::detail::promise_base& p, std::source_location where) const noexcept {
-            p.set_await_location(where);
+        awaiter await_in(coflux::detail::promise_base& p, std::source_location) const noexcept {
             return awaiter{of, p};
         }
     };

@@ -124,8 +124,8 @@ private:
 
 template <typename Request>
 class [[nodiscard]] recording::watched {
-    using request_awaiter = decltype(std::declval<Request>().await_in(std::declval<coflux::detail::promise_base&>(),
-                                                                      std::declval<std::source_location>()));
+    using request_awaiter = decltype(coflux::detail::await_access::await_in(
+        std::declval<Request>(), std::declval<coflux::detail::promise_base&>(), std::declval<std::source_location>()));
 
 public:
     watched(recording& r, Request&& request) noexcept : recording_(r), request_(std::forward<Request>(request)) {}
@@ -137,7 +137,7 @@ public:
         awaiter(recording& r, Request&& request, coflux::detail::promise_base& p, std::source_location where)
             : ground_(*r.by_.ground_),
               operation_(r.operation_),
-              awaiter_(std::forward<Request>(request).await_in(p, where)) {}
+              awaiter_(coflux::detail::await_access::await_in(std::forward<Request>(request), p, where)) {}
         awaiter(const awaiter&) = delete;
         awaiter& operator=(const awaiter&) = delete;
         [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }

@@ -59,8 +59,7 @@ public:
 
     struct [[nodiscard]] request {
         gate& of;
-        awaiter await_in(coflux::detail::promise_base& p, std::source_location where) const noexcept {
-            p.set_await_location(where);
+        awaiter await_in(coflux::detail::promise_base& p, std::source_location) const noexcept {
             return awaiter(p, of);
         }
     };

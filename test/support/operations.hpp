@@ -44,9 +44,8 @@ class operation {
     }
 
     template <typename A>
-    static constexpr bool gives_outcome = !requires {
-        typename std::remove_cvref_t<A>::may_stop_its_awaiter;
-    } || requires(A&& a, promise_base& p, std::source_location where) { std::move(a).await_outcome_in(p, where); };
+    static constexpr bool gives_outcome =
+        !coflux::detail::await_access::may_stop_its_awaiter<A>() || coflux::detail::await_access::has_outcome<A>();
 
     struct model_base {
         virtual ~model_base() = default;
@@ -66,9 +65,7 @@ class operation {
               awaited(std::apply([&make](Operands&... of) -> decltype(auto) { return make(std::move(of)...); },
                                  operands)) {}
 
-        void set_caller(promise_base& p) override {
-            if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
-        }
+        void set_caller(promise_base& p) override { coflux::detail::await_access::set_caller(awaited, p); }
         std::unique_ptr<bound_base> bind(promise_base& p, std::source_location where) override {
             return bound_by(
                 [&]() -> decltype(auto) { return coflux::detail::bind_await(p, std::move(awaited), where); });

@@ -93,7 +93,7 @@ public:
     /// Once all cases are there: from now on the select owns the frame.
     void take_over(select_entry& e) noexcept {
         if constexpr (is_owned_handle<std::remove_cvref_t<A>>) child_.begun = true;
-        child_.control = &handle_.release();
+        child_.control = &await_access::release(handle_);
         e.child = &child_;
     }
     result_type result() {
@@ -179,14 +179,15 @@ private:
 template <typename... As>
 class [[nodiscard("select does nothing until it is awaited: co_await it")]] select_request {
 public:
-    using may_stop_its_awaiter = void;
-
     explicit select_request(As&&... cases) noexcept : cases_(std::forward<As>(cases)...) {}
     select_request(const select_request&) = delete;
     select_request& operator=(const select_request&) = delete;
 
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
+private:
+    friend struct await_access;
+    using may_stop_its_awaiter = void;
+
+    auto await_in(promise_base& p, std::source_location) && {
         std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
         if constexpr (!(... && (channel_operation<As> || is_otherwise<As>)))
             (void)p.open_scope();  // what is no fork yet becomes one here
@@ -194,7 +195,6 @@ public:
                           std::move(cases_));
     }
 
-private:
     std::tuple<As&&...> cases_;
 };
 

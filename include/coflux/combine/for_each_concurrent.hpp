@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <ranges>
-#include <source_location>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -15,6 +14,7 @@
 #include <coflux/combine/detail/concurrency_window.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/this_coroutine.hpp>
 
@@ -82,7 +82,7 @@ fork<void> of_element(environment&, borrowed<F> f, Kept element) {
         // A call may have been made elsewhere: then it becomes part of this fork, which is what is stopped.
         auto&& made = apply_to(*f, here, element.give());
         if constexpr (has_home<std::remove_cvref_t<result>>) {
-            if (&made.home(static_cast<promise_base&>(here)) != &here) {
+            if (&await_access::home(made, static_cast<promise_base&>(here)) != &here) {
                 (void)co_await when_all(std::forward<result>(made));
                 co_return;
             }
@@ -114,10 +114,11 @@ call<void> for_each_in_window(environment&, std::remove_reference_t<Range>& rang
             if constexpr (is_owned_handle<std::remove_cvref_t<applied<F, given>>>) {
                 auto child = apply_to(f, here, static_cast<given&&>(element));
                 check_handle("for_each_concurrent", "the result for element", position, child);
-                running.add(child.release());
+                running.add(await_access::release(child));
             } else {
                 using kept = kept_element<Range>;
-                running.add(of_element(here, borrowed<F>(f), kept(static_cast<given&&>(element))).release());
+                running.add(
+                    await_access::release(of_element(here, borrowed<F>(f), kept(static_cast<given&&>(element)))));
             }
             ++position;
         }
@@ -141,9 +142,9 @@ public:
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-        return loop_.begin_for(h.promise());
+        return await_access::begin_for(loop_, h.promise());
     }
-    void await_resume() { loop_.await_resume(); }
+    void await_resume() { await_access::take(loop_); }
 
 private:
     call<void> loop_;
@@ -152,9 +153,9 @@ private:
 class [[nodiscard]] for_each_outcome_awaiter {
 public:
     template <typename Make>
-    for_each_outcome_awaiter(promise_base& p, std::source_location where, Make make)
+    for_each_outcome_awaiter(promise_base& p, Make make)
         : loop_(make()),
-          outcome_(std::move(loop_).await_outcome_in(p, where)) {}
+          outcome_(await_access::await_outcome_in(std::move(loop_), p, p.control().where)) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
         return outcome_.await_suspend(h);
@@ -163,38 +164,30 @@ public:
 
 private:
     call<void> loop_;
-    call<void>::outcome_awaiter outcome_;
+    call_frame<void>::outcome_awaiter outcome_;
 };
 
+/// Makes the loop where it is awaited.
 template <typename Range, typename F>
-class for_each_request {
-public:
-    for_each_request(Range&& range, std::size_t window, F&& f) noexcept
-        : range_(std::forward<Range>(range)),
-          window_(window),
-          f_(std::forward<F>(f)) {}
-    for_each_request(const for_each_request&) = delete;
-    for_each_request& operator=(const for_each_request&) = delete;
+struct for_each_operation {
+    using single_use = void;
 
-    for_each_awaiter await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        return for_each_awaiter([&] { return loop(p); });
+    static for_each_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f) {
+        return for_each_awaiter([&] { return loop(p, range, window, f); });
     }
-    for_each_outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && {
-        return for_each_outcome_awaiter(p, where, [&] { return loop(p); });
-    }
-
-private:
-    call<void> loop(promise_base& p) {
-        if (window_ == 0)
+    struct on_outcome {
+        static for_each_outcome_awaiter bind(promise_base& p, auto& range, std::size_t window, auto& f) {
+            return for_each_outcome_awaiter(p, [&] { return loop(p, range, window, f); });
+        }
+    };
+    static call<void> loop(promise_base& p, auto& range, std::size_t window, auto& f) {
+        if (window == 0)
             throw std::invalid_argument("coflux: for_each_concurrent: with a window of 0 it would never begin");
-        return for_each_in_window<Range, std::remove_reference_t<F>>(p.open_scope(), range_, window_, f_);
+        return for_each_in_window<Range, std::remove_reference_t<F>>(p.open_scope(), range, window, f);
     }
-
-    Range&& range_;
-    std::size_t window_;
-    F&& f_;
 };
+template <typename Range, typename F>
+using for_each_request = request<for_each_operation<Range, F>, Range&&, std::size_t, F&&>;
 
 }  // namespace detail
 

@@ -28,7 +28,7 @@ public:
     caught_awaiter(promise_base& p, A&& awaited, std::source_location where) noexcept {
         try {
             ::new (static_cast<void*>(std::addressof(inner_)))
-                inner_type(bind_await(p, std::forward<A>(awaited), where));
+                inner_type(bind_inner_await(p, std::forward<A>(awaited), where));
         } catch (...) {
             bound_ = false;
             thrown_ = std::current_exception();
@@ -103,28 +103,26 @@ public:
     outcome_request(const outcome_request&) = delete;
     outcome_request& operator=(const outcome_request&) = delete;
 
+private:
+    friend struct await_access;
+
     [[nodiscard]] environment& home(promise_base& p) const noexcept
-        requires requires(const A& a) { a.home(p); }
+        requires(await_access::has_home<A>())
     {
-        return awaited_.home(p);
+        return await_access::home(awaited_, p);
     }
-    void set_caller(promise_base& p) noexcept
-        requires requires(A& a) { a.set_caller(p); }
-    {
-        awaited_.set_caller(p);
-    }
+    void set_caller(promise_base& p) noexcept { await_access::set_caller(awaited_, p); }
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
-        if constexpr (requires { std::forward<A>(awaited_).await_outcome_in(p, where); }) {
-            return std::forward<A>(awaited_).await_outcome_in(p, where);
+        if constexpr (await_access::has_outcome<A>()) {
+            return await_access::await_outcome_in(std::forward<A>(awaited_), p, where);
         } else {
             static_assert(
-                !requires { typename std::remove_cvref_t<A>::may_stop_its_awaiter; },
+                !await_access::may_stop_its_awaiter<A>(),
                 "coflux: this cannot be awaited as an outcome: await it in a call, and the call as one, as_outcome(f(here))");
             return caught_awaiter<A>(p, std::forward<A>(awaited_), where);
         }
     }
 
-private:
     A&& awaited_;
 };
 

@@ -3,12 +3,12 @@
 
 #include <concepts>
 #include <coroutine>
-#include <source_location>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/environment.hpp>
 
@@ -20,13 +20,16 @@ namespace coflux {
 /// Threads: children may be made by any thread.
 /// Lifetime: not movable; outlives its children.
 class environment_object : public environment {
-public:
     class join_awaiter;
+    using join_request = detail::request<join_awaiter, environment_object&>;
 
+public:
     /// Waits for everything made in this environment; then throws the first unobserved error.
     /// Stops: not a stop point: the children are stopped with the awaiting coroutine, and joined. One that joins the
     /// environment of another coroutine, as the operation of a timeout() does, requests its stop.
-    [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_awaiter join() noexcept;
+    [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_request join() noexcept {
+        return join_request(*this);
+    }
 
     /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
     void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
@@ -83,20 +86,16 @@ protected:
 /// Awaiter of environment_object::join().
 class environment_object::join_awaiter {
 public:
+    using single_use = void;
     using never_throws = void;  // until all children have ended: no test point
 
-    join_awaiter await_in(detail::promise_base& p, std::source_location where) && noexcept {
-        p.set_await_location(where);
-        return join_awaiter(of_, &p);
-    }
+    join_awaiter(detail::promise_base& p, environment_object& of) noexcept : of_(of), p_(&p) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept;
     void await_resume();
 
 private:
-    friend class environment_object;
     friend class detail::scope_children;
-    explicit join_awaiter(environment_object& of, detail::promise_base* p = nullptr) noexcept : of_(of), p_(p) {}
 
     static void tell(void* self) noexcept;
     static void go_on(void* self) noexcept;

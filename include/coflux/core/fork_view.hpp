@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/handle/awaited_frame.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
@@ -15,9 +16,6 @@
 
 namespace coflux {
 namespace detail {
-
-template <typename Self, typename T>
-class owned_handle;
 
 /// What a view's await gives: a look at the value in the frame.
 template <typename T>
@@ -31,9 +29,7 @@ struct shared_place;
 /// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
 class shared_wait : private wait_operation {
 protected:
-    shared_wait(promise_base& p, std::source_location where) noexcept : wait_operation(p, kind) {
-        p.set_await_location(where);
-    }
+    explicit shared_wait(promise_base& p) noexcept : wait_operation(p, kind) {}
     ~shared_wait() {
         if (place_ != nullptr) free_place(*place_);
     }
@@ -54,9 +50,7 @@ private:
 template <typename T>
 class [[nodiscard]] view_awaiter : private shared_wait {
 public:
-    view_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
-        : shared_wait(p, where),
-          view_(std::move(view)) {}
+    view_awaiter(promise_base& p, fork_view<T> view) noexcept : shared_wait(p), view_(std::move(view)) {}
 
     [[nodiscard]] bool await_ready() const noexcept {
         return view_.control().done() && view_.control().word.end() != ending::stopped;
@@ -87,9 +81,7 @@ private:
 template <typename T>
 class [[nodiscard]] view_outcome_awaiter : private shared_wait {
 public:
-    view_outcome_awaiter(promise_base& p, fork_view<T> view, std::source_location where) noexcept
-        : shared_wait(p, where),
-          view_(std::move(view)) {}
+    view_outcome_awaiter(promise_base& p, fork_view<T> view) noexcept : shared_wait(p), view_(std::move(view)) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return view_.control().done(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept {
@@ -156,22 +148,21 @@ public:
 
     [[nodiscard]] bool done() const noexcept { return control().done(); }
 
+private:
+    friend struct detail::await_access;
+    friend class detail::view_awaiter<T>;
+    friend class detail::view_outcome_awaiter<T>;
+    explicit fork_view(detail::frame_control& c) noexcept : control_(&c) {}
+
     detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location where) const noexcept {
         if (!place_.is_here()) detail::fail_copied(p, where);
-        return detail::view_awaiter<T>(p, *this, where);
+        return detail::view_awaiter<T>(p, *this);
     }
     detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p,
                                                      std::source_location where) const noexcept {
         if (!place_.is_here()) detail::fail_copied(p, where);
-        return detail::view_outcome_awaiter<T>(p, *this, where);
+        return detail::view_outcome_awaiter<T>(p, *this);
     }
-
-private:
-    template <typename, typename>
-    friend class detail::owned_handle;
-    friend class detail::view_awaiter<T>;
-    friend class detail::view_outcome_awaiter<T>;
-    explicit fork_view(detail::frame_control& c) noexcept : control_(&c) {}
 
     [[nodiscard]] detail::frame_control& control() const noexcept {
         COFLUX_VERIFY(control_ != nullptr, "a fork_view was used after it was moved from");

@@ -4,12 +4,12 @@
 #include <concepts>
 #include <coroutine>
 #include <cstdint>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux {
@@ -32,9 +32,11 @@ enum class told_state : std::uint8_t { starting, started, early, told, over, tol
 template <typename A, typename F>
 class [[nodiscard]] told_awaiter : private wait_operation {
 public:
-    told_awaiter(promise_base& p, A&& awaited, F&& on_request, std::source_location where)
+    using single_use = void;
+
+    told_awaiter(promise_base& p, A& awaited, F& on_request)
         : wait_operation(p, kind),
-          inner_(p, std::forward<A>(awaited), where),
+          inner_(p, std::forward<A>(awaited)),
           on_request_(std::move(on_request)) {}
 
     /// g++: as wait_operation::is_unresumed(). A stopper may be calling back.
@@ -126,22 +128,7 @@ private:
 };
 
 template <typename A, typename F>
-class [[nodiscard("co_await it")]] told_request {
-public:
-    told_request(A&& awaited, F on_request) noexcept(std::is_nothrow_move_constructible_v<F>)
-        : awaited_(std::forward<A>(awaited)),
-          on_request_(std::move(on_request)) {}
-    told_request(const told_request&) = delete;
-    told_request& operator=(const told_request&) = delete;
-
-    told_awaiter<A, F> await_in(promise_base& p, std::source_location where) && {
-        return told_awaiter<A, F>(p, std::forward<A>(awaited_), std::move(on_request_), where);
-    }
-
-private:
-    A&& awaited_;
-    F on_request_;
-};
+using told_request = request<told_awaiter<A, F>, A&&, F>;
 
 }  // namespace detail
 
@@ -157,7 +144,7 @@ private:
 /// Threads: `f` runs beside the operation, not before it was started.
 /// Costs: no allocation after the coroutine's first wait.
 template <typename A, stop_handler F>
-detail::told_request<A, F> on_stop_request(A&& operation, F f) {
+[[nodiscard("co_await it")]] detail::told_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,
                   "coflux: what is of Coflux is stopped without it; on_stop_request is for foreign awaitables");
     return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));

@@ -2,17 +2,26 @@
 #pragma once
 
 #include <coroutine>
-#include <source_location>
 
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/executor.hpp>
 
 namespace coflux {
 namespace detail {
 
+/// `name`: that of an executor_key, which the environment does not have.
+[[noreturn]] COFLUX_COLD void fail_resume_on(const char* name) noexcept;
+
 class [[nodiscard]] resume_on_awaiter {
 public:
-    resume_on_awaiter(promise_base& p, const executor_entry* to) noexcept : p_(p), to_(to) {}
+    /// To the executor that `identity` stands for.
+    resume_on_awaiter(promise_base& p, const void* identity, const char* name) noexcept
+        : p_(p),
+          to_(p.data().find_object(identity)) {
+        if (to_ == nullptr) [[unlikely]]
+            fail_resume_on(name);
+    }
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept;
     void await_resume() const noexcept { this_thread.current = &p_; }
@@ -22,21 +31,7 @@ private:
     const executor_entry* to_;
 };
 
-/// `name`: that of an executor_key, which the environment does not have.
-[[noreturn]] COFLUX_COLD void fail_resume_on(const char* name) noexcept;
-
-struct [[nodiscard("co_await it")]] resume_on_request {
-    const void* identity;
-    const char* name;
-
-    resume_on_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        const executor_entry* const to = p.data().find_object(identity);
-        if (to == nullptr) [[unlikely]]
-            fail_resume_on(name);
-        p.set_await_location(where);
-        return resume_on_awaiter(p, to);
-    }
-};
+using resume_on_request = request<resume_on_awaiter, const void*, const char*>;
 
 }  // namespace detail
 

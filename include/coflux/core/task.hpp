@@ -35,23 +35,20 @@ void end_of_task_handle(frame_control& c) noexcept;
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER
     [[nodiscard("a task that is not kept is waited for at the end of this statement: keep the handle")]] task
-    : public detail::owned_handle<task<T, Executor>, T> {
+    : public detail::owned_handle<task<T, Executor>, T, detail::start_kind_of<Executor>> {
     static_assert(detail::names_executor<Executor>, "coflux: the second argument of task is not an executor");
-    using base = detail::owned_handle<task<T, Executor>, T>;
+    using base = detail::owned_handle<task<T, Executor>, T, detail::start_kind_of<Executor>>;
 
 public:
     task(task&&) noexcept = default;
     task& operator=(task&& other) noexcept {
         task moved(std::move(other));  // what this one held dies with it
-        this->control_.swap(moved.control_);
+        this->swap(moved);
         return *this;
     }
     ~task() {
-        if (!this->control_.empty()) detail::end_of_task_handle(this->used());
+        if (!this->is_empty()) detail::end_of_task_handle(this->used());
     }
-    static constexpr bool starts_in_creator =
-        detail::start_kind_of<Executor> == detail::start_kind::inline_start;  ///< for the library
-    static constexpr bool starts_queued = detail::start_kind_of<Executor> == detail::start_kind::queued;  ///< internal
 
     /// Blocks until the task has ended, then gives its value once.
     T get() && {

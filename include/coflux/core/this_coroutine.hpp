@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <memory_resource>
 #include <optional>
-#include <source_location>
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
@@ -65,9 +64,12 @@ private:
 
 /// A question about the running coroutine; `Ask` is a function of its promise.
 template <auto Ask>
-struct [[nodiscard("co_await it")]] question {
-    COFLUX_INLINE auto await_in(promise_base& p, std::source_location) const noexcept { return answer_awaiter(Ask(p)); }
+struct asked {
+    using keeps_location = void;
+    static COFLUX_INLINE auto bind(promise_base& p) noexcept { return answer_awaiter(Ask(p)); }
 };
+template <auto Ask>
+using question = request<asked<Ask>>;
 
 inline executor_ref ask_executor(promise_base& p) noexcept {
     return executor_ref(p.runs_on());

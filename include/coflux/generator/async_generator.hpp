@@ -8,6 +8,7 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/outcome.hpp>
 #include <coflux/generator/detail/async_generator_promise.hpp>
 
@@ -39,6 +40,9 @@ template <typename T>
 class [[nodiscard("a generator that is not consumed never begins")]] async_generator {
     static_assert(std::is_object_v<std::remove_reference_t<T>>,
                   "coflux: the elements of an async_generator are objects, or references to objects");
+    class next_awaiter;
+    class next_outcome_awaiter;
+    using next_request = detail::request<next_awaiter, detail::frame_control&>;
 
 public:
     using value_type = std::remove_cvref_t<T>;
@@ -59,10 +63,6 @@ public:
 
     /// False after it was moved from.
     [[nodiscard]] bool valid() const noexcept { return control_ != nullptr; }
-
-    class next_awaiter;
-    class next_outcome_awaiter;
-    class next_request;
 
     /// `co_await next()`: a pointer to the next element, valid until the next next(); nullptr at the end.
     /// Resumes: the consumer, by transfer from the generator, or through its executor if the generator went to another.
@@ -99,6 +99,8 @@ private:
 template <typename T>
 class [[nodiscard]] async_generator<T>::next_awaiter {
 public:
+    using on_outcome = next_outcome_awaiter;
+
     COFLUX_INLINE next_awaiter(detail::promise_base& consumer, detail::frame_control& of) noexcept
         : consumer_(&consumer),
           of_(of) {}
@@ -171,25 +173,6 @@ public:
 
 private:
     detail::promise_base& consumer_;
-    detail::frame_control& of_;
-};
-
-template <typename T>
-class [[nodiscard("nothing is generated until it is awaited: co_await it")]] async_generator<T>::next_request {
-public:
-    COFLUX_INLINE next_awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.set_await_location(where);
-        return next_awaiter(p, of_);
-    }
-    next_outcome_awaiter await_outcome_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.set_await_location(where);
-        return next_outcome_awaiter(p, of_);
-    }
-
-private:
-    friend class async_generator;
-    COFLUX_INLINE explicit next_request(detail::frame_control& of) noexcept : of_(of) {}
-
     detail::frame_control& of_;
 };
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <coroutine>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/outcome.hpp>
 
 namespace coflux {
@@ -57,34 +57,29 @@ public:
 };
 
 template <typename A>
-class [[nodiscard("shielded does nothing until it is awaited: co_await it")]] shielded_request {
+struct shielded_operation {
     static_assert(
         !is_owned_handle<std::remove_cvref_t<A>>,
         "coflux: a fork or task is a child of the coroutine that made it, and runs already: shield a call that makes "
         "and awaits it");
     static_assert(!single_use_lvalue<A>, "coflux: this can be awaited once: write shielded(f(here))");
 
-public:
+    using single_use = void;
     using may_stop_its_awaiter = void;
 
-    explicit shielded_request(A&& awaited) noexcept : awaited_(std::forward<A>(awaited)) {}
-    shielded_request(const shielded_request&) = delete;
-    shielded_request& operator=(const shielded_request&) = delete;
-
-    shielded_awaiter<await_result<A>> await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
+    static shielded_awaiter<await_result<A>> bind(promise_base& p, auto& awaited) {
         (void)p.open_scope();
-        return shielded_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
+        return shielded_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited)));
     }
-    shielded_outcome_awaiter<await_result<A>> await_outcome_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        (void)p.open_scope();
-        return shielded_outcome_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited_)));
-    }
-
-private:
-    A&& awaited_;
+    struct on_outcome {
+        static shielded_outcome_awaiter<await_result<A>> bind(promise_base& p, auto& awaited) {
+            (void)p.open_scope();
+            return shielded_outcome_awaiter<await_result<A>>(p, as_handle(p, std::forward<A>(awaited)));
+        }
+    };
 };
+template <typename A>
+using shielded_request = request<shielded_operation<A>, A&&>;
 
 }  // namespace detail
 

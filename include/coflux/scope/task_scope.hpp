@@ -54,7 +54,7 @@ public:
         check_open();
         auto child = std::invoke(std::forward<F>(f), *this, std::forward<Args>(args)...);
         detail::check_handle("spawn", "the result of argument", 0, child);
-        detail::promise_base::drop(child.release());
+        detail::promise_base::drop(detail::await_access::release(child));
     }
 
 private:

@@ -73,8 +73,9 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
         call<T> running = block(around.scope());
         ended.emplace(co_await as_outcome(std::move(running)));
         if (ended->has_error()) {
-            if (running.error() == nullptr) std::rethrow_exception(ended->error());
-            around.failed(*running.error());
+            const failure* const error = await_access::error(running);
+            if (error == nullptr) std::rethrow_exception(ended->error());
+            around.failed(*error);
         }
     } catch (...) {  // no memory for the block, or a value that cannot be moved
         ended.reset();

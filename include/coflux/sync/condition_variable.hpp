@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <coroutine>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -35,7 +34,8 @@ class condition_variable {
     template <typename Predicate>
     class predicate_awaiter;
     template <typename Predicate>
-    class predicate_request;
+    using predicate_request =
+        detail::request<predicate_awaiter<Predicate>, condition_variable&, mutex::guard&, Predicate>;
 
 public:
     constexpr condition_variable() noexcept = default;
@@ -125,11 +125,15 @@ private:
 template <typename Predicate>
 class [[nodiscard]] condition_variable::predicate_awaiter : detail::optional_call {
 public:
-    predicate_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, Predicate&& predicate)
+    using single_use = void;
+
+    predicate_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, Predicate& predicate)
         : p_(p),
           of_(of),
           guard_(guard),
-          predicate_(std::move(predicate)) {}
+          predicate_(std::move(predicate)) {
+        COFLUX_VERIFY(guard.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
+    }
     [[nodiscard]] bool await_ready() { return static_cast<bool>(predicate_()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
@@ -143,27 +147,6 @@ private:
     }
 
     detail::promise_base& p_;
-    condition_variable& of_;
-    mutex::guard& guard_;
-    Predicate predicate_;
-};
-
-template <typename Predicate>
-class [[nodiscard("co_await it")]] condition_variable::predicate_request {
-public:
-    predicate_awaiter<Predicate> await_in(detail::promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        COFLUX_VERIFY(guard_.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
-        return predicate_awaiter<Predicate>(p, of_, guard_, std::move(predicate_));
-    }
-
-private:
-    friend class condition_variable;
-    predicate_request(condition_variable& of, mutex::guard& guard, Predicate&& predicate)
-        : of_(of),
-          guard_(guard),
-          predicate_(std::move(predicate)) {}
-
     condition_variable& of_;
     mutex::guard& guard_;
     Predicate predicate_;

@@ -4,7 +4,6 @@
 #include <concepts>
 #include <coroutine>
 #include <functional>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/sync/detail/optional_call.hpp>
 #include <coflux/sync/mutex.hpp>
 
@@ -37,7 +37,7 @@ class once {
     template <typename F>
     class call_awaiter;
     template <typename F>
-    class call_request;
+    using call_request = detail::request<call_awaiter<F>, once&, F>;
 
 public:
     constexpr once() noexcept = default;
@@ -93,7 +93,10 @@ private:
 template <typename F>
 class [[nodiscard]] once::call_awaiter : detail::optional_call {
 public:
-    call_awaiter(detail::promise_base& p, once& of, F&& f) : p_(p), of_(of), f_(std::move(f)) {}
+    using single_use = void;
+    using may_stop_its_awaiter = void;
+
+    call_awaiter(detail::promise_base& p, once& of, F& f) : p_(p), of_(of), f_(std::move(f)) {}
     [[nodiscard]] bool await_ready() const noexcept { return of_.done(); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
@@ -103,24 +106,6 @@ public:
 
 private:
     detail::promise_base& p_;
-    once& of_;
-    F f_;
-};
-
-template <typename F>
-class [[nodiscard("nothing is done until this is awaited: co_await it")]] once::call_request {
-public:
-    using may_stop_its_awaiter = void;
-
-    call_awaiter<F> await_in(detail::promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        return call_awaiter<F>(p, of_, std::move(f_));
-    }
-
-private:
-    friend class once;
-    call_request(once& of, F&& f) : of_(of), f_(std::move(f)) {}
-
     once& of_;
     F f_;
 };

@@ -3,9 +3,10 @@
 
 #include <chrono>
 #include <coroutine>
-#include <source_location>
+#include <tuple>
 
 #include <coflux/core/detail/promise/await_transform.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
@@ -16,7 +17,7 @@ namespace detail {
 /// A sleep of one coroutine: its wait and its timer in one. The page docs/design/time.md has its states.
 class [[nodiscard]] sleep_awaiter : private wait_operation, private timer {
 public:
-    sleep_awaiter(promise_base& p, clock_tick deadline, bool last = false) noexcept
+    sleep_awaiter(promise_base& p, clock_tick deadline, bool last) noexcept
         : wait_operation(p, how_it_stops),
           timer(how_it_ends),
           wakes_at_(deadline),
@@ -47,16 +48,15 @@ private:
     bool last_;  // the coroutine ends with it
 };
 
-struct [[nodiscard("nothing sleeps until it is awaited: co_await it")]] sleep_request {
-    clock_tick deadline;
-    bool ends = false;
+class [[nodiscard("nothing sleeps until it is awaited: co_await it")]] sleep_request
+    : public request<sleep_awaiter, clock_tick, bool> {
+public:
+    using request::request;
 
+private:
+    friend struct await_access;
     /// The coroutine does nothing after it but end.
-    [[nodiscard]] sleep_request last() const noexcept { return {deadline, true}; }
-    sleep_awaiter await_in(promise_base& p, std::source_location where) const noexcept {
-        p.set_await_location(where);
-        return sleep_awaiter(p, deadline, ends);
-    }
+    [[nodiscard]] sleep_request last() const noexcept { return {std::get<clock_tick>(arguments()), true}; }
 };
 
 }  // namespace detail
@@ -74,8 +74,8 @@ struct [[nodiscard("nothing sleeps until it is awaited: co_await it")]] sleep_re
 /// Costs: no allocation, and no lock on a thread pool.
 template <typename Rep, typename Period>
 detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
-    if (!(d > d.zero())) return {0};
-    return {detail::tick_of(detail::later(clock::now(), d))};
+    if (!(d > d.zero())) return {0, false};
+    return {detail::tick_of(detail::later(clock::now(), d)), false};
 }
 
 /// `co_await sleep_until(t)`: sleeps until a moment. A moment that has passed is a yield().
@@ -85,7 +85,7 @@ detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
 /// comes.
 template <typename Clock, typename Duration>
 detail::sleep_request sleep_until(std::chrono::time_point<Clock, Duration> t) noexcept {
-    return {detail::tick_of(detail::on_steady_clock(t))};
+    return {detail::tick_of(detail::on_steady_clock(t)), false};
 }
 
 /// `co_await 10ms` is `co_await sleep_for(10ms)`.

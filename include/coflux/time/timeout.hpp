@@ -5,13 +5,13 @@
 #include <coroutine>
 #include <functional>
 #include <optional>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/limited_wait.hpp>
 
@@ -45,7 +45,8 @@ struct nearer_deadline {
     }
     template <typename Handle>
     void enter(Handle& handle) noexcept {
-        if constexpr (requires(promise_base& p) { handle.begin(p); }) promise_base::of(handle.used()).use_data(data);
+        if constexpr (requires(promise_base& p) { handle.begin(p); })
+            promise_base::of(await_access::used(handle)).use_data(data);
     }
 };
 struct same_deadline {
@@ -60,18 +61,17 @@ class [[nodiscard]] timeout_awaiter : private limited_wait {
     using value = typename Handle::value_type;
 
 public:
-    timeout_awaiter(promise_base& p, std::source_location where, Handle&& handle, steady_time deadline)
+    timeout_awaiter(promise_base& p, Handle&& handle, steady_time deadline)
         : limited_wait(p, tick_of(deadline)),
           seen_(data_around(p, handle), deadline) {
-        p.set_await_location(where);
         if constexpr (is_owned_handle<Handle>) {
-            if (!handle.used().done()) limits(handle.used());
+            if (!await_access::used(handle).done()) limits(await_access::used(handle));
         } else {
-            limits(handle.used());  // it has not begun
+            limits(await_access::used(handle));  // it has not begun
         }
         seen_.enter(handle);
         begin_if_wrapper(handle, p);
-        takes(handle.release());
+        takes(await_access::release(handle));
     }
 
     [[nodiscard]] bool await_ready() const noexcept { return is_ready(); }
@@ -93,7 +93,7 @@ private:
         if constexpr (is_owned_handle<Handle>) {
             return p.data();
         } else {
-            return promise_base::of(handle.used()).data();
+            return promise_base::of(await_access::used(handle)).data();
         }
     }
 
@@ -101,31 +101,21 @@ private:
 };
 
 template <typename A, typename Deadline>
-class [[nodiscard("nothing is limited until it is awaited: co_await it")]] timeout_request {
+struct timeout_operation {
     static_assert(!single_use_lvalue<A>,
                   "coflux: this handle can be awaited once: write timeout(std::move(handle), d)");
-
-public:
+    using single_use = void;
     using may_stop_its_awaiter = void;
 
-    timeout_request(A&& awaited, steady_time deadline) noexcept
-        : awaited_(std::forward<A>(awaited)),
-          deadline_(deadline) {}
-    timeout_request(const timeout_request&) = delete;
-    timeout_request& operator=(const timeout_request&) = delete;
-
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        check_arguments(Deadline::name, awaited_);
+    static auto bind(promise_base& p, auto& awaited, steady_time deadline) {
+        check_arguments(Deadline::name, awaited);
         (void)p.open_scope();  // what is no fork yet becomes one here
-        using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited_)))>;
-        return timeout_awaiter<handle, Deadline>(p, where, as_handle(p, std::forward<A>(awaited_)), deadline_);
+        using handle = std::remove_cvref_t<decltype(as_handle(p, std::forward<A>(awaited)))>;
+        return timeout_awaiter<handle, Deadline>(p, as_handle(p, std::forward<A>(awaited)), deadline);
     }
-
-private:
-    A&& awaited_;
-    steady_time deadline_;
 };
+template <typename A, typename Deadline>
+using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time>;
 
 }  // namespace detail
 
@@ -148,6 +138,7 @@ private:
 /// Threads: as sleep_for().
 /// Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither fork nor task.
 template <typename A, typename Rep, typename Period>
+[[nodiscard("nothing is limited until it is awaited: co_await it")]]
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
     const bool at_once = !(d > d.zero());
     return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
@@ -159,6 +150,7 @@ detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chro
 /// Shapes: as timeout(). Forks and tasks see the deadline of the environment that they were made in;
 /// make_environment(here, t) makes one with a deadline. `t` may be of any clock, as in sleep_until().
 template <typename A, typename Clock, typename Duration>
+[[nodiscard("nothing is limited until it is awaited: co_await it")]]
 detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
                                                              std::chrono::time_point<Clock, Duration> t) noexcept {
     return {std::forward<A>(awaited), detail::on_steady_clock(t)};

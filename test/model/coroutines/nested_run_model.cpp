@@ -50,10 +50,7 @@ struct goes_elsewhere {
         }
         void await_resume() const noexcept { detail::this_thread.current = &p; }
     };
-    awaiter await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        p.set_await_location(where);
-        return {p, stays};
-    }
+    awaiter await_in(detail::promise_base& p, std::source_location) const noexcept { return {p, stays}; }
 };
 
 /// The worker of a thread. Its two queues are large, so that there is one for all interleavings, made before the first;

@@ -48,10 +48,7 @@ struct one_word {
     private:
         one_word& of_;
     };
-    awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.set_await_location(where);
-        return awaiter(p, *this);
-    }
+    awaiter await_in(promise_base& p, std::source_location) noexcept { return awaiter(p, *this); }
 };
 
 coflux::task<void, manual_executor> waits(coflux::environment&, borrowed<one_word> w) {

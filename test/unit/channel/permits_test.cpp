@@ -41,10 +41,7 @@ struct wish {
     private:
         wish& of_;
     };
-    awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.set_await_location(where);
-        return awaiter(p, *this);
-    }
+    awaiter await_in(promise_base& p, std::source_location) noexcept { return awaiter(p, *this); }
 };
 
 coflux::task<bool, manual_executor> gets(coflux::environment&, borrowed<wish> w) {

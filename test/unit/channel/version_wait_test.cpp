@@ -51,10 +51,7 @@ struct look_out {
     private:
         look_out& from_;
     };
-    awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.set_await_location(where);
-        return awaiter(p, *this);
-    }
+    awaiter await_in(promise_base& p, std::source_location) noexcept { return awaiter(p, *this); }
 };
 
 coflux::task<void, manual_executor> looks(coflux::environment&, borrowed<look_out> l) {

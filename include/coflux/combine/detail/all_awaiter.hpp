@@ -7,7 +7,6 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <source_location>
 #include <vector>
 
 #include <coflux/core/detail/join/await_frame.hpp>
@@ -60,10 +59,9 @@ public:
     }
 
 protected:
-    all_awaiter(promise_base& p, std::size_t count, std::source_location where) noexcept : left_(count), count_(count) {
+    all_awaiter(promise_base& p, std::size_t count) noexcept : left_(count), count_(count) {
         coroutine = &p;
         ended = &all_awaiter::child_ended;
-        p.set_await_location(where);
     }
     ~all_awaiter() = default;
 

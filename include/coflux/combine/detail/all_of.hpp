@@ -7,7 +7,6 @@
 #include <iterator>
 #include <memory_resource>
 #include <ranges>
-#include <source_location>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -16,6 +15,7 @@
 #include <coflux/combine/detail/all_awaiter.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/combine/detail/outcome_awaiter.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 
 namespace coflux::detail {
 
@@ -33,11 +33,11 @@ public:
     static constexpr bool many = false;
     static constexpr bool takes_stops = Results::takes_stops;
 
-    all_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
-        : base(p, sizeof...(Handles), where),
-          frames_{&handles.used()...} {
+    explicit all_of_tuple(promise_base& p, Handles&&... handles) noexcept
+        : base(p, sizeof...(Handles)),
+          frames_{&await_access::used(handles)...} {
         (begin_if_wrapper(handles, p), ...);
-        ((void)handles.release(), ...);
+        ((void)await_access::release(handles), ...);
     }
     ~all_of_tuple() {
         for (frame_control* const c : frames_) {
@@ -71,8 +71,8 @@ public:
     static constexpr bool many = true;
     static constexpr bool takes_stops = Results::takes_stops;
 
-    all_of_range(promise_base& p, std::source_location where, Range&& handles) noexcept
-        : base(p, std::ranges::size(handles), where),
+    all_of_range(promise_base& p, Range&& handles) noexcept
+        : base(p, std::ranges::size(handles)),
           handles_(std::move(handles)) {
         for (auto& h : handles_) begin_if_wrapper(h, p);
     }
@@ -80,13 +80,13 @@ public:
     /// Checks the handle (law 11) here, where it is loaded anyway: a loop of its own would cost each child more.
     COFLUX_INLINE frame_control& operator[](std::size_t i) noexcept {
         const auto& h = handle(i);
-        if (h.address() == nullptr) [[unlikely]]
+        if (await_access::address(h) == nullptr) [[unlikely]]
             fail_used_up(Results::name, "element", i);
-        frame_control* const c = h.frame();
+        frame_control* const c = await_access::frame(h);
         COFLUX_ASSUME(c != nullptr);
         return *c;
     }
-    COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(handle(i).address()); }
+    COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(await_access::address(handle(i))); }
 
     auto await_resume() {
         this->rethrow_failures();
@@ -109,59 +109,45 @@ private:
         return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)];
     }
     static COFLUX_INLINE auto take(iterator h, iterator last) {
-        if (last - h > base::prefetched) base::prefetch(h[base::prefetched].address());
-        return Results::template take<value, element>(h->release());
+        if (last - h > base::prefetched) base::prefetch(await_access::address(h[base::prefetched]));
+        return Results::template take<value, element>(await_access::release(*h));
     }
 
     Range handles_;
 };
 
 template <typename Results, typename... As>
-class all_request : public with_outcome<all_request<Results, As...>> {
-public:
-    explicit all_request(As&&... awaited) noexcept : awaited_(std::forward<As>(awaited)...) {}
-    all_request(const all_request&) = delete;
-    all_request& operator=(const all_request&) = delete;
-
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        std::apply([](const auto&... a) { check_arguments(Results::name, a...); }, awaited_);
+struct all_operation : with_outcome<all_operation<Results, As...>> {
+    static auto bind(promise_base& p, auto&... awaited) {
+        check_arguments(Results::name, awaited...);
         (void)p.open_scope();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... a) { return all_of(p, where, as_handle(p, std::forward<As>(a))...); },
-                          std::move(awaited_));
+        return all_of(p, as_handle(p, std::forward<As>(awaited))...);
     }
 
 private:
     template <typename... Handles>
-    static auto all_of(promise_base& p, std::source_location where, Handles&&... handles) noexcept {
-        return all_of_tuple<Results, Handles...>(p, where, std::move(handles)...);
+    static auto all_of(promise_base& p, Handles&&... handles) noexcept {
+        return all_of_tuple<Results, Handles...>(p, std::move(handles)...);
     }
-
-    std::tuple<As&&...> awaited_;
 };
+template <typename Results, typename... As>
+using all_request = request<all_operation<Results, As...>, As&&...>;
 
 template <typename Results, typename Range>
-class all_range_request : public with_outcome<all_range_request<Results, Range>> {
+struct all_range_operation : with_outcome<all_range_operation<Results, Range>> {
     static_assert(!single_use_lvalue_range<Range>,
                   "coflux: these handles can be awaited once: hand the range over with std::move(range)");
 
-public:
-    explicit all_range_request(Range&& range) noexcept : range_(std::forward<Range>(range)) {}
-    all_range_request(const all_range_request&) = delete;
-    all_range_request& operator=(const all_range_request&) = delete;
-
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
+    static auto bind(promise_base& p, auto& range) {
         if constexpr (holds_handles<Range>) {
-            return all_of_range<Results, Range>(p, where, std::move(range_));
+            return all_of_range<Results, Range>(p, std::move(range));
         } else {
             (void)p.open_scope();
-            return all_of_range<Results, handles_of<Range>>(p, where, handles_in(p, Results::name, range_));
+            return all_of_range<Results, handles_of<Range>>(p, handles_in(p, Results::name, range));
         }
     }
-
-private:
-    Range&& range_;
 };
+template <typename Results, typename Range>
+using all_range_request = request<all_range_operation<Results, Range>, Range&&>;
 
 }  // namespace coflux::detail

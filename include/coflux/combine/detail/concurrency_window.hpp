@@ -5,13 +5,13 @@
 #include <coroutine>
 #include <cstddef>
 #include <memory_resource>
-#include <source_location>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
@@ -34,10 +34,10 @@ class concurrency_window {
     struct linked_links {
         static window_slot*& next(window_slot& of) noexcept { return of.next_linked; }
     };
+    class ends_awaiter;
+    using ends_request = request<ends_awaiter, concurrency_window&>;
 
 public:
-    class ends_request;
-
     /// Errors: std::bad_alloc.
     concurrency_window(promise_base& loop, std::size_t size);
     concurrency_window(const concurrency_window&) = delete;
@@ -61,11 +61,9 @@ public:
     void stop_all() noexcept;
     /// `co_await next_ends()` waits until at least one child has ended, or a stop of the loop is requested, and frees
     /// the ended ones.
-    [[nodiscard]] ends_request next_ends() noexcept;
+    [[nodiscard]] ends_request next_ends() noexcept { return ends_request(*this); }
 
 private:
-    class ends_awaiter;
-
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& c, const void* here) noexcept;
     void note(frame_control& c, bool known_to_scope) noexcept;
     [[nodiscard]] bool collect() noexcept;
@@ -94,6 +92,10 @@ private:
 /// ends.
 class [[nodiscard]] concurrency_window::ends_awaiter : public wait_operation {
 public:
+    // An await of the library's own loop, whose location stays that of its caller.
+    using never_throws = void;
+    using keeps_location = void;
+
     explicit ends_awaiter(concurrency_window& of) noexcept : wait_operation(of.loop_, kind), of_(of) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return of_.collect(); }
@@ -110,21 +112,5 @@ private:
     bool published_ = false;
     bool suspended_ = false;
 };
-
-class [[nodiscard]] concurrency_window::ends_request {
-public:
-    using never_throws = void;  // an await of the library's own loop: no test point
-
-    explicit ends_request(concurrency_window& of) noexcept : of_(of) {}
-    /// The loop's location stays that of its caller.
-    ends_awaiter await_in(promise_base&, std::source_location) const noexcept { return ends_awaiter(of_); }
-
-private:
-    concurrency_window& of_;
-};
-
-inline concurrency_window::ends_request concurrency_window::next_ends() noexcept {
-    return ends_request(*this);
-}
 
 }  // namespace coflux::detail

@@ -6,7 +6,6 @@
 
 #include <memory_resource>
 #include <ranges>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -46,7 +45,8 @@ handles_of<Range> handles_in(promise_base& p, const char* operation, Range& rang
         if constexpr (std::is_reference_v<element> || is_owned_handle<std::remove_cvref_t<element>>) {
             handles.push_back(as_handle(p, std::move(awaited)));
         } else {
-            handles.emplace_back(wrapped_value<std::remove_cv_t<element>>(p, std::move(awaited)).release());
+            handles.emplace_back(
+                await_access::release(wrapped_value<std::remove_cv_t<element>>(p, std::move(awaited))));
         }
     }
     return handles;

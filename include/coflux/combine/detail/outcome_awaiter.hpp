@@ -4,7 +4,6 @@
 #include <coroutine>
 #include <exception>
 #include <memory>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -13,16 +12,14 @@
 
 namespace coflux::detail {
 
-/// `Request` has `await_in`; its awaiter has `awaiting()`, and `stops()` says whether the children's end is a stop.
-template <typename Request>
+/// `Inner` has `awaiting()`, and `stops()` says whether the children's end is a stop.
+template <typename Inner>
 class [[nodiscard]] outcome_awaiter {
-    using inner_type =
-        decltype(std::declval<Request>().await_in(std::declval<promise_base&>(), std::source_location{}));
-    using result = decltype(std::declval<inner_type&>().await_resume());
+    using result = decltype(std::declval<Inner&>().await_resume());
 
 public:
-    outcome_awaiter(promise_base& p, Request&& request, std::source_location where)
-        : inner_(std::move(request).await_in(p, where)) {
+    template <typename Bind>
+    outcome_awaiter(promise_base& p, Bind bind) : inner_(bind()) {
         p.control().word.set(frame_flags::takes_stop);  // last: what throws before leaves it clear
     }
 
@@ -48,18 +45,21 @@ public:
     }
 
 private:
-    inner_type inner_;
+    Inner inner_;
 };
 
-/// What makes `co_await as_outcome(request)` work.
-template <typename Request>
-class with_outcome {
-public:
+/// What the operations of combinators have in common: each is awaited once, as it is or by as_outcome().
+template <typename Operation>
+struct with_outcome {
+    using single_use = void;
     using may_stop_its_awaiter = void;
 
-    auto await_outcome_in(promise_base& p, std::source_location where) && {
-        return outcome_awaiter<Request>(p, static_cast<Request&&>(*this), where);
-    }
+    struct on_outcome {
+        static auto bind(promise_base& p, auto&... arguments) {
+            const auto bind_inner = [&] { return Operation::bind(p, arguments...); };
+            return outcome_awaiter<decltype(bind_inner())>(p, bind_inner);
+        }
+    };
 };
 
 }  // namespace coflux::detail

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <source_location>
 #include <vector>
 
 #include <coflux/base/atomic.hpp>
@@ -44,12 +43,10 @@ public:
     [[nodiscard]] promise_base& awaiting() const noexcept { return coroutine_; }
 
 protected:
-    some_awaiter(promise_base& p, std::size_t wanted, some_errors errors, std::source_location where) noexcept
+    some_awaiter(promise_base& p, std::size_t wanted, some_errors errors) noexcept
         : coroutine_(p),
           wanted_(wanted),
-          errors_(errors) {
-        p.set_await_location(where);
-    }
+          errors_(errors) {}
     ~some_awaiter() = default;
 
     /// First in the destructor of the owner of the nodes: gives up the frames whose results were not taken.

@@ -4,13 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <ranges>
-#include <source_location>
-#include <tuple>
 #include <utility>
 
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/combine/detail/outcome_awaiter.hpp>
 #include <coflux/combine/detail/some_awaiter.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 
 namespace coflux::detail {
 
@@ -26,15 +25,15 @@ inline constexpr std::size_t as_chosen = ~std::size_t{0};
 template <typename Choice, typename... Handles>
 class [[nodiscard]] some_of_tuple : public some_awaiter {
 public:
-    some_of_tuple(promise_base& p, std::source_location where, Handles&&... handles) noexcept
-        : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors, where) {
+    explicit some_of_tuple(promise_base& p, Handles&&... handles) noexcept
+        : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors) {
         std::size_t i = 0;
-        ((places_[i++].child = &handles.used()), ...);
+        ((places_[i++].child = &await_access::used(handles)), ...);
         watch(places_.data(), places_.size());
         i = 0;
         (begin_early(handles, p, i++), ...);
         (begin_late(handles, p), ...);
-        ((void)handles.release(), ...);
+        ((void)await_access::release(handles), ...);
     }
     ~some_of_tuple() { give_up(); }
 
@@ -69,13 +68,13 @@ template <typename Choice, typename T>
 class [[nodiscard]] some_of_range : public some_awaiter {
 public:
     template <typename Range>
-    some_of_range(promise_base& p, std::source_location where, std::size_t asked, Range& handles)
-        : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors, where),
+    some_of_range(promise_base& p, std::size_t asked, Range& handles)
+        : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors),
           places_(std::ranges::size(handles), p.memory_resource()) {
         if (asked == 0 || wanted() > places_.size()) throw_bad_count(Choice::name, wanted(), places_.size());
         for (auto& h : handles) begin_if_wrapper(h, p);
         std::size_t i = 0;
-        for (auto& h : handles) places_[i++].child = &h.release();
+        for (auto& h : handles) places_[i++].child = &await_access::release(h);
         watch(places_.data(), places_.size());
     }
     ~some_of_range() { give_up(); }
@@ -102,60 +101,43 @@ private:
 };
 
 template <typename Choice, typename... As>
-class some_request : public with_outcome<some_request<Choice, As...>> {
+struct some_operation : with_outcome<some_operation<Choice, As...>> {
     static_assert(sizeof...(As) != 0, "coflux: there is nothing here to wait for");
 
-public:
-    explicit some_request(As&&... awaited) noexcept : awaited_(std::forward<As>(awaited)...) {}
-    some_request(const some_request&) = delete;
-    some_request& operator=(const some_request&) = delete;
-
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
-        std::apply([](const auto&... a) { check_arguments(Choice::name, a...); }, awaited_);
+    static auto bind(promise_base& p, auto&... awaited) {
+        check_arguments(Choice::name, awaited...);
         (void)p.open_scope();  // what is no fork yet becomes one here
-        return std::apply([&](auto&&... a) { return some_of(p, where, as_handle(p, std::forward<As>(a))...); },
-                          std::move(awaited_));
+        return some_of(p, as_handle(p, std::forward<As>(awaited))...);
     }
 
 private:
     template <typename... Handles>
-    static auto some_of(promise_base& p, std::source_location where, Handles&&... handles) noexcept {
-        return some_of_tuple<Choice, Handles...>(p, where, std::move(handles)...);
+    static auto some_of(promise_base& p, Handles&&... handles) noexcept {
+        return some_of_tuple<Choice, Handles...>(p, std::move(handles)...);
     }
-
-    std::tuple<As&&...> awaited_;
 };
+template <typename Choice, typename... As>
+using some_request = request<some_operation<Choice, As...>, As&&...>;
 
 template <typename Choice, typename Range>
-class some_range_request : public with_outcome<some_range_request<Choice, Range>> {
+struct some_range_operation : with_outcome<some_range_operation<Choice, Range>> {
     static_assert(!single_use_lvalue_range<Range>,
                   "coflux: these handles can be awaited once: hand the range over with std::move(range)");
 
-public:
-    some_range_request(std::size_t wanted, Range&& range) noexcept
-        : wanted_(wanted),
-          range_(std::forward<Range>(range)) {}
-    some_range_request(const some_range_request&) = delete;
-    some_range_request& operator=(const some_range_request&) = delete;
-
-    auto await_in(promise_base& p, std::source_location where) && {
-        p.set_await_location(where);
+    static auto bind(promise_base& p, std::size_t wanted, auto& range) {
         using handle = typename handles_of<Range>::value_type;
         using awaiter = some_of_range<Choice, typename handle::value_type>;
         if constexpr (holds_handles<Range>) {
-            check_elements(Choice::name, range_);
-            return awaiter(p, where, wanted_, range_);
+            check_elements(Choice::name, range);
+            return awaiter(p, wanted, range);
         } else {
             (void)p.open_scope();
-            auto handles = handles_in(p, Choice::name, range_);
-            return awaiter(p, where, wanted_, handles);
+            auto handles = handles_in(p, Choice::name, range);
+            return awaiter(p, wanted, handles);
         }
     }
-
-private:
-    std::size_t wanted_;
-    Range&& range_;
 };
+template <typename Choice, typename Range>
+using some_range_request = request<some_range_operation<Choice, Range>, std::size_t, Range&&>;
 
 }  // namespace coflux::detail

@@ -26,11 +26,11 @@ protected:
     std::coroutine_handle<> begin(std::coroutine_handle<P> h, Make make) {
         ::new (static_cast<void*>(&call_)) call<void>(make());
         made_ = true;
-        return call_.begin_for(h.promise());
+        return await_access::begin_for(call_, h.promise());
     }
     /// First thing of await_resume. Errors: that of the call.
     void resumed() {
-        if (made_) call_.await_resume();
+        if (made_) await_access::take(call_);
     }
 
 private:

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/task.hpp>
@@ -105,7 +106,7 @@ template <std::size_t Position = 0, typename First, typename... Rest>
 COFLUX_INLINE void check_arguments(const char* operation, const First& first, const Rest&... rest) noexcept {
     check_handle(operation, "argument", Position, first);
     if constexpr (is_owned_handle<First>) {
-        if (first.is_copied()) [[unlikely]]
+        if (await_access::is_copied(first)) [[unlikely]]
             fail_argument(
                 operation, "argument", Position,
                 "is a copy that g++ made of a branch of c ? a : b, bit by bit: write if and else, or choose in a statement before");
@@ -134,7 +135,7 @@ using await_result = decltype(std::declval<awaited_type<A>&>().await_resume());
 
 /// Waits for a moment, and can say beforehand that the coroutine ends with it: `last()` gives the request that does.
 template <typename A>
-concept foretelling_request = requires(const A& request) { request.last(); };
+concept foretelling_request = await_access::has_last<A>();
 template <typename A>
 inline constexpr bool foretells = false;
 template <foretelling_request A>
@@ -152,21 +153,21 @@ struct [[nodiscard]] adopting_request {
     A&& awaited;
 
     decltype(auto) await_in(promise_base& p, std::source_location where) && {
-        if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
+        await_access::set_caller(awaited, p);
         using operand = std::remove_cvref_t<A>;
         if constexpr (foretelling_request<operand>) {
-            return awaited.last().await_in(p, where);
+            return await_access::await_in(await_access::last(awaited), p, where);
         } else if constexpr (foretells<operand>) {
-            return awaited_as<operand>::request(awaited).last().await_in(p, where);
+            return await_access::await_in(await_access::last(awaited_as<operand>::request(awaited)), p, where);
         } else {
-            return bind_await(p, std::forward<A>(awaited), where);
+            return bind_inner_await(p, std::forward<A>(awaited), where);
         }
     }
 };
 
 /// What knows where a wrapping fork of it is made.
 template <typename A>
-concept has_home = requires(const A& a, promise_base& p) { a.home(p); };
+concept has_home = await_access::has_home<A>();
 
 template <typename A>
 fork<await_result<A>, wrapping_executor> wrapped(environment&, borrowed<std::remove_reference_t<A>> awaited) {
@@ -186,13 +187,13 @@ decltype(auto) as_handle(promise_base& p, A&& awaited) {
                                         wrapper<await_result<A>>>;
         const borrowed<std::remove_reference_t<A>> given(awaited);
         if constexpr (has_home<std::remove_cvref_t<A>>) {
-            if (environment& in = awaited.home(p); &in != &p) {
-                kind elsewhere(wrapped<A>(in, given).release());
+            if (environment& in = await_access::home(awaited, p); &in != &p) {
+                kind elsewhere(await_access::release(wrapped<A>(in, given)));
                 promise_base::of(elsewhere.used()).use_executor_of(p);
                 return elsewhere;
             }
         }
-        return kind(wrapped<A>(p, given).release());
+        return kind(await_access::release(wrapped<A>(p, given)));
     }
 }
 

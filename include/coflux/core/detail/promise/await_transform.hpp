@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/promise/foreign_awaiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/thread_driver.hpp>
@@ -20,8 +21,7 @@ inline constexpr bool is_context_request = std::is_same_v<std::remove_cvref_t<A>
 
 /// Something of ours: knows how to wait inside a coroutine of ours.
 template <typename A>
-concept native_awaitable =
-    requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
+concept native_awaitable = await_access::is_operand<A>();
 
 /// How a foreign type becomes an awaitable of ours: specialised with `static R request(A)`, where R is a native
 /// awaitable that need not outlive the binding of the await.
@@ -33,7 +33,7 @@ concept translated_awaitable = requires(A&& a) { awaited_as<std::remove_cvref_t<
 
 /// A handle that may be awaited once, used as an lvalue.
 template <typename A>
-concept single_use_lvalue = std::is_lvalue_reference_v<A> && requires { typename std::remove_cvref_t<A>::single_use; };
+concept single_use_lvalue = std::is_lvalue_reference_v<A> && await_access::is_single_use<A>();
 
 class context_awaiter {
 public:
@@ -46,16 +46,19 @@ private:
     promise_base& self_;
 };
 
-/// Every await of a coroutine of ours begins here. With COFLUX_TEST_POINTS defined as 1, in all files of a program that
-/// have coroutines, a simulation is called for each (testing/simulation.hpp); the library itself has no coroutines, so
-/// it does not depend on the macro.
+/// With COFLUX_TEST_POINTS defined as 1, in all files of a program that have coroutines, a simulation is called for each
+/// await (testing/simulation.hpp); the library itself has no coroutines, so it does not depend on the macro.
 template <typename A>
-COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
+COFLUX_INLINE void pass_test_point() {
 #if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS
-    if constexpr (!requires { typename std::remove_cvref_t<A>::never_throws; }) {
+    if constexpr (!await_access::never_throws<A>()) {
         if (thread_driver* const d = this_thread.driver; d != nullptr) d->at_await();
     }
 #endif
+}
+
+template <typename A>
+COFLUX_INLINE decltype(auto) bind_operand(promise_base& p, A&& awaited, std::source_location where) {
     if constexpr (is_context_request<A>) {
         return context_awaiter(p);
     } else if constexpr (single_use_lvalue<A>) {
@@ -64,12 +67,26 @@ COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::sourc
             "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
         return context_awaiter(p);
     } else if constexpr (native_awaitable<A>) {
-        return std::forward<A>(awaited).await_in(p, where);
+        return await_access::await_in(std::forward<A>(awaited), p, where);
     } else if constexpr (translated_awaitable<A>) {
-        return awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(awaited)).await_in(p, where);
+        return await_access::await_in(awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(awaited)), p, where);
     } else {
-        return foreign_awaiter<A>(p, std::forward<A>(awaited), where);
+        return foreign_awaiter<A>(p, std::forward<A>(awaited));
     }
+}
+
+/// Every await of a coroutine of ours begins here, the one place that notes where it stands.
+template <typename A>
+COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
+    pass_test_point<A>();
+    if constexpr (!is_context_request<A> && !await_access::keeps_location<A>()) p.set_await_location(where);
+    return bind_operand(p, std::forward<A>(awaited), where);
+}
+/// The await inside of one that has begun.
+template <typename A>
+COFLUX_INLINE decltype(auto) bind_inner_await(promise_base& p, A&& awaited, std::source_location where) {
+    pass_test_point<A>();
+    return bind_operand(p, std::forward<A>(awaited), where);
 }
 
 }  // namespace coflux::detail

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <coroutine>
-#include <source_location>
 #include <type_traits>
 #include <utility>
 
@@ -46,11 +45,9 @@ class foreign_awaiter {
     using inner_type = decltype(awaiter_of(std::declval<A>()));
 
 public:
-    foreign_awaiter(promise_base& p, A&& awaited, std::source_location where)
+    foreign_awaiter(promise_base& p, A&& awaited)
         : proxy_{&foreign_awaiter::resume_proxy, &foreign_awaiter::resume_proxy, &p, nullptr},
-          inner_(awaiter_of(std::forward<A>(awaited))) {
-        p.set_await_location(where);
-    }
+          inner_(awaiter_of(std::forward<A>(awaited))) {}
 
     foreign_awaiter(const foreign_awaiter&) = delete;
     foreign_awaiter& operator=(const foreign_awaiter&) = delete;

@@ -8,41 +8,52 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 namespace coflux::detail {
 
-/// The operand of a co_await that `Awaiter` serves: made where the operation is named, bound to the awaiting coroutine
-/// where it is awaited.
+/// The operand of a co_await that `Operation` serves: made where the operation is named, bound to the awaiting
+/// coroutine where it is awaited.
 ///
-/// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Awaiter` is
-/// constructible from lvalues of them, after the promise if it takes that. What gives one is [[nodiscard]], with its
-/// own consequence.
-template <typename Awaiter, typename... Args>
+/// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Operation` is an
+/// awaiter, constructible from lvalues of them, after the promise if it takes that; or it makes the awaiter, by a static
+/// `bind(p, arguments...)`. Its type `on_outcome`, if it has one, is the same for an await by as_outcome(). It may have
+/// the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
+template <typename Operation, typename... Args>
 class request {
 public:
     // NOLINTNEXTLINE(google-explicit-constructor): what names an operation returns its arguments
-    constexpr COFLUX_INLINE request(Args... args) noexcept : args_(std::forward<Args>(args)...) {}
-
-    COFLUX_INLINE Awaiter await_in(promise_base& p, std::source_location where) noexcept {
-        p.set_await_location(where);
-        return make(p, std::index_sequence_for<Args...>());
-    }
+    constexpr COFLUX_INLINE request(Args... args) noexcept((... && std::is_nothrow_constructible_v<Args, Args>))
+        : args_(std::forward<Args>(args)...) {}
 
 protected:
     [[nodiscard]] const std::tuple<Args...>& arguments() const noexcept { return args_; }
 
 private:
-    template <std::size_t... I>
-    COFLUX_INLINE Awaiter make(promise_base& p, std::index_sequence<I...>) noexcept {
-        if constexpr (std::is_constructible_v<Awaiter, promise_base&, Args&...>) {
-            return Awaiter(p, std::get<I>(args_)...);
+    friend struct await_access;
+    using operation = Operation;
+
+    COFLUX_INLINE auto await_in(promise_base& p, std::source_location) const {
+        return make<Operation>(p, std::index_sequence_for<Args...>());
+    }
+    auto await_outcome_in(promise_base& p, std::source_location) const
+        requires requires { typename Operation::on_outcome; }
+    {
+        return make<typename Operation::on_outcome>(p, std::index_sequence_for<Args...>());
+    }
+    template <typename Made, std::size_t... I>
+    COFLUX_INLINE auto make(promise_base& p, std::index_sequence<I...>) const {
+        if constexpr (requires { Made::bind(p, std::get<I>(args_)...); }) {
+            return Made::bind(p, std::get<I>(args_)...);
+        } else if constexpr (std::is_constructible_v<Made, promise_base&, Args&...>) {
+            return Made(p, std::get<I>(args_)...);
         } else {
-            return Awaiter(std::get<I>(args_)...);
+            return Made(std::get<I>(args_)...);
         }
     }
 
-    std::tuple<Args...> args_;
+    mutable std::tuple<Args...> args_;  // what the operation holds goes into its await
 };
 
 }  // namespace coflux::detail

@@ -1,0 +1,133 @@
+// The one way to what handles and operations keep from their users.
+#pragma once
+
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/config.hpp>
+
+namespace coflux::detail {
+
+class promise_base;
+
+/// What may be awaited, and the handles of coroutines, have members for the library alone: those are private, and
+/// befriend this.
+///
+/// An operand of co_await has `await_in(p, where)`, which gives its awaiter in the coroutine `p`; it may have
+///   await_outcome_in(p, where)  the awaiter under as_outcome()
+///   home(p), set_caller(p)      of a call, which combinators run in a fork (promise_base)
+///   last()                      the operand that the coroutine ends with (wrapper.hpp)
+///   single_use                  it can be awaited once
+///   may_stop_its_awaiter        under as_outcome() it needs await_outcome_in()
+///   never_throws                an await of the library's own: no test point
+///   keeps_location              the coroutine stands where it stood
+/// and of these types each may be in its `operation`, too (request.hpp).
+/// A handle that is given to a combinator has the members of an owned_frame.
+struct await_access {
+    template <typename A>
+    [[nodiscard]] static consteval bool is_operand() noexcept {
+        return requires(A&& a, promise_base& p, std::source_location where) { std::forward<A>(a).await_in(p, where); };
+    }
+    template <typename A>
+    static COFLUX_INLINE decltype(auto) await_in(A&& awaited, promise_base& p, std::source_location where) {
+        return std::forward<A>(awaited).await_in(p, where);
+    }
+    template <typename A>
+    [[nodiscard]] static consteval bool has_outcome() noexcept {
+        return requires(A&& a, promise_base& p, std::source_location where) {
+            std::forward<A>(a).await_outcome_in(p, where);
+        };
+    }
+    template <typename A>
+    static COFLUX_INLINE decltype(auto) await_outcome_in(A&& awaited, promise_base& p, std::source_location where) {
+        return std::forward<A>(awaited).await_outcome_in(p, where);
+    }
+
+    // What its type says.
+    template <typename A>
+    [[nodiscard]] static consteval bool is_single_use() noexcept {
+        return requires { typename std::remove_cvref_t<A>::single_use; } ||
+               requires { typename std::remove_cvref_t<A>::operation::single_use; };
+    }
+    template <typename A>
+    [[nodiscard]] static consteval bool may_stop_its_awaiter() noexcept {
+        return requires { typename std::remove_cvref_t<A>::may_stop_its_awaiter; } ||
+               requires { typename std::remove_cvref_t<A>::operation::may_stop_its_awaiter; };
+    }
+    template <typename A>
+    [[nodiscard]] static consteval bool never_throws() noexcept {
+        return requires { typename std::remove_cvref_t<A>::never_throws; } ||
+               requires { typename std::remove_cvref_t<A>::operation::never_throws; };
+    }
+    template <typename A>
+    [[nodiscard]] static consteval bool keeps_location() noexcept {
+        return requires { typename std::remove_cvref_t<A>::keeps_location; } ||
+               requires { typename std::remove_cvref_t<A>::operation::keeps_location; };
+    }
+
+    // What combinators do before it begins.
+    template <typename A>
+    [[nodiscard]] static consteval bool has_home() noexcept {
+        return requires(const A& a, promise_base& p) { a.home(p); };
+    }
+    template <typename A>
+    [[nodiscard]] static auto& home(const A& awaited, promise_base& p) noexcept {
+        return awaited.home(p);
+    }
+    template <typename A>
+    static void set_caller(A& awaited, promise_base& p) noexcept {
+        if constexpr (requires { awaited.set_caller(p); }) awaited.set_caller(p);
+    }
+    template <typename A>
+    [[nodiscard]] static consteval bool has_last() noexcept {
+        return requires(const A& a) { a.last(); };
+    }
+    template <typename A>
+    [[nodiscard]] static auto last(const A& awaited) noexcept {
+        return awaited.last();
+    }
+
+    // Handles.
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE auto& release(H&& handle) noexcept {
+        return handle.release();
+    }
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE auto& used(const H& handle) noexcept {
+        return handle.used();
+    }
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE auto* frame(const H& handle) noexcept {
+        return handle.frame();
+    }
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE const void* address(const H& handle) noexcept {
+        return handle.address();
+    }
+    template <typename H>
+    [[nodiscard]] static COFLUX_INLINE bool is_copied(const H& handle) noexcept {
+        return handle.is_copied();
+    }
+    /// A view of `c`, which has been shared.
+    template <typename View, typename Frame>
+    [[nodiscard]] static View view_of(Frame& c) noexcept {
+        return View(c);
+    }
+
+    // Calls that the library awaits by itself.
+    template <typename Call>
+    static auto begin_for(Call& call, promise_base& p) noexcept {
+        return call.begin_for(p);
+    }
+    template <typename Call>
+    static decltype(auto) take(Call& call) {
+        return call.await_resume();
+    }
+    template <typename Call>
+    [[nodiscard]] static auto error(const Call& call) noexcept {
+        return call.error();
+    }
+};
+
+}  // namespace coflux::detail
