@@ -133,7 +133,8 @@ public:
         return of;
     }
 
-    /// Takes `of` out; false if it is in no queue. Pre: if it is in one, it is in this.
+    /// Takes `of` out; false if it is in no queue.
+    /// Pre: if it is in one, it is in this.
     COFLUX_INLINE bool remove(T& of) noexcept {
         T* const previous = Links::previous(of);
         if (previous == nullptr) return false;
