@@ -225,7 +225,8 @@ TEST(stop_relay, the_question_whether_a_child_is_stopped_does_not_look_at_its_ma
         co_await 2ms;
         EXPECT_TRUE(made->done());  // and its maker is gone
         auto&& self = co_await coflux::context();
-        EXPECT_FALSE(coflux::detail::is_stopped_with(static_cast<coflux::detail::promise_base&>(self), made->used()));
+        EXPECT_FALSE(coflux::detail::is_stopped_with(static_cast<coflux::detail::promise_base&>(self),
+                                                     coflux::detail::await_access::used(*made)));
         EXPECT_EQ(co_await std::move(*made), 1);
     });
 }
