@@ -75,11 +75,11 @@ public:
 private:
     template <typename P>
     static std::coroutine_handle<> suspend_in(inner_type& inner, std::coroutine_handle<P> h) {
-        using suspension = decltype(inner.await_suspend(h));
-        if constexpr (std::is_void_v<suspension>) {
+        using suspended_as = decltype(inner.await_suspend(h));
+        if constexpr (std::is_void_v<suspended_as>) {
             inner.await_suspend(h);
             return std::noop_coroutine();
-        } else if constexpr (std::is_same_v<suspension, bool>) {
+        } else if constexpr (std::is_same_v<suspended_as, bool>) {
             return inner.await_suspend(h) ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(h);
         } else {
             return inner.await_suspend(h);
