@@ -47,6 +47,7 @@ class Mutant:
     equivalent: str = ""
     beyond: str = ""
     scenario: str = ""  # the only one to run, for what is rare in all others
+    longer: int = 1  # so many times the interleavings, for what is rare
     fault: str = ""  # its name in the list of planted faults
     seam: str = ""  # another seam than test/model/seam
     sources: str = ""  # further sources of its model's program
@@ -147,7 +148,7 @@ class Copy:
         return built.stderr.strip().splitlines()[0] if built.returncode != 0 else ""
 
     def verdict(self, mutant: Mutant) -> tuple[str, str]:
-        program, weakening, iterations = "./program", "", self.iterations
+        program, weakening, iterations = "./program", "", self.iterations * mutant.longer
         if coroutine_models.is_one(mutant.model):
             iterations = max(1, iterations // 15)  # each is that much longer
         if mutant.weaken:

@@ -135,6 +135,7 @@ public:
         const auto at = std::find(sleepers_.begin(), sleepers_.end(), &place);
         if (at == sleepers_.end()) return;
         sleepers_.erase(at);
+        // seq_cst: before it queues work; pairs with all_sleep() after the look-out has gone
         idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
     }
 

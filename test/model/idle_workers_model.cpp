@@ -225,6 +225,7 @@ struct end_at_once : of_pool<2, 1, 1> {
 struct end_after_token : of_pool<1, 1, 1> {
     void before() override { executor.places[0].unpark(); }
     void other(unsigned) override {
+        coflux::model::wait_a_while(48);  // often until the token has woken the worker
         give(0);
         executor.end();
     }

@@ -39,6 +39,11 @@ private:
         if (!(condition)) ::coflux::model::fail_here("check failed: " #condition); \
     } while (false)
 
+/// Lets other threads run for a while, which Relacy chooses: less than `most` steps.
+inline void wait_a_while(unsigned most) noexcept {
+    for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
+}
+
 /// What a scenario is to the runner, which is compiled once for all.
 class any_scenario {
 public:

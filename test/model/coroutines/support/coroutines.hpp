@@ -13,11 +13,6 @@
 
 namespace coflux::model {
 
-/// Lets other threads run for a while, which Relacy chooses: less than `most` steps.
-inline void wait_a_while(unsigned most) noexcept {
-    for (unsigned n = rl::rand(most); n != 0; --n) detail::cpu_pause();
-}
-
 /// An executor that model threads serve. What is posted is run by one of those that call run_one(), in any order. A
 /// post orders what came before it before what is posted, and nothing else: the bookkeeping is not atomic and belongs
 /// to the model.
