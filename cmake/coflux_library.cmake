@@ -38,6 +38,10 @@ function(coflux_add_library name)
         ${target}
         PUBLIC "$<BUILD_INTERFACE:${include_dir}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
         PRIVATE "${source_dir}")
+    if(COFLUX_UNITY)
+        # Most of a source is headers. Several units, so that two processors share them.
+        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
+    endif()
     coflux_warnings(${target})
     coflux_sanitize(${target})
 endfunction()
