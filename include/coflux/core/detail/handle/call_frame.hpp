@@ -56,8 +56,8 @@ public:
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
             fail_used(p, where);
-        if (p.run_call_nested<frame_on_top>(control_.plain())) [[likely]] {
-            if constexpr (frame_on_top == nested_frame::freed) {
+        if (p.run_call_nested<frame_after_nested_run>(control_.plain())) [[likely]] {
+            if constexpr (frame_after_nested_run == nested_frame::freed) {
                 control_.clear();
             } else {
                 control_.assume_not_waited();
@@ -140,13 +140,13 @@ private:
         callee.join.begin_awaited_by(caller);
         return transfer(callee.frame());
     }
-    static constexpr nested_frame frame_on_top = nested_frame_for<T>;
+    static constexpr nested_frame frame_after_nested_run = nested_frame_for<T>;
 
     template <typename Result>
     COFLUX_INLINE T take([[maybe_unused]] Result result) {
         if (!ended_in_place()) [[unlikely]]
             return take_aside(*control_.get());
-        if constexpr (frame_on_top == nested_frame::freed) {
+        if constexpr (frame_after_nested_run == nested_frame::freed) {
             return take_from<T>(result());
         } else {
             return take_value<T>(*control_.plain());
@@ -154,7 +154,7 @@ private:
     }
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         // Each a form that the optimiser follows from where it ran to where its result is taken.
-        return frame_on_top == nested_frame::freed ? control_.empty() : !control_.waited();
+        return frame_after_nested_run == nested_frame::freed ? control_.empty() : !control_.waited();
     }
     /// Out of line, so that a caller that never comes here saves no registers for it.
     static COFLUX_NOINLINE T take_aside(frame_control& callee) {

@@ -83,7 +83,8 @@ class COFLUX_IN_REGISTER owned_frame {
 
     static constexpr bool starts_in_creator = Start == start_kind::inline_start;
     /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
-    static constexpr nested_frame frame_on_top = Start == start_kind::queued ? nested_frame_for<T> : nested_frame::kept;
+    static constexpr nested_frame frame_after_nested_run =
+        Start == start_kind::queued ? nested_frame_for<T> : nested_frame::kept;
 
 public:
     using single_use = void;
@@ -96,20 +97,20 @@ public:
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
         // The newest of the worker's forks was not used up.
-        constexpr bool asks_on_top = !COFLUX_CLANG && !starts_in_creator;
+        constexpr bool checks_after_nested_run = !COFLUX_CLANG && !starts_in_creator;
         if (control_.is_copied()) [[unlikely]]
             fail_copied(p, where);
-        if (!asks_on_top && control_.empty()) [[unlikely]]
+        if (!checks_after_nested_run && control_.empty()) [[unlikely]]
             fail_empty(p, where);
         if constexpr (!starts_in_creator) {
-            if (p.run_fork_nested<frame_on_top>(control_.plain())) {
-                if constexpr (frame_on_top == nested_frame::freed) {
+            if (p.run_fork_nested<frame_after_nested_run>(control_.plain())) {
+                if constexpr (frame_after_nested_run == nested_frame::freed) {
                     control_.clear();
                 } else {
                     control_.assume_not_waited();
                 }
             } else {
-                if (asks_on_top && control_.empty()) [[unlikely]]
+                if (checks_after_nested_run && control_.empty()) [[unlikely]]
                     fail_empty(p, where);
                 control_.waits();
             }
@@ -149,7 +150,7 @@ public:
     template <typename Result>
     COFLUX_INLINE T take([[maybe_unused]] Result result) {
         if (ended_in_place()) {
-            if constexpr (frame_on_top == nested_frame::freed) {
+            if constexpr (frame_after_nested_run == nested_frame::freed) {
                 return take_from<T>(result());
             } else {
                 const plainly_freed_frame frees(control_);
@@ -218,7 +219,7 @@ private:
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         if constexpr (starts_in_creator) {
             return false;
-        } else if constexpr (frame_on_top == nested_frame::freed) {
+        } else if constexpr (frame_after_nested_run == nested_frame::freed) {
             return control_.empty();
         } else {
             return !control_.waited();
