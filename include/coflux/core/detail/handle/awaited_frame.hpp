@@ -53,13 +53,13 @@ public:
     }
     COFLUX_INLINE void swap(awaited_frame& other) noexcept { std::swap(pointer_, other.pointer_); }
     [[nodiscard]] COFLUX_INLINE frame_control* get() const noexcept {
-        return reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) & ~waits_bit);
+        return reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) & ~waited_bit);
     }
     COFLUX_INLINE void clear() noexcept { pointer_ = nullptr; }
     /// Where it has not waited.
     [[nodiscard]] COFLUX_INLINE frame_control* const& plain() const noexcept { return pointer_; }
-    COFLUX_INLINE void waits() noexcept {
-        pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waits_bit);
+    COFLUX_INLINE void set_waited() noexcept {
+        pointer_ = reinterpret_cast<frame_control*>(reinterpret_cast<std::uintptr_t>(pointer_) | waited_bit);
     }
     /// Gives the optimiser what it cannot know of a pointer that it loads again.
     COFLUX_INLINE void assume_not_waited() const noexcept {
@@ -67,13 +67,13 @@ public:
         COFLUX_ASSUME(!waits);
     }
     /// The await threw, and nothing has happened.
-    COFLUX_INLINE void failed() noexcept { pointer_ = get(); }
+    COFLUX_INLINE void clear_waited() noexcept { pointer_ = get(); }
     [[nodiscard]] COFLUX_INLINE bool waited() const noexcept {
-        return (reinterpret_cast<std::uintptr_t>(pointer_) & waits_bit) != 0;
+        return (reinterpret_cast<std::uintptr_t>(pointer_) & waited_bit) != 0;
     }
 
 private:
-    static constexpr std::uintptr_t waits_bit = 1;
+    static constexpr std::uintptr_t waited_bit = 1;
 
 protected:
     [[no_unique_address]] handle_address place_;  // first: where the handle is, too
@@ -112,16 +112,16 @@ private:
     awaited_frame& handle_;
 };
 
-/// Around a wait that may throw.
-class failed_unless_waits {
+/// Around a wait that may throw: clears `waited` unless dismissed.
+class waited_guard {
 public:
-    COFLUX_INLINE explicit failed_unless_waits(awaited_frame& handle) noexcept : handle_(&handle) {}
-    COFLUX_INLINE ~failed_unless_waits() {
-        if (handle_ != nullptr) handle_->failed();
+    COFLUX_INLINE explicit waited_guard(awaited_frame& handle) noexcept : handle_(&handle) {}
+    COFLUX_INLINE ~waited_guard() {
+        if (handle_ != nullptr) handle_->clear_waited();
     }
-    failed_unless_waits(const failed_unless_waits&) = delete;
-    failed_unless_waits& operator=(const failed_unless_waits&) = delete;
-    COFLUX_INLINE void waits() noexcept { handle_ = nullptr; }
+    waited_guard(const waited_guard&) = delete;
+    waited_guard& operator=(const waited_guard&) = delete;
+    COFLUX_INLINE void dismiss() noexcept { handle_ = nullptr; }
 
 private:
     awaited_frame* handle_;

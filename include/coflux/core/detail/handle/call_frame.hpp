@@ -63,7 +63,7 @@ public:
                 control_.assume_not_waited();
             }
         } else {
-            control_.waits();
+            control_.set_waited();
         }
         if constexpr (COFLUX_CLANG) {
             return static_cast<call_frame&>(*this);
@@ -106,7 +106,7 @@ public:
     };
     /// For awaiters that make it once `p` is suspended: begins it, and returns what await_suspend must return.
     std::coroutine_handle<> begin_for(promise_base& p) noexcept {
-        control_.waits();
+        control_.set_waited();
         return begin(p);
     }
     /// For combinators, before it begins: where a coroutine is made that runs it for `p`.
@@ -118,7 +118,7 @@ public:
     void set_caller(promise_base& p) noexcept { promise_base::of(*control_.get()).set_caller(p); }
     outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.is_copied()) fail_used(p, where);
-        control_.waits();
+        control_.set_waited();
         return outcome_awaiter(p, *this);
     }
 

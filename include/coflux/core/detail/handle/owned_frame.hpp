@@ -112,7 +112,7 @@ public:
             } else {
                 if (checks_after_nested_run && control_.empty()) [[unlikely]]
                     fail_empty(p, where);
-                control_.waits();
+                control_.set_waited();
             }
         }
         if constexpr (COFLUX_CLANG) {
@@ -124,7 +124,7 @@ public:
     owned_outcome_awaiter<owned_frame, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
         if (control_.is_copied()) fail_copied(p, where);
         if (control_.empty()) fail_empty(p, where);
-        control_.waits();
+        control_.set_waited();
         return owned_outcome_awaiter<owned_frame, T>(p, *this);
     }
 
@@ -136,9 +136,9 @@ public:
         // One look for all that is rare: views or callbacks, and a child of another environment, which a stop may not
         // reach.
         if (!promise_base::of(used()).is_unshared_child_of(p)) [[unlikely]] {
-            failed_unless_waits guard(control_);
+            waited_guard guard(control_);
             const std::coroutine_handle<> next = await_aside(p, used());
-            guard.waits();
+            guard.dismiss();
             return next;
         }
         return p.await_child(used());
@@ -177,7 +177,7 @@ public:
     /// For combinators: where the frame is or close to it, to be fetched into the cache.
     [[nodiscard]] COFLUX_INLINE const void* address() const noexcept { return control_.plain(); }
     /// For awaiters: the await threw, and nothing has happened.
-    void assume_not_waited() noexcept { control_.failed(); }
+    void assume_not_waited() noexcept { control_.clear_waited(); }
     /// For combinators and awaiters: used(), where the user may be wrong.
     [[nodiscard]] COFLUX_INLINE frame_control& checked() const noexcept {
         if (control_.empty()) [[unlikely]]
