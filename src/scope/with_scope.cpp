@@ -6,7 +6,7 @@
 namespace coflux::detail {
 
 scope_of_block::scope_of_block(environment& here, scope_policy policy) noexcept : scope_(here, policy) {
-    scope_.lend();
+    scope_.mark_as_lender();
 }
 
 void scope_of_block::failed(const failure& f) noexcept {

@@ -37,7 +37,7 @@ struct stop_walk;
 const environment_data& data_of(const environment& e) noexcept;
 const executor_entry* executor_of(const environment& e) noexcept;
 const data_ref& data_ref_of(const environment& e) noexcept;
-bool lends(const environment& e) noexcept;
+bool is_lender(const environment& e) noexcept;
 
 }  // namespace detail
 
@@ -143,7 +143,7 @@ protected:
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
     friend const detail::executor_entry* detail::executor_of(const environment& e) noexcept;
     friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;
-    friend bool detail::lends(const environment& e) noexcept;
+    friend bool detail::is_lender(const environment& e) noexcept;
 
     // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one, or above and passed on
@@ -154,7 +154,7 @@ protected:
     static constexpr std::uint32_t is_generator =
         32;  // a call that stands still between elements, and may be destroyed there
     static constexpr std::uint32_t has_failures = 64;  // failures_ has a value; stays
-    static constexpr std::uint32_t lends = 128;        // an object that joins its children before what they borrow dies
+    static constexpr std::uint32_t lender = 128;       // an object that joins its children before what they borrow dies
     static constexpr std::uint32_t borrows = 256;      // a coroutine whose handle must not die before it has ended
     static constexpr std::uint32_t is_root = 512;      // a task that is made in no coroutine
     static constexpr std::uint32_t unwinds = 1024;     // a coroutine whose locals die because it is stopped; stays
@@ -186,8 +186,8 @@ COFLUX_INLINE const data_ref& data_ref_of(const environment& e) noexcept {
 COFLUX_INLINE const executor_entry* executor_of(const environment& e) noexcept {
     return e.executor_;
 }
-inline bool lends(const environment& e) noexcept {
-    return (e.marks_.load(memory_order_relaxed) & environment::lends) != 0;  // set before another thread knows e
+inline bool is_lender(const environment& e) noexcept {
+    return (e.marks_.load(memory_order_relaxed) & environment::lender) != 0;  // set before another thread knows e
 }
 
 }  // namespace detail

@@ -51,12 +51,12 @@ protected:
         storage_.deadline = outer.deadline;
         storage_.on_error = outer.on_error;
         data_ = detail::data_ref::of_object(storage_, storage_.frames == nullptr);
-        if (detail::lends(*parent)) lend();
+        if (detail::is_lender(*parent)) mark_as_lender();
     }
     ~environment_object() = default;
 
     /// Before the first child: what children borrow outlives them, whatever becomes of their handles.
-    void lend() noexcept { marks_.store(is_object | lends, detail::memory_order_relaxed); }
+    void mark_as_lender() noexcept { marks_.store(is_object | lender, detail::memory_order_relaxed); }
 
     /// Before the first child: its frames come from `memory`.
     void use(std::pmr::memory_resource& memory) noexcept {

@@ -236,7 +236,7 @@ protected:
     // Of the new coroutine, before another thread knows it.
     /// It has a parameter that is borrowed.
     void mark_as_borrowing() noexcept {
-        if (!detail::lends(*parent_.own())) mark(borrows);
+        if (!detail::is_lender(*parent_.own())) mark(borrows);
     }
     /// It is a task: its handle waits for it, unless it is made in a coroutine.
     COFLUX_ASIDE void mark_as_task() noexcept;
