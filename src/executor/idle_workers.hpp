@@ -40,10 +40,10 @@ public:
         return ends_.load(memory_order_acquire);  // pairs with the store in end(): what came before it is in sight
     }
 
-    /// The worker that was parked at `place` is awake, and looks for work.
-    void begin_search(const os::parker& place) noexcept {
+    /// The worker that was parked at `parker` is awake, and looks for work.
+    void begin_search(const os::parker& parker) noexcept {
         idle_.fetch_add(one_searcher, memory_order_seq_cst);
-        looks_out_no_more(place);  // after that: a pusher finds a searcher or a look-out
+        end_lookout(parker);  // after that: a pusher finds a searcher or a look-out
     }
 
     /// The last searcher leaves with something found: while it looked, pushers woke no sleeper. If there may be more
@@ -82,24 +82,24 @@ public:
             idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
             // On its way the sleeper looks for work: no other worker need be woken for a lone coroutine. Under the
             // lock, which the sleeper takes before it looks.
-            (void)looks_out(*sleeper);
+            (void)try_begin_lookout(*sleeper);
         }
         sleeper->unpark();
     }
 
-    /// The worker is about to park at `place`. False if the pool ends: then it must not.
-    bool prepare_park(os::parker& place) noexcept {
+    /// The worker is about to park at `parker`. False if the pool ends: then it must not.
+    bool prepare_park(os::parker& parker) noexcept {
         const lock_guard<mutex> guard(lock_);
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
-        sleepers_.push_back(&place);
+        sleepers_.push_back(&parker);
         idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with work_came()
         return true;
     }
 
     /// True if a sleeper looks for work before long, or has been woken and has not looked yet. A worker that queues
     /// what it will most likely pop itself wakes no sleeper then.
-    [[nodiscard]] bool somebody_looks_out() const noexcept {
-        // seq_cst: after the pusher woke up; pairs with looks_out_no_more()
+    [[nodiscard]] bool has_lookout() const noexcept {
+        // seq_cst: after the pusher woke up; pairs with end_lookout()
         return lookout_.load(memory_order_seq_cst) != nullptr;
     }
 
@@ -111,45 +111,45 @@ public:
     };
 
     /// After prepare_park(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
-    /// says that there is some. It is the look-out if no other worker is, as long as `looks_on()`, and not all are
+    /// says that there is some. It is the look-out if no other worker is, as long as `keeps_lookout()`, and not all are
     /// parked.
-    template <typename StaysAwake, typename LooksOn, typename Park>
-    void sleep(const os::parker& place, StaysAwake stays_awake, LooksOn looks_on, Park park) noexcept {
-        bool out = looks_out(place);
+    template <typename StaysAwake, typename KeepsLookout, typename Park>
+    void sleep(const os::parker& parker, StaysAwake stays_awake, KeepsLookout keeps_lookout, Park park) noexcept {
+        bool out = try_begin_lookout(parker);
         for (bool woken = false; !woken && !stays_awake();) {
             rest until = out ? rest::moment : rest::while_others_work;
-            if (out && (all_sleep() || !looks_on())) {
-                looks_out_no_more(place);
+            if (out && (all_parked() || !keeps_lookout())) {
+                end_lookout(parker);
                 out = false;  // what was queued a moment before is seen by one more look
             }
             // After the look-out is gone: a worker that wakes up after this, and queues work, wakes a sleeper.
-            if (!out && all_sleep()) until = rest::for_ever;
+            if (!out && all_parked()) until = rest::for_ever;
             woken = park(until);
         }
     }
 
     /// Takes the worker off the list, if no other thread has: a worker that is awake is not listed. An old token may
     /// have ended the park. A token that is on its way ends the next park() at once, which is harmless.
-    void wakes_up(os::parker& place) noexcept {
+    void end_park(os::parker& parker) noexcept {
         const lock_guard<mutex> guard(lock_);
-        const auto at = std::find(sleepers_.begin(), sleepers_.end(), &place);
+        const auto at = std::find(sleepers_.begin(), sleepers_.end(), &parker);
         if (at == sleepers_.end()) return;
         sleepers_.erase(at);
-        // seq_cst: before it queues work; pairs with all_sleep() after the look-out has gone
+        // seq_cst: before it queues work; pairs with all_parked() after the look-out has gone
         idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
     }
 
 private:
-    bool looks_out(const os::parker& place) noexcept {
-        const os::parker* nobody = nullptr;
+    bool try_begin_lookout(const os::parker& parker) noexcept {
+        const os::parker* none = nullptr;
         // relaxed: what it was made for is seen by a look, or is late by a moment
-        return lookout_.compare_exchange_strong(nobody, &place, memory_order_relaxed, memory_order_relaxed);
+        return lookout_.compare_exchange_strong(none, &parker, memory_order_relaxed, memory_order_relaxed);
     }
-    void looks_out_no_more(const os::parker& place) noexcept {
-        // seq_cst: before the look at the idle word in sleep(); pairs with somebody_looks_out()
-        if (lookout_.load(memory_order_relaxed) == &place) lookout_.store(nullptr, memory_order_seq_cst);
+    void end_lookout(const os::parker& parker) noexcept {
+        // seq_cst: before the look at the idle word in sleep(); pairs with has_lookout()
+        if (lookout_.load(memory_order_relaxed) == &parker) lookout_.store(nullptr, memory_order_seq_cst);
     }
-    [[nodiscard]] bool all_sleep() const noexcept { return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_; }
+    [[nodiscard]] bool all_parked() const noexcept { return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_; }
 
     static constexpr std::uint32_t one_sleeper = 1;
     static constexpr std::uint32_t one_searcher = 0x10000;

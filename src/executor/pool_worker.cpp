@@ -246,7 +246,7 @@ void pool_worker::sleep() noexcept {
     std::uint64_t pushed = pool_.lone_pushes();
     int quiet = 0;  // looks in a row that found no new push
     bool first = true;
-    const auto looks_on = [&] {
+    const auto keeps_lookout = [&] {
         if (!std::exchange(first, false)) count(looks_);
         const std::uint64_t now = pool_.lone_pushes();
         quiet = std::exchange(pushed, now) == now ? quiet + 1 : 0;
@@ -259,9 +259,9 @@ void pool_worker::sleep() noexcept {
         const clock_tick due = sleeps_until();
         return parker_.park_until(std::min(look, due)) || due <= look;
     };
-    pool_.idle_.sleep(parker_, [this] { return work_lies(); }, looks_on, park);
-    timers_.wakes_up();
-    pool_.idle_.wakes_up(parker_);
+    pool_.idle_.sleep(parker_, [this] { return work_lies(); }, keeps_lookout, park);
+    timers_.end_park();
+    pool_.idle_.end_park(parker_);
 }
 
 // --- waking ----------------------------------------------------------------------------------------------------------
@@ -271,7 +271,7 @@ void pool_worker::notify_one() noexcept {
     if (queued() <= 1) {
         // A lone fork is often popped at once by its maker. If it lies there, the look-out finds it.
         count(lone_pushes_);
-        if (pool_.idle_.somebody_looks_out()) return;
+        if (pool_.idle_.has_lookout()) return;
     }
     count(wakes_);
     pool_.idle_.wake_one();

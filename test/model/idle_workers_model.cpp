@@ -37,13 +37,13 @@ struct job {
 };
 
 struct pool {
-    explicit pool(std::size_t workers) : idle(workers), places(std::make_unique<parker[]>(workers)), size(workers) {}
+    explicit pool(std::size_t workers) : idle(workers), parkers(std::make_unique<parker[]>(workers)), size(workers) {}
 
     idle_workers idle;
     injection_queue queue{2};
     injection_queue own{2};  // those of the workers, in one
     bool watches = false;
-    std::unique_ptr<parker[]> places;
+    std::unique_ptr<parker[]> parkers;
     std::size_t size;
     plain<int> alive{1};
 
@@ -58,17 +58,17 @@ struct pool {
     void push_lone(job& j) {
         own.push(std::coroutine_handle<>::from_address(&j));
         const std::uint32_t word = idle.word().load(coflux::detail::memory_order_relaxed);
-        if (word - 1 < 0xffffU && !idle.somebody_looks_out()) idle.wake_one();
+        if (word - 1 < 0xffffU && !idle.has_lookout()) idle.wake_one();
     }
     void end() {
         idle.end();
-        for (std::size_t i = 0; i < size; ++i) places[i].unpark();
+        for (std::size_t i = 0; i < size; ++i) parkers[i].unpark();
     }
     template <typename Run>
     void serve(std::size_t i, Run run) {
         const auto work_in_sight = [this] { return !queue.empty() || !own.empty(); };
         for (;;) {
-            idle.begin_search(places[i]);
+            idle.begin_search(parkers[i]);
             std::coroutine_handle<> found = queue.take();
             if (!found) found = own.take();
             idle.end_search(static_cast<bool>(found), work_in_sight);
@@ -76,13 +76,13 @@ struct pool {
                 run(*static_cast<job*>(found.address()));
                 continue;
             }
-            if (idle.prepare_park(places[i])) {
+            if (idle.prepare_park(parkers[i])) {
                 // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may
                 // wait for it.
                 idle.sleep(
-                    places[i], work_in_sight, [] { return true; },
-                    [&](rest r) { return places[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
-                idle.wakes_up(places[i]);
+                    parkers[i], work_in_sight, [] { return true; },
+                    [&](rest r) { return parkers[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
+                idle.end_park(parkers[i]);
             }
             if (idle.ended() && !work_in_sight()) return;
         }
@@ -186,27 +186,27 @@ struct woken_by_itself : coflux::model::scenario<2> {
 
     void thread(unsigned index) override {
         idle_workers& idle = executor.idle;
-        parker& place = executor.places[index];
-        MODEL_CHECK(idle.prepare_park(place));
+        parker& own = executor.parkers[index];
+        MODEL_CHECK(idle.prepare_park(own));
         if (index == 1) {
-            idle.wakes_up(place);
+            idle.end_park(own);
             executor.push_lone(only);
             MODEL_CHECK(only.ended.park_until(parker::never));
             return;
         }
         while (only.ran == 0) {
             idle.sleep(
-                place, [this] { return !executor.own.empty(); }, [] { return true; },
-                [&](rest r) { return place.park_until(r != rest::for_ever ? 1 : parker::never); });
-            idle.wakes_up(place);
-            idle.begin_search(place);
+                own, [this] { return !executor.own.empty(); }, [] { return true; },
+                [&](rest r) { return own.park_until(r != rest::for_ever ? 1 : parker::never); });
+            idle.end_park(own);
+            idle.begin_search(own);
             const std::coroutine_handle<> found = executor.own.take();
             idle.end_search(static_cast<bool>(found), [] { return false; });
             if (found) {
                 ++only.ran;
                 only.ended.unpark();
             } else {
-                MODEL_CHECK(idle.prepare_park(place));
+                MODEL_CHECK(idle.prepare_park(own));
             }
         }
     }
@@ -223,7 +223,7 @@ struct end_at_once : of_pool<2, 1, 1> {
 
 /// The same to a worker that an old token keeps from parking: it is not listed, so it is not woken.
 struct end_after_token : of_pool<1, 1, 1> {
-    void before() override { executor.places[0].unpark(); }
+    void before() override { executor.parkers[0].unpark(); }
     void other(unsigned) override {
         coflux::model::wait_a_while(48);  // often until the token has woken the worker
         give(0);
