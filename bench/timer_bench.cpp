@@ -23,7 +23,7 @@ using pool = coflux::thread_pool_executor;
 class alignas(128) bare_timer : public coflux::detail::timer {
 public:
     bare_timer() noexcept : timer(how_it_ends) {}
-    using timer::belongs_to;
+    using timer::set_queue;
 
 private:
     static void nothing(coflux::detail::timer&) noexcept {}
@@ -39,7 +39,7 @@ void arm_and_cancel(benchmark::State& state) {
     const auto deadline = [&] { return queue.now() + 1'000'000 + random() % 49'000'000; };
     std::vector<bare_timer> others(static_cast<std::size_t>(state.range(0)));
     for (bare_timer& t : others) {
-        t.belongs_to(queue);
+        t.set_queue(queue);
         queue.arm(t, deadline());
     }
     std::vector<std::uint64_t> deadlines(4096);
@@ -47,7 +47,7 @@ void arm_and_cancel(benchmark::State& state) {
     bare_timer one;
     std::size_t i = 0;
     for (auto _ : state) {
-        one.belongs_to(queue);
+        one.set_queue(queue);
         queue.arm(one, deadlines[i++ % deadlines.size()]);
         benchmark::ClobberMemory();
         benchmark::DoNotOptimize(queue.take(one));

@@ -108,7 +108,7 @@ std::coroutine_handle<> pool_worker::take_injected() noexcept {
     const std::coroutine_handle<> h = pool_.injected_.take();
     if (h) {
         count(injected_);
-        timers_.runs_others();
+        timers_.notify_watch();
     }
     return h;
 }
@@ -196,7 +196,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
         if (found) {
-            timers_.runs_others();
+            timers_.notify_watch();
             return found;
         }
         steal_backoff_ = std::chrono::nanoseconds(0);

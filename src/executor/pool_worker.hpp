@@ -45,7 +45,7 @@ public:
 private:
     friend class pool_worker;
 
-    void check_that_nobody_is_left() noexcept;
+    void check_none_left_behind() noexcept;
 
     thread_pool_options options_;
     pool_door door_{*this};
@@ -65,14 +65,14 @@ public:
           position_(position),
           random_(position * 2654435761U + 1),
           timers_(pool.identity(), &timer_watch::shared()) {
-        timer_watch::shared().watches(timers_);
+        timer_watch::shared().watch(timers_);
     }
-    ~pool_worker() { leaves_watch(); }
+    ~pool_worker() { leave_watch(); }
 
     void serve() noexcept;
     void unpark() noexcept { parker_.unpark(); }
     /// No thread hands out its timers any more.
-    void leaves_watch() noexcept { timer_watch::shared().forgets(timers_); }
+    void leave_watch() noexcept { timer_watch::shared().forget(timers_); }
     /// It ends: `f(const timer&)` for each of its timers that is still armed.
     template <typename F>
     void take_left(F f) noexcept {
@@ -110,7 +110,7 @@ private:
     }
     bool hand_out_timers(clock_tick now) noexcept {
         if (timers_.look(now) == 0) return false;
-        timers_.runs_others();
+        timers_.notify_watch();
         return true;
     }
     bool hand_out_timers_of_others(clock_tick now) noexcept;

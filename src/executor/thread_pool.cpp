@@ -83,17 +83,17 @@ thread_pool::~thread_pool() {
     idle_.end();
     for (const auto& w : workers_) w->unpark();
     for (thread& t : threads_) t.join();
-    for (const auto& w : workers_) w->leaves_watch();
+    for (const auto& w : workers_) w->leave_watch();
     door_.close();
     idle_.wait_for_leavers();
-    check_that_nobody_is_left();
+    check_none_left_behind();
 }
 
 #define COFLUX_RULE_OF_POOLS                                                                                   \
     "a thread pool outlives what runs in the environments that name it: join it, or stop and join it, before " \
     "the pool ends"
 
-void thread_pool::check_that_nobody_is_left() noexcept {
+void thread_pool::check_none_left_behind() noexcept {
     left_behind asleep;
     for (const auto& w : workers_)
         w->take_left([&asleep](const timer& t) { asleep.add(t.kind().whose(t), t.kind().what); });

@@ -97,7 +97,7 @@ public:
     bool was_livelock = false;   ///< the failure is one
     std::string unobserved;      ///< a line for each unobserved error, and
     std::exception_ptr first_unobserved;
-    const coflux::detail::atomic<std::uint32_t> nobody_sleeps{0};
+    const coflux::detail::atomic<std::uint32_t> no_sleepers{0};
 
 private:
     struct ready {

@@ -25,11 +25,11 @@ std::coroutine_handle<> sleep_awaiter::await_suspend(std::coroutine_handle<> h) 
 }
 
 std::coroutine_handle<> sleep_awaiter::sleep_in(timer_queue& own) {
-    belongs_to(own);
+    set_queue(own);
     begin();
     waited_ = true;
     if (own.arm(*this, wakes_at_, [this]() noexcept { return must_stop(); })) {
-        own.sleeper_leaves();  // this object may be gone
+        own.notify_watch_if_busy();  // this object may be gone
         return suspended();
     }
     end();

@@ -51,7 +51,7 @@ struct noted : timer {
     parker* wakes = nullptr;
 
     noted() noexcept : timer(how_it_ends) {}
-    using timer::belongs_to;
+    using timer::set_queue;
     void end() {
         MODEL_CHECK(made.get() == 1);
         MODEL_CHECK(++ends == 1);
@@ -96,7 +96,7 @@ struct watched : coflux::model::scenario<Threads>, watcher_and_others {
 
     void arm(int i, clock_tick deadline) {
         timers[i].made.set(1);
-        timers[i].belongs_to(*queue);
+        timers[i].set_queue(*queue);
         queue->arm(timers[i], deadline);
     }
     void arm_overdue(int i) {
@@ -111,9 +111,9 @@ struct watched : coflux::model::scenario<Threads>, watcher_and_others {
         if (index == 2) return other();
         queue->restart(1);
         present = second;
-        watch.watches(*queue);
+        watch.watch(*queue);
         owns();
-        watch.forgets(*queue);
+        watch.forget(*queue);
         queue.reset();
         end();
     }
@@ -125,7 +125,7 @@ struct armed : watched<2> {
         for (noted& t : timers) {
             t.wakes = &owner;
             arm_overdue(static_cast<int>(&t - timers));
-            queue->runs_others();
+            queue->notify_watch();
             computes_until_woken();
             MODEL_CHECK(t.ends == 1);
         }
@@ -137,11 +137,11 @@ struct armed : watched<2> {
 struct armed_again : watched<2> {
     void owns() override {
         arm_overdue(0);
-        queue->runs_others();
+        queue->notify_watch();
         if (queue->take(timers[0])) timers[0].end();
         timers[1].wakes = &owner;
         arm_overdue(1);
-        queue->runs_others();
+        queue->notify_watch();
         computes_until_woken();
     }
 };
@@ -153,9 +153,9 @@ struct armed_behind : watched<2> {
         timers[0].wakes = &owner;
         timers[1].wakes = &second;
         arm_overdue(0);
-        queue->runs_others();
+        queue->notify_watch();
         arm_overdue(1);
-        queue->runs_others();
+        queue->notify_watch();
         computes_until_woken();
         MODEL_CHECK(second.park_until(parker::never));
     }
@@ -165,10 +165,10 @@ struct armed_behind : watched<2> {
 struct brought_forward : watched<2> {
     void owns() override {
         arm(0, coflux::detail::timing_wheel::never - 1);
-        queue->runs_others();
+        queue->notify_watch();
         timers[1].wakes = &owner;
         arm_overdue(1);
-        queue->runs_others();
+        queue->notify_watch();
         computes_until_woken();
         MODEL_CHECK(queue->take(timers[0]));
     }
@@ -179,13 +179,13 @@ struct woken_owner : watched<2> {
     void owns() override {
         timers[0].wakes = &owner;
         arm_overdue(0);
-        queue->runs_others();
+        queue->notify_watch();
         computes_until_woken();
         timers[1].wakes = &owner;
         arm_overdue(1);
         queue->prepare_park();
-        queue->wakes_up();
-        queue->runs_others();
+        queue->end_park();
+        queue->notify_watch();
         computes_until_woken();
     }
 };
@@ -198,7 +198,7 @@ struct one_end : watched<3> {
     void owns() override {
         for (int i = 0; i < 2; ++i) arm_overdue(i);
         known.store(1, coflux::detail::memory_order_relaxed);
-        queue->runs_others();
+        queue->notify_watch();
         (void)queue->look(present);
         MODEL_CHECK(taken.park_until(parker::never));
     }
@@ -220,7 +220,7 @@ struct refused : watched<3> {
     bool stopped = false;
     void owns() override {
         timers[0].made.set(1);
-        timers[0].belongs_to(*queue);
+        timers[0].set_queue(*queue);
         stopped = !queue->arm(timers[0], coflux::detail::timing_wheel::never - 1,
                               [this]() noexcept { return requested.load(coflux::detail::memory_order_relaxed) != 0; });
         MODEL_CHECK(told.park_until(parker::never));

@@ -17,9 +17,9 @@ time_limit* time_limit::arm(environment& target, clock_tick deadline, const exec
     // From the frame pool: it may outlive the coroutine and its memory resource.
     auto* const limit = ::new (allocate_pooled(sizeof(time_limit), alignof(time_limit))) time_limit(target);
     if (own != nullptr) {
-        limit->belongs_to(*own);
+        limit->set_queue(*own);
         own->arm(*limit, deadline);
-        own->runs_others();
+        own->notify_watch();
     } else {
         service->arm(*limit, deadline);
     }

@@ -63,13 +63,13 @@ bool timer_queue::hand_out_one() noexcept {
     return true;
 }
 
-void timer_queue::sleeper_leaves_watched() noexcept {
+void timer_queue::notify_watch_if_busy_aside() noexcept {
     const worker* const w = this_thread.queues;
     const bool stands_on_another = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
-    if (stands_on_another || w == nullptr || w->has_queued()) runs_others();
+    if (stands_on_another || w == nullptr || w->has_queued()) notify_watch();
 }
 
-void timer_queue::tell_watch() noexcept {
+void timer_queue::notify_watch_aside() noexcept {
     watch_->look_until(timer_watch::overdue_at(next_deadline()));
 }
 

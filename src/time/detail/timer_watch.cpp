@@ -7,13 +7,13 @@
 
 namespace coflux::detail {
 
-void timer_watch::watches(timer_queue& q) {
+void timer_watch::watch(timer_queue& q) {
     const lock_guard<mutex> held(lock_);
     queues_.push_back(&q);
     ++changes_;
 }
 
-void timer_watch::forgets(timer_queue& q) noexcept {
+void timer_watch::forget(timer_queue& q) noexcept {
     unique_lock<mutex> held(lock_);
     queues_.erase(std::remove(queues_.begin(), queues_.end(), &q), queues_.end());
     ++changes_;

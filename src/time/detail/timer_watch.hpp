@@ -63,9 +63,9 @@ public:
     timer_watch(const timer_watch&) = delete;
     timer_watch& operator=(const timer_watch&) = delete;
 
-    /// From now on it looks after `q`, until forgets(), which waits until it has left `q`. Errors: std::bad_alloc.
-    void watches(timer_queue& q);
-    void forgets(timer_queue& q) noexcept;
+    /// From now on it looks after `q`, until forget(), which waits until it has left `q`. Errors: std::bad_alloc.
+    void watch(timer_queue& q);
+    void forget(timer_queue& q) noexcept;
 
     /// The owner of a queue is busy and has something that should be handed out by `at`. Costs: a load, unless the
     /// watcher has to be woken. If its thread cannot be had, what is due waits for its owner.

@@ -57,7 +57,7 @@ struct goes_elsewhere {
 /// its atomics begin anew in each.
 class model_worker final : public detail::worker {
 public:
-    model_worker() noexcept : worker(nullptr, nobody_idle) {}
+    model_worker() noexcept : worker(nullptr, no_idle) {}
 
     /// Before any thread touches it, or nothing would order the other threads' uses after the beginning.
     void begins() noexcept {
@@ -76,7 +76,7 @@ private:
     }
     void overflow(std::coroutine_handle<>) noexcept override { std::abort(); }
 
-    static inline constinit detail::atomic<std::uint32_t> nobody_idle{0};
+    static inline constinit detail::atomic<std::uint32_t> no_idle{0};
 };
 model_worker workers[2];
 

@@ -27,10 +27,10 @@ public:
     noted() noexcept : timer(how_it_ends) {}
 
     void arm_in(timer_queue& q, clock_tick deadline) {
-        belongs_to(q);
+        set_queue(q);
         q.arm(*this, deadline);
     }
-    using timer::belongs_to;
+    using timer::set_queue;
 
     std::atomic<int> came_due{0};
     std::thread::id on;
@@ -96,7 +96,7 @@ TEST(timer_queue, lets_any_thread_take_a_timer_out_at_once_and_once) {
 TEST(timer_queue, arms_nothing_that_is_refused) {
     mine m;
     noted t;
-    t.belongs_to(m.queue);
+    t.set_queue(m.queue);
     EXPECT_FALSE(m.queue.arm(t, m.start + 100, []() noexcept { return true; }));
     EXPECT_FALSE(m.queue.take(t));
     EXPECT_TRUE(m.queue.nothing_to_look_at());
@@ -139,7 +139,7 @@ TEST(timer_queue, says_what_to_watch_only_while_its_owner_is_awake) {
     EXPECT_EQ(m.queue.watched_deadline(), m.start + 100);
     m.queue.prepare_park();
     EXPECT_EQ(m.queue.watched_deadline(), timing_wheel::never);
-    m.queue.wakes_up();
+    m.queue.end_park();
     EXPECT_EQ(m.queue.watched_deadline(), m.start + 100);
     EXPECT_TRUE(m.queue.take(t));
     EXPECT_EQ(m.queue.watched_deadline(), timing_wheel::never);
@@ -204,7 +204,7 @@ TEST(timer_queue, gives_each_timer_one_end_when_others_race_with_its_deadline) {
         }
     });
     for (std::size_t i = 0; i < rounds; ++i) {
-        timers[i].belongs_to(m.queue);
+        timers[i].set_queue(m.queue);
         if (i % 2 == 0) offered[i].store(&timers[i], std::memory_order_release);
         m.queue.arm(timers[i], now + 1 + i % 3);
         if (i % 2 != 0) offered[i].store(&timers[i], std::memory_order_release);

@@ -50,7 +50,7 @@ protected:
     ~timer() = default;
 
     /// It will be armed in `queue`. Before another thread knows it.
-    void belongs_to(timer_queue& queue) noexcept { queue_ = &queue; }
+    void set_queue(timer_queue& queue) noexcept { queue_ = &queue; }
 
 private:
     friend class timer_queue;
@@ -86,8 +86,8 @@ public:
         return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
     }
 
-    /// Arms `t`, which belongs_to() this queue, unless `refused()`, which is asked under the lock that take() holds.
-    /// Returns whether it is armed; then it may be gone already.
+    /// Arms `t`, whose set_queue() named this queue, unless `refused()`, which is asked under the lock that take()
+    /// holds. Returns whether it is armed; then it may be gone already.
     /// Threads: the owner's.
     template <typename Refused>
     COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
@@ -147,22 +147,22 @@ public:
     /// The owner will run something that may take its time: from now on the watch knows of the next deadline.
     /// Threads: the owner's.
     /// Costs: a load, unless the watch has to be woken.
-    COFLUX_INLINE void runs_others() noexcept {
-        if (watch_ != nullptr && next_deadline() != timing_wheel::never) tell_watch();
+    COFLUX_INLINE void notify_watch() noexcept {
+        if (watch_ != nullptr && next_deadline() != timing_wheel::never) notify_watch_aside();
     }
-    /// Notifies the watch as runs_others() does, if something else is queued at the owner, or stands below on its
+    /// Notifies the watch as notify_watch() does, if something else is queued at the owner, or stands below on its
     /// stack.
-    COFLUX_INLINE void sleeper_leaves() noexcept {
-        if (watch_ != nullptr) sleeper_leaves_watched();
+    COFLUX_INLINE void notify_watch_if_busy() noexcept {
+        if (watch_ != nullptr) notify_watch_if_busy_aside();
     }
 
     /// The owner parks, until the next deadline at the latest: it needs no watch.
     /// Threads: the owner's.
     void prepare_park() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
-    void wakes_up() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before runs_others()
+    void end_park() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before notify_watch()
     /// For the watch: not before this is there anything that the owner should have handed out.
     [[nodiscard]] clock_tick watched_deadline() const noexcept {
-        // seq_cst, both: after the watch said when it looks again, and before it does; pairs with wakes_up() and arm().
+        // seq_cst, both: after the watch said when it looks again, and before it does; pairs with end_park() and arm().
         if (owner_sleeps_.load(memory_order_seq_cst)) return timing_wheel::never;
         return next_.load(memory_order_seq_cst);
     }
@@ -173,8 +173,8 @@ public:
 
 private:
     std::size_t hand_out_locked(clock_tick now) noexcept;
-    COFLUX_ASIDE void sleeper_leaves_watched() noexcept;
-    COFLUX_ASIDE void tell_watch() noexcept;
+    COFLUX_ASIDE void notify_watch_if_busy_aside() noexcept;
+    COFLUX_ASIDE void notify_watch_aside() noexcept;
 
     /// Pre: the lock is held.
     void publish_next() noexcept {
