@@ -32,45 +32,45 @@ void throw_bad_count(const char* operation, std::size_t wanted, std::size_t of) 
 
 void some_awaiter::give_up() noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-        if (places_[i].child != nullptr) promise_base::drop(*places_[i].child);
+        if (nodes_[i].child != nullptr) promise_base::drop(*nodes_[i].child);
     }
 }
 
-void some_awaiter::watch(some_place* places, std::size_t count) noexcept {
-    places_ = places;
+void some_awaiter::watch(some_node* nodes, std::size_t count) noexcept {
+    nodes_ = nodes;
     count_ = count;
     pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: no other thread knows this object yet
 }
 
 void some_awaiter::hear_early(std::size_t i) noexcept {
-    some_place& place = places_[i];
-    place.of = this;
-    place.ended = &child_ended;
-    place.hears_early = true;
-    if (waits(place)) return;
-    place.of = nullptr;
-    if (place.child->word.end() != ending::value) return;  // stopped: that is noted with the other children
-    place.noted = true;
+    some_node& node = nodes_[i];
+    node.of = this;
+    node.ended = &child_ended;
+    node.hears_early = true;
+    if (try_await(node)) return;
+    node.of = nullptr;
+    if (node.child->word.end() != ending::value) return;  // stopped: that is noted with the other children
+    node.noted = true;
     if (note_value(i)) stop_others_early(i);
 }
 
 /// True if its end will call the node; false: it has ended.
-bool some_awaiter::waits(some_place& place) noexcept {
-    return place.child->join.await(place) == join_result::registered;
+bool some_awaiter::try_await(some_node& node) noexcept {
+    return node.child->join.await(node) == join_result::registered;
 }
 
 bool some_awaiter::await_ready() noexcept {
     std::size_t unheard = 0;
     for (std::size_t i = 0; i < count_; ++i) {
-        if (places_[i].of != nullptr) continue;
-        if (!places_[i].child->done()) return false;
+        if (nodes_[i].of != nullptr) continue;
+        if (!nodes_[i].child->done()) return false;
         ++unheard;
     }
     // acquire pairs with the ends of the children that are waited for already: none of them touches this object any
     // more.
     if (pending_.load(memory_order_acquire) != unheard + 1) return false;
     for (std::size_t i = 0; i < count_; ++i) {
-        if (places_[i].of == nullptr && !places_[i].noted) note(i);
+        if (nodes_[i].of == nullptr && !nodes_[i].noted) note(i);
     }
     pending_.store(0, memory_order_relaxed);  // pairs with nothing: no other thread touches this object
     return !stops_awaiting();
@@ -86,23 +86,23 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     } else if (told) [[unlikely]] {
         return p.stop_here();
     }
-    if (places_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
-    std::size_t heard = 1;                                     // the registration's own unit
+    if (nodes_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
+    std::size_t heard = 1;                                    // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
     for (std::size_t i = 0; i < count_; ++i) {
-        some_place& place = places_[i];
-        if (place.of != nullptr) continue;  // it is waited for
+        some_node& node = nodes_[i];
+        if (node.of != nullptr) continue;  // it is waited for
         // No coroutine: the awaiting one may be woken by another child's end, so this end must not change its own count
         // of children.
-        place.of = this;
-        place.ended = &child_ended;
-        frame_control& c = *place.child;
-        switch (i + 1 == count_ ? p.await_frame(c, place) : p.join_frame(c, place)) {
+        node.of = this;
+        node.ended = &child_ended;
+        frame_control& c = *node.child;
+        switch (i + 1 == count_ ? p.await_frame(c, node) : p.join_frame(c, node)) {
         case join_result::popped: next = c.frame(); break;
         case join_result::registered: break;
         case join_result::completed:
-            place.of = nullptr;
-            if (!place.noted) note(i);
+            node.of = nullptr;
+            if (!node.noted) note(i);
             ++heard;
             break;
         }
@@ -114,15 +114,15 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
 }
 
 std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, const void* here) noexcept {
-    auto& place = static_cast<some_place&>(self);
-    some_awaiter& of = *place.of;
-    const auto i = static_cast<std::size_t>(&place - of.places_);
+    auto& node = static_cast<some_node&>(self);
+    some_awaiter& of = *node.of;
+    const auto i = static_cast<std::size_t>(&node - of.nodes_);
     if (here == &foretold) {
-        place.noted = true;  // for its end, which comes after
+        node.noted = true;  // for its end, which comes after
         if (of.note_value(i)) of.stop_others_early(i);
         return std::noop_coroutine();
     }
-    if (!place.noted) of.note(i);
+    if (!node.noted) of.note(i);
     if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
     promise_base& p = of.coroutine_;
     if (of.stops_awaiting()) p.begin_unwind();
@@ -132,7 +132,7 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
 
 bool some_awaiter::has_foreign_handles(bool told) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
-        frame_control& c = *places_[i].child;
+        frame_control& c = *nodes_[i].child;
         if (!c.done() && !is_stopped_with(coroutine_, c, told)) return true;
     }
     return false;
@@ -140,7 +140,7 @@ bool some_awaiter::has_foreign_handles(bool told) const noexcept {
 
 void some_awaiter::tell_all(void* self) noexcept {
     const auto& of = *static_cast<some_awaiter*>(self);
-    for (std::size_t i = 0; i < of.count_; ++i) request_stop_of(*of.places_[i].child);
+    for (std::size_t i = 0; i < of.count_; ++i) request_stop_of(*of.nodes_[i].child);
 }
 
 void some_awaiter::go_on(void* self) noexcept {
@@ -149,7 +149,7 @@ void some_awaiter::go_on(void* self) noexcept {
 
 void some_awaiter::note(std::size_t i) noexcept {
     bool decides = false;
-    switch (places_[i].child->word.end()) {
+    switch (nodes_[i].child->word.end()) {
     case ending::value: decides = note_value(i); break;
     case ending::error: {
         if (errors_ == some_errors::wait) {
@@ -183,20 +183,20 @@ bool some_awaiter::note_value(std::size_t i) noexcept {
     const std::uint64_t before = ends_.fetch_add(one_value, memory_order_relaxed);
     const std::size_t rank = values_in(before);
     if ((before & error_decided) != 0 || rank >= wanted_) return false;
-    places_[rank].ranked = i;
+    nodes_[rank].ranked = i;
     return rank + 1 == wanted_ && wanted_ != count_;  // where all must give values, the last leaves none to stop
 }
 
 void some_awaiter::stop_others_early(std::size_t i) noexcept {
     for (std::size_t j = 0; j < count_; ++j) {
-        if (j != i) promise_base::of(*places_[j].child).request_stop();
+        if (j != i) promise_base::of(*nodes_[j].child).request_stop();
     }
 }
 
 void some_awaiter::stop_others(std::size_t i) noexcept {
     for (std::size_t j = 0; j < count_; ++j) {
         if (j == i) continue;
-        request_stop_of(*places_[j].child);
+        request_stop_of(*nodes_[j].child);
     }
 }
 
@@ -223,11 +223,11 @@ void some_awaiter::settle() {
     if (values_in(ends_.load(memory_order_relaxed)) == count_) [[likely]]
         return;
     for (std::size_t i = 0; i < count_; ++i) {
-        frame_control& c = *places_[i].child;
+        frame_control& c = *nodes_[i].child;
         if (c.word.end() != ending::error) continue;
         if (errors_ == some_errors::wait) {
             c.error->observe();
-        } else if (places_[i].of != nullptr && !c.join.is_shared()) {
+        } else if (nodes_[i].of != nullptr && !c.join.is_shared()) {
             // The error was not observed (law 12). That of a child that ended before, or that has views, is with its
             // scope already.
             scope_failures::record(coroutine_.open_scope(), *c.error);
@@ -238,7 +238,7 @@ void some_awaiter::settle() {
 void some_awaiter::rethrow() {
     std::vector<failure*> failures;
     const auto add = [&](std::size_t i) {
-        frame_control& c = *places_[i].child;
+        frame_control& c = *nodes_[i].child;
         if (c.word.end() != ending::error) return;
         c.error->retain();
         failures.push_back(c.error);

@@ -23,7 +23,7 @@ using viewed =
     std::conditional_t<std::is_void_v<T>, void,
                        std::conditional_t<std::is_reference_v<T>, T, std::add_lvalue_reference_t<std::add_const_t<T>>>>;
 
-struct shared_place;
+struct shared_node;
 
 /// A wait for the end of a shared frame, which a stop request can cut short. What stands in the frame's list is a node
 /// beside it, because nothing leaves that list before the end; docs/design/fork_join.md has its states.
@@ -31,7 +31,7 @@ class shared_wait : private wait_operation {
 protected:
     explicit shared_wait(promise_base& p) noexcept : wait_operation(p, kind) {}
     ~shared_wait() {
-        if (place_ != nullptr) free_place(*place_);
+        if (node_ != nullptr) free_node(*node_);
     }
     using wait_operation::coroutine;
 
@@ -39,12 +39,12 @@ protected:
     std::coroutine_handle<> wait_for(frame_control& c);
 
 private:
-    friend struct shared_place;
+    friend struct shared_node;
     static bool claim(wait_operation& waiting) noexcept;
-    static void free_place(shared_place& place) noexcept;
+    static void free_node(shared_node& node) noexcept;
     static constexpr wait_kind kind{&claim, &stop_claimed, "a fork, by a view of it"};
 
-    shared_place* place_ = nullptr;  // until it is claimed
+    shared_node* node_ = nullptr;  // until it is claimed
 };
 
 template <typename T>

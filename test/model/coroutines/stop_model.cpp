@@ -287,6 +287,6 @@ int main(int count, char** arguments) {
                                sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
-                               sampled<stop_of_view>("stop_of_view", "a place: queued to claimed or ended"),
+                               sampled<stop_of_view>("stop_of_view", "a node: queued to claimed or ended"),
                                sampled<stop_at_mutex>("stop_at_mutex", "a primitive's lock below the record's")});
 }

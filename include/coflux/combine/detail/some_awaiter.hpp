@@ -19,7 +19,7 @@ namespace coflux::detail {
 class some_awaiter;
 
 /// One child in a wait for some of several, and the waiter in its join word.
-struct some_place : waiter {
+struct some_node : waiter {
     bool noted = false;              ///< its end was foretold
     frame_control* child = nullptr;  ///< nullptr once its result was taken
     some_awaiter* of = nullptr;      ///< set while it waits, or has waited; nullptr: the child had ended before
@@ -54,7 +54,7 @@ protected:
 
     /// The nodes of the children, in the order of their creation; each knows its child. Before await_ready(), and
     /// before any hears early.
-    void watch(some_place* places, std::size_t count) noexcept;
+    void watch(some_node* nodes, std::size_t count) noexcept;
     /// Child `i` is a wrapper that has begun, and whose end may be foretold while other children begin: it is waited
     /// for from now on.
     void hear_early(std::size_t i) noexcept;
@@ -62,9 +62,9 @@ protected:
     /// First in await_resume: throws if there is no value to give, else sees to the errors of the losing children.
     void settle();
     /// After settle(): which child was the `rank`-th to end with a value.
-    [[nodiscard]] std::size_t ranked(std::size_t rank) const noexcept { return places_[rank].ranked; }
+    [[nodiscard]] std::size_t ranked(std::size_t rank) const noexcept { return nodes_[rank].ranked; }
     /// Its frame, which the caller consumes.
-    [[nodiscard]] frame_control& taken(std::size_t i) noexcept { return *std::exchange(places_[i].child, nullptr); }
+    [[nodiscard]] frame_control& taken(std::size_t i) noexcept { return *std::exchange(nodes_[i].child, nullptr); }
 
     [[nodiscard]] std::size_t wanted() const noexcept { return wanted_; }
 
@@ -79,7 +79,7 @@ private:
     /// Stops the other children while some of them have not begun, or run inside the call that begins them, where
     /// nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
-    static bool waits(some_place& place) noexcept;
+    static bool try_await(some_node& node) noexcept;
     [[nodiscard]] bool has_foreign_handles(bool told) const noexcept;
     static void tell_all(void* self) noexcept;
     static void go_on(void* self) noexcept;
@@ -89,7 +89,7 @@ private:
     [[noreturn]] void rethrow();
 
     promise_base& coroutine_;
-    some_place* places_ = nullptr;
+    some_node* nodes_ = nullptr;
     std::size_t count_ = 0;
     const std::size_t wanted_;
     const some_errors errors_;
@@ -111,6 +111,6 @@ private:
 [[noreturn]] COFLUX_COLD void throw_bad_count(const char* operation, std::size_t wanted, std::size_t of);
 
 /// The nodes of a range: one block from the environment's resource.
-using some_places = std::pmr::vector<some_place>;
+using some_nodes = std::pmr::vector<some_node>;
 
 }  // namespace coflux::detail

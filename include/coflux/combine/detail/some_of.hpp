@@ -28,8 +28,8 @@ public:
     explicit some_of_tuple(promise_base& p, Handles&&... handles) noexcept
         : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors) {
         std::size_t i = 0;
-        ((places_[i++].child = &await_access::used(handles)), ...);
-        watch(places_.data(), places_.size());
+        ((nodes_[i++].child = &await_access::used(handles)), ...);
+        watch(nodes_.data(), nodes_.size());
         i = 0;
         (begin_early(handles, p, i++), ...);
         (begin_late(handles, p), ...);
@@ -61,7 +61,7 @@ private:
         if constexpr (!is_foretelling<Handle>) begin_if_wrapper(handle, p);
     }
 
-    std::array<some_place, sizeof...(Handles)> places_;
+    std::array<some_node, sizeof...(Handles)> nodes_;
 };
 
 template <typename Choice, typename T>
@@ -70,12 +70,12 @@ public:
     template <typename Range>
     some_of_range(promise_base& p, std::size_t asked, Range& handles)
         : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors),
-          places_(std::ranges::size(handles), p.memory_resource()) {
-        if (asked == 0 || wanted() > places_.size()) throw_bad_count(Choice::name, wanted(), places_.size());
+          nodes_(std::ranges::size(handles), p.memory_resource()) {
+        if (asked == 0 || wanted() > nodes_.size()) throw_bad_count(Choice::name, wanted(), nodes_.size());
         for (auto& h : handles) begin_if_wrapper(h, p);
         std::size_t i = 0;
-        for (auto& h : handles) places_[i++].child = &await_access::release(h);
-        watch(places_.data(), places_.size());
+        for (auto& h : handles) nodes_[i++].child = &await_access::release(h);
+        watch(nodes_.data(), nodes_.size());
     }
     ~some_of_range() { give_up(); }
 
@@ -97,7 +97,7 @@ private:
         return asked;
     }
 
-    some_places places_;
+    some_nodes nodes_;
 };
 
 template <typename Choice, typename... As>

@@ -19,12 +19,12 @@ namespace coflux::detail {
 ///                            +-----end------> ended     the ender's; the awaiter frees the node
 ///
 /// wait_for() holds the lock until it has touched everything for the last time.
-struct shared_place : waiter {
+struct shared_node : waiter {
     enum class state : std::uint8_t { fresh, queued, claimed, ended };
 
-    explicit shared_place(shared_wait& w) noexcept : wait(&w) {
+    explicit shared_node(shared_wait& w) noexcept : wait(&w) {
         coroutine = &w.coroutine();
-        ended = &shared_place::frame_ended;
+        ended = &shared_node::frame_ended;
     }
 
     /// queued becomes `to`; false if another thread was first.
@@ -36,13 +36,13 @@ struct shared_place : waiter {
     }
 
     static std::coroutine_handle<> frame_ended(waiter& self, frame_control& c, const void* here) noexcept {
-        auto& place = static_cast<shared_place&>(self);
-        if (!place.take(state::ended)) {
-            shared_wait::free_place(place);
+        auto& node = static_cast<shared_node&>(self);
+        if (!node.take(state::ended)) {
+            shared_wait::free_node(node);
             return std::noop_coroutine();
         }
-        promise_base& p = *place.coroutine;
-        place.wait->withdraw();  // here, because one that is woken to stop resumes nowhere
+        promise_base& p = *node.coroutine;
+        node.wait->withdraw();  // here, because one that is woken to stop resumes nowhere
         return promise_base::wake(p, c.word.end(), here);
     }
 
@@ -51,15 +51,15 @@ struct shared_place : waiter {
     state now = state::fresh;
 };
 
-void shared_wait::free_place(shared_place& place) noexcept {
-    place.~shared_place();
-    deallocate_pooled(&place, sizeof(shared_place), alignof(shared_place));
+void shared_wait::free_node(shared_node& node) noexcept {
+    node.~shared_node();
+    deallocate_pooled(&node, sizeof(shared_node), alignof(shared_node));
 }
 
 bool shared_wait::claim(wait_operation& waiting) noexcept {
     auto& self = static_cast<shared_wait&>(waiting);
-    if (!self.place_->take(shared_place::state::claimed)) return false;
-    self.place_ = nullptr;  // it is the list's now
+    if (!self.node_->take(shared_node::state::claimed)) return false;
+    self.node_ = nullptr;  // it is the list's now
     return true;
 }
 
@@ -67,17 +67,17 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     promise_base& p = coroutine();
     if (p.begin_suspend() == suspension::stop) return p.stop_here();
     p.check_not_self(c);
-    shared_place& place = *::new (allocate_pooled(sizeof(shared_place), alignof(shared_place))) shared_place(*this);
-    place_ = &place;  // its destructor frees it where begin() throws
+    shared_node& node = *::new (allocate_pooled(sizeof(shared_node), alignof(shared_node))) shared_node(*this);
+    node_ = &node;  // its destructor frees it where begin() throws
     begin();
-    place.lock.lock();
+    node.lock.lock();
     const bool stops = must_stop();
-    if (!stops && c.join.await(place) == join_result::registered) {
-        place.now = shared_place::state::queued;
-        place.lock.unlock();
+    if (!stops && c.join.await(node) == join_result::registered) {
+        node.now = shared_node::state::queued;
+        node.lock.unlock();
         return suspended();
     }
-    place.lock.unlock();
+    node.lock.unlock();
     end();
     return stops ? p.stop_here() : transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
 }
@@ -85,31 +85,31 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
 namespace {
 
 /// A node in a list that frees itself when its wait is over.
-struct list_place : waiter {
-    static void leave(list_place* place) noexcept {
-        std::pmr::memory_resource* const memory = place->coroutine->memory_resource();
-        place->~list_place();
-        memory->deallocate(place, sizeof(list_place), alignof(list_place));
+struct list_node : waiter {
+    static void leave(list_node* node) noexcept {
+        std::pmr::memory_resource* const memory = node->coroutine->memory_resource();
+        node->~list_node();
+        memory->deallocate(node, sizeof(list_node), alignof(list_node));
     }
 };
 
 }  // namespace
 
 std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
-    void* const memory = p.memory_resource()->allocate(sizeof(list_place), alignof(list_place));
-    auto* const place = ::new (memory) list_place;
-    place->coroutine = &p;
-    place->ended = [](waiter& self, frame_control& c, const void* here) noexcept {
+    void* const memory = p.memory_resource()->allocate(sizeof(list_node), alignof(list_node));
+    auto* const node = ::new (memory) list_node;
+    node->coroutine = &p;
+    node->ended = [](waiter& self, frame_control& c, const void* here) noexcept {
         promise_base& awaiting = *self.coroutine;
-        list_place::leave(static_cast<list_place*>(&self));
+        list_node::leave(static_cast<list_node*>(&self));
         return promise_base::wake(awaiting, c.word.end(), here);
     };
     if (p.begin_suspend() == suspension::stop) {
-        list_place::leave(place);
+        list_node::leave(node);
         return p.stop_here();
     }
-    if (p.await_elsewhere(child, *place) == join_result::registered) return std::noop_coroutine();
-    list_place::leave(place);
+    if (p.await_elsewhere(child, *node) == join_result::registered) return std::noop_coroutine();
+    list_node::leave(node);
     return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));
 }
 
