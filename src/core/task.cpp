@@ -27,12 +27,12 @@ readable_name name_of(const environment* e) noexcept {
 }
 
 /// What blocks, for a message: what it is, and its name.
-struct blocked_place {
+struct blocking_context {
     const char* what = "";
     readable_name name{""};
 };
 
-blocked_place describe_blocked() noexcept {
+blocking_context describe_blocked() noexcept {
     const thread_state& t = this_thread;
     if (t.current != nullptr) return {"", name_of(t.current)};
     if (t.ends != nullptr) {
@@ -110,7 +110,7 @@ void fail_awaited_twice(promise_base& p) noexcept {
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
     const bool may_block = this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers;
-    const blocked_place in = may_block ? blocked_place() : describe_blocked();
+    const blocking_context in = may_block ? blocking_context() : describe_blocked();
     COFLUX_VERIFY(may_block,
                   "a blocking wait for %s on a thread that runs coroutines, in %s%s: co_await the task instead",
                   name_of(c.location()).c_str(), in.what, in.name.c_str());

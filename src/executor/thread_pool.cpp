@@ -135,7 +135,7 @@ void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
     detail::thread_pool* const behind = detail::pool_door::behind(identity);
     COFLUX_VERIFY(behind != nullptr, "%s would go on upon a thread pool that is gone: %s",
-                  detail::place_text(h).c_str(), COFLUX_RULE_OF_POOLS);
+                  detail::location_text(h).c_str(), COFLUX_RULE_OF_POOLS);
     behind->execute(h);
 }
 void* thread_pool_executor::identity() const noexcept {

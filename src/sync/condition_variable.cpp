@@ -49,9 +49,9 @@ bool condition_variable::remove(wait_operation& w) noexcept {
 bool condition_variable::wait_awaiter::claim(wait_operation& w) noexcept {
     auto& self = static_cast<wait_awaiter&>(w);
     const adaptive_guard guard(self.mutex_.waiters_.lock);
-    if (self.place_ == place::here) return self.of_.remove(w);
+    if (self.queued_in_ == queue_kind::condition) return self.of_.remove(w);
     if (w.previous == nullptr) return false;  // it has the lock
-    if (self.place_ == place::at_mutex_for_one_note) self.of_.pass_on(self.mutex_);
+    if (self.queued_in_ == queue_kind::mutex_by_notify_one) self.of_.pass_on(self.mutex_);
     return self.mutex_.withdraw(w);
 }
 
@@ -62,7 +62,7 @@ void condition_variable::pass_on(mutex& m) noexcept {
     wait_operation* const next = waiters_.front();
     if (next == nullptr) return;
     (void)remove(*next);
-    static_cast<wait_awaiter*>(next)->place_ = wait_awaiter::place::at_mutex_for_one_note;
+    static_cast<wait_awaiter*>(next)->queued_in_ = wait_awaiter::queue_kind::mutex_by_notify_one;
     m.waiters_.queue.push_back(*next);
 }
 
@@ -75,8 +75,8 @@ void condition_variable::notify(bool all) noexcept {
         if (mutex_.load(memory_order_relaxed) != m) return;  // a stop, or another notifier, took the last one
         while (wait_operation* const w = waiters_.front()) {
             (void)remove(*w);
-            static_cast<wait_awaiter*>(w)->place_ =
-                all ? wait_awaiter::place::at_mutex : wait_awaiter::place::at_mutex_for_one_note;
+            static_cast<wait_awaiter*>(w)->queued_in_ =
+                all ? wait_awaiter::queue_kind::mutex : wait_awaiter::queue_kind::mutex_by_notify_one;
             if (m->ready_or_mark({})) {
                 owner = w;
             } else {

@@ -37,7 +37,7 @@ std::string text_of(const std::source_location& at) {
            std::to_string(at.line());
 }
 
-std::string place_of(promise_base& p) {
+std::string location_text_of(promise_base& p) {
     const std::source_location at = p.control().location();
     return at.line() == 0 ? "a coroutine that failed" : text_of(at);
 }
@@ -117,12 +117,12 @@ private:
         bool is_new = false;
         environment* child = nullptr;
         for (environment* up = &e; up != nullptr; up = environment_tree::parent(*up)) {
-            const auto [place, made] = index_.try_emplace(up, nodes_.size());
+            const auto [known, made] = index_.try_emplace(up, nodes_.size());
             if (made) nodes_.push_back({up, {}});
             if (child == nullptr) {
-                found = place->second;
+                found = known->second;
             } else if (is_new) {
-                nodes_[place->second].below.push_back(index_[child]);
+                nodes_[known->second].below.push_back(index_[child]);
             }
             if (!made) return found;
             is_new = true;
@@ -133,7 +133,7 @@ private:
     }
 
     static void write_wait(promise_base& p, const std::string& note, std::string& out) {
-        out += "  " + place_of(p) + " " + note + "\n";
+        out += "  " + location_text_of(p) + " " + note + "\n";
         promise_base* by = &p;
         for (std::size_t left = most_waits; left != 0; --left) {
             promise_base* next = nullptr;
@@ -143,7 +143,7 @@ private:
                 if (!environment_tree::is_object(*e)) next = &environment_tree::coroutine(*e);
             }
             if (next == nullptr) return;
-            out += (awaits ? "    awaited by " : "    a child of ") + place_of(*next) + "\n";
+            out += (awaits ? "    awaited by " : "    a child of ") + location_text_of(*next) + "\n";
             by = next;
         }
         out += "    and more above\n";
@@ -168,7 +168,7 @@ private:
             out += n.is_root ? "environment" : "derived environment";
         } else {
             promise_base& p = environment_tree::coroutine(*n.e);
-            out += place_of(p);
+            out += location_text_of(p);
             const bool has_scope = p.control().word.has(frame_flags::scope_open);
             if (has_scope && !scope_children::count(*n.e).is_open()) note = "has ended, its children have not";
         }

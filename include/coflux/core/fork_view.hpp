@@ -155,12 +155,12 @@ private:
     explicit fork_view(detail::frame_control& c) noexcept : control_(&c) {}
 
     detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        if (!place_.is_here()) detail::fail_copied(p, where);
+        if (!address_.is_here()) detail::fail_copied(p, where);
         return detail::view_awaiter<T>(p, *this);
     }
     detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p,
                                                      std::source_location where) const noexcept {
-        if (!place_.is_here()) detail::fail_copied(p, where);
+        if (!address_.is_here()) detail::fail_copied(p, where);
         return detail::view_outcome_awaiter<T>(p, *this);
     }
 
@@ -169,7 +169,7 @@ private:
         return *control_;
     }
 
-    [[no_unique_address]] detail::handle_address place_;
+    [[no_unique_address]] detail::handle_address address_;
     detail::frame_control* control_;
 };
 

@@ -115,11 +115,11 @@ private:
     mutex::guard& guard_;
     mutex& mutex_;
     // Where it waits; guarded by the lock of the mutex's list.
-    enum class place : unsigned char {
-        here,                  // in the queue of the condition
-        at_mutex,              // in that of the mutex, as all other waiters that were here
-        at_mutex_for_one_note  // in that of the mutex, by a notify_one()
-    } place_ = place::here;
+    enum class queue_kind : unsigned char {
+        condition,           // in the queue of the condition
+        mutex,               // in that of the mutex, by a notify_all()
+        mutex_by_notify_one  // in that of the mutex, by a notify_one()
+    } queued_in_ = queue_kind::condition;
 };
 
 template <typename Predicate>

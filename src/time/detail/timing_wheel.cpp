@@ -68,7 +68,7 @@ void timing_wheel::open(unsigned from) noexcept {
                 __builtin_prefetch(back);
             }
         }
-        append(timer, timer.deadline_ > now_ ? place(timer.deadline_) : expired);
+        append(timer, timer.deadline_ > now_ ? slot_for(timer.deadline_) : expired);
     }
 }
 

@@ -88,7 +88,7 @@ public:
     COFLUX_INLINE void insert(timer_node& timer, std::uint64_t deadline) noexcept {
         COFLUX_VERIFY(!timer.armed(), "a timer is armed twice");
         timer.deadline_ = deadline;
-        append(timer, deadline > now_ ? place(deadline) : late);
+        append(timer, deadline > now_ ? slot_for(deadline) : late);
     }
 
     /// Disarms `timer`; false if it was not armed, because it was never armed or has been handed out.
@@ -168,8 +168,8 @@ private:
     unsigned first_of(unsigned row) const noexcept {
         return row * row_slots + static_cast<unsigned>(std::countr_zero(occupied_[row]));
     }
-    /// Where a deadline later than the present belongs.
-    COFLUX_INLINE unsigned place(std::uint64_t deadline) const noexcept {
+    /// The slot of a deadline later than the present.
+    COFLUX_INLINE unsigned slot_for(std::uint64_t deadline) const noexcept {
         const unsigned level = (static_cast<unsigned>(std::bit_width(deadline ^ now_)) - 1) / digit_bits;
         const auto digit = static_cast<unsigned>(deadline >> (level * digit_bits)) % row_slots;
         return (level + 1) * row_slots + digit;

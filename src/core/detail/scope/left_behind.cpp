@@ -26,7 +26,7 @@ const environment* maker_of(const environment& e) noexcept {
 
 }  // namespace
 
-place_text::place_text(const environment& e) noexcept {
+location_text::location_text(const environment& e) noexcept {
     if (environment_tree::is_object(e)) {
         std::snprintf(text_.data(), text_.size(), "an environment of make_environment");
     } else {
@@ -34,11 +34,11 @@ place_text::place_text(const environment& e) noexcept {
     }
 }
 
-place_text::place_text(std::coroutine_handle<> h) noexcept {
+location_text::location_text(std::coroutine_handle<> h) noexcept {
     write(frame_control::of(h));
 }
 
-void place_text::write(const frame_control& c) noexcept {
+void location_text::write(const frame_control& c) noexcept {
     const std::source_location at = c.location();
     if (at.line() == 0) {
         const bool failed = c.word.has(frame_flags::has_error);
@@ -52,13 +52,13 @@ void place_text::write(const frame_control& c) noexcept {
 void left_behind::add(const environment& e, const char* does) noexcept {
     const environment* const outside = is_wrapper(e) ? maker_of(e) : nullptr;
     const environment& named = outside != nullptr ? *outside : e;
-    const place_text place(named);
-    if (++count_ == 1) std::snprintf(first_.data(), first_.size(), "%s %s", place.c_str(), does);
+    const location_text text(named);
+    if (++count_ == 1) std::snprintf(first_.data(), first_.size(), "%s %s", text.c_str(), does);
     if (count_ > most_named) return;
-    std::fprintf(stderr, "coflux: left behind: %s %s\n", place.c_str(), does);
+    std::fprintf(stderr, "coflux: left behind: %s %s\n", text.c_str(), does);
     std::size_t printed = 0;
     for (const environment* up = maker_of(named); up != nullptr && printed < most_above; up = maker_of(*up), ++printed)
-        std::fprintf(stderr, "  in %s\n", place_text(*up).c_str());
+        std::fprintf(stderr, "  in %s\n", location_text(*up).c_str());
 }
 
 }  // namespace coflux::detail

@@ -10,11 +10,11 @@
 namespace coflux::detail {
 
 /// `name at file:line` of a coroutine, or what stands for one that is not known.
-class place_text {
+class location_text {
 public:
-    explicit place_text(const environment& e) noexcept;
+    explicit location_text(const environment& e) noexcept;
     /// Pre: a coroutine of Coflux.
-    explicit place_text(std::coroutine_handle<> h) noexcept;
+    explicit location_text(std::coroutine_handle<> h) noexcept;
 
     [[nodiscard]] const char* c_str() const noexcept { return text_.data(); }
 

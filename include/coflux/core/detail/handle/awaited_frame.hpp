@@ -16,15 +16,15 @@ namespace coflux::detail {
 /// address, and that is detected. With clang it costs nothing, because it is nothing.
 class kept_address {
 public:
-    COFLUX_INLINE kept_address() noexcept : place_(this) {}
+    COFLUX_INLINE kept_address() noexcept : address_(this) {}
     kept_address(const kept_address&) = delete;
     kept_address& operator=(const kept_address&) = delete;
-    [[nodiscard]] COFLUX_INLINE bool is_here() const noexcept { return place_ == this; }
-    [[nodiscard]] bool is_left() const noexcept { return place_ == nullptr; }
-    COFLUX_INLINE void leave() noexcept { place_ = nullptr; }
+    [[nodiscard]] COFLUX_INLINE bool is_here() const noexcept { return address_ == this; }
+    [[nodiscard]] bool is_left() const noexcept { return address_ == nullptr; }
+    COFLUX_INLINE void leave() noexcept { address_ = nullptr; }
 
 private:
-    const kept_address* place_;
+    const kept_address* address_;
 };
 struct no_address {
     [[nodiscard]] static constexpr bool is_here() noexcept { return true; }
@@ -44,7 +44,7 @@ public:
     COFLUX_INLINE explicit awaited_frame(frame_control* c) noexcept : pointer_(c) {}
 
     /// Not where it was made: a bitwise copy.
-    [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return !place_.is_here(); }
+    [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return !address_.is_here(); }
     [[nodiscard]] COFLUX_INLINE bool empty() const noexcept { return pointer_ == nullptr; }
     COFLUX_INLINE frame_control* take() noexcept {
         frame_control* const c = get();
@@ -76,7 +76,7 @@ private:
     static constexpr std::uintptr_t waited_bit = 1;
 
 protected:
-    [[no_unique_address]] handle_address place_;  // first: where the handle is, too
+    [[no_unique_address]] handle_address address_;  // first: where the handle is, too
 
 private:
     frame_control* pointer_;
@@ -94,10 +94,10 @@ public:
     }
     COFLUX_INLINE void clear() noexcept {
         if constexpr (COFLUX_CLANG) awaited_frame::clear();
-        place_.leave();
+        address_.leave();
     }
     /// Of an empty one: because it is a copy.
-    [[nodiscard]] bool is_empty_copy() const noexcept { return !COFLUX_CLANG && !place_.is_left(); }
+    [[nodiscard]] bool is_empty_copy() const noexcept { return !COFLUX_CLANG && !address_.is_left(); }
 };
 
 /// Empties a handle at the end of a scope.
