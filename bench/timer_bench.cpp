@@ -97,18 +97,19 @@ coflux::task<void, pool> stop_many(auto&&, borrowed<benchmark::State> state, std
         co_await 20ms;  // all have begun
         const auto begin = clock::now();
         sub.request_stop();
-        const auto told = clock::now();
+        const auto requested = clock::now();
         all.clear();
         co_await sub.join();
         const auto end = clock::now();
         state->SetIterationTime(std::chrono::duration<double>(end - begin).count());
-        state->counters["told"] = std::chrono::duration<double, std::nano>(told - begin).count() / double(count);
+        state->counters["requested"] =
+            std::chrono::duration<double, std::nano>(requested - begin).count() / double(count);
         state->counters["each"] = std::chrono::duration<double, std::nano>(end - begin).count() / double(count);
     }
 }
 
-/// An item is one of many sleeping forks, from the request to stop them all to the end of the last; `told` and `each`
-/// are nanoseconds.
+/// An item is one of many sleeping forks, from the request to stop them all to the end of the last; `requested` and
+/// `each` are nanoseconds.
 void stop_all(benchmark::State& state) {
     pool threads(static_cast<std::size_t>(state.range(1)));
     auto env = coflux::make_environment(threads);

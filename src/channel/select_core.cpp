@@ -207,15 +207,15 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
     return transfer(p.handle());
 }
 
-/// A stop came before the wait: tells the coroutines among the cases, wherever they were made, and waits for their
-/// ends.
+/// A stop came before the wait: requests a stop of the coroutines among the cases, wherever they were made, and waits
+/// for their ends.
 std::coroutine_handle<> select_core::stop_and_join() noexcept {
     if (children_ == 0) return coroutine().stop_here();
     word_.store(stopped, memory_order_relaxed);  // no request finds this any more
     return join_losers();
 }
 
-/// It is decided, and this thread runs the coroutine: tells the losers to stop, and waits for their ends.
+/// It is decided, and this thread runs the coroutine: requests a stop of the losers, and waits for their ends.
 std::coroutine_handle<> select_core::join_losers() noexcept {
     promise_base& p = coroutine();
     units_.store(1, memory_order_relaxed);  // published by waits_for()

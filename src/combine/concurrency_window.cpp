@@ -26,7 +26,7 @@ concurrency_window::~concurrency_window() {
 }
 
 bool concurrency_window::must_end() noexcept {
-    return ends_.load(memory_order_relaxed) != 0 || told_ || loop_.is_stop_requested();
+    return ends_.load(memory_order_relaxed) != 0 || stop_requested_ || loop_.is_stop_requested();
 }
 
 void concurrency_window::reserve() {
@@ -106,12 +106,12 @@ void concurrency_window::stop_all() noexcept {
 
 std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine();
-    if (p.begin_suspend() == suspension::stop && !of_.told_) {
-        of_.told_ = true;
+    if (p.begin_suspend() == suspension::stop && !of_.stop_requested_) {
+        of_.stop_requested_ = true;
         return transfer(p.handle());
     }
     // One request is enough: from then on the loop waits for its children, whatever comes.
-    if (!of_.told_) {
+    if (!of_.stop_requested_) {
         begin();  // cannot fail: see the constructor of the window
         published_ = true;
     }
@@ -119,7 +119,7 @@ std::coroutine_handle<> concurrency_window::ends_awaiter::await_suspend(std::cor
     const bool ready = !of_.ended_.empty();
     if (ready || (published_ && must_stop())) {
         of_.lock_.unlock();
-        of_.told_ = of_.told_ || !ready;
+        of_.stop_requested_ = of_.stop_requested_ || !ready;
         return transfer(p.handle());
     }
     suspended_ = true;
@@ -145,7 +145,7 @@ bool concurrency_window::ends_awaiter::claim(wait_operation& waiting) noexcept {
 void concurrency_window::ends_awaiter::stop(wait_operation& claimed) noexcept {
     auto& self = static_cast<ends_awaiter&>(claimed);
     self.published_ = false;  // the claiming stopper takes it back
-    self.of_.told_ = true;
+    self.of_.stop_requested_ = true;
     self.wake();
 }
 

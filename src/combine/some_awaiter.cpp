@@ -78,12 +78,12 @@ bool some_awaiter::await_ready() noexcept {
 
 std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noexcept {
     promise_base& p = coroutine_;
-    const bool told = p.begin_suspend() == suspension::stop;
+    const bool stop_requested = p.begin_suspend() == suspension::stop;
     // relaxed: no other thread knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
-    if (has_foreign_handles(told)) [[unlikely]] {
-        passes_stop_.begin(p, told, this, &tell_all, &go_on);
-    } else if (told) [[unlikely]] {
+    if (has_foreign_handles(stop_requested)) [[unlikely]] {
+        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
+    } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
     if (nodes_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
@@ -130,15 +130,15 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
     return promise_base::resume_from(p, here);
 }
 
-bool some_awaiter::has_foreign_handles(bool told) const noexcept {
+bool some_awaiter::has_foreign_handles(bool stop_requested) const noexcept {
     for (std::size_t i = 0; i < count_; ++i) {
         frame_control& c = *nodes_[i].child;
-        if (!c.done() && !is_stopped_with(coroutine_, c, told)) return true;
+        if (!c.done() && !is_stopped_with(coroutine_, c, stop_requested)) return true;
     }
     return false;
 }
 
-void some_awaiter::tell_all(void* self) noexcept {
+void some_awaiter::request_stops(void* self) noexcept {
     const auto& of = *static_cast<some_awaiter*>(self);
     for (std::size_t i = 0; i < of.count_; ++i) request_stop_of(*of.nodes_[i].child);
 }

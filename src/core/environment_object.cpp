@@ -77,9 +77,9 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     COFLUX_VERIFY(p.parent() != &of || p.control().word.counted() == detail::counting::none,
                   "%s joins the environment that it was made in: it would wait for itself",
                   detail::readable_name(p.control().location().function_name()).c_str());
-    const bool told = p.begin_suspend() == detail::suspension::stop;  // not a stop point
+    const bool stop_requested = p.begin_suspend() == detail::suspension::stop;  // not a stop point
     if (!detail::reaches(p, of)) [[unlikely]]
-        passes_stop_.begin(p, told, this, &tell, &go_on);
+        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
     p.clear_current();
     of.joiner_ = this;
     // The last child sees joiner_.
@@ -89,7 +89,7 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
 }
 
 /// A stop of the waiting coroutine was requested: what it joins is stopped, too.
-void environment_object::join_awaiter::tell(void* self) noexcept {
+void environment_object::join_awaiter::request_stops(void* self) noexcept {
     static_cast<join_awaiter*>(self)->of_.request_stop();
 }
 

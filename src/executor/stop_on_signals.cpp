@@ -7,7 +7,7 @@
 
 namespace coflux {
 
-stop_on_signals::stop_on_signals(environment& told) : told_(told) {
+stop_on_signals::stop_on_signals(environment& target) : target_(target) {
     const bool taken = detail::os::take_end_signals();
     COFLUX_VERIFY(taken, "two stop_on_signals at the same time: a signal goes to one of them");
     try {
@@ -28,7 +28,7 @@ void stop_on_signals::watch() noexcept {
     detail::os::name_this_thread("coflux-signals");
     while (const int number = detail::os::wait_for_end_signal()) {
         received_.store(number, detail::memory_order_release);  // pairs with received()
-        told_.request_stop();
+        target_.request_stop();
     }
 }
 

@@ -100,7 +100,7 @@ void world::open(simulation& is, chooser& decides, const simulation_options& opt
     options_ = options;
     now_ = start;
     service_.restart(start);
-    steps_ = told_ = 0;
+    steps_ = last_reported_ = 0;
     failure_.clear();
     collects_failures = gathers_trees = was_livelock = false;
     tree.clear();
@@ -307,9 +307,9 @@ bool world::step(clock_tick until) {
             pass_to(next);
             continue;
         }
-        if (on_step && ready_count() != 0 && told_ != steps_ + 1) {
-            told_ = steps_ + 1;
-            on_step(told_);
+        if (on_step && ready_count() != 0 && last_reported_ != steps_ + 1) {
+            last_reported_ = steps_ + 1;
+            on_step(last_reported_);
             continue;  // it may have woken a coroutine
         }
         if (!due) {

@@ -134,8 +134,8 @@ private:
     coflux::detail::timer_service service_;
     std::uint64_t service_name_ = 0;
     std::size_t steps_ = 0;
-    std::size_t awaits_ = 0;  // counted while on_await is set
-    std::size_t told_ = 0;    // the step that on_step was last called with
+    std::size_t awaits_ = 0;         // counted while on_await is set
+    std::size_t last_reported_ = 0;  // the step that on_step was last called with
     std::string failure_;
     std::vector<decision> schedule_;
     std::vector<std::unique_ptr<sim_worker>> workers_;

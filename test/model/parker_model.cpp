@@ -26,14 +26,14 @@ constexpr std::uint64_t soon = 1;
 /// A wake comes before, while or after the sleeper looks; it sees what was written before the wake.
 struct one_wake : coflux::model::scenario<2> {
     parker place;
-    plain<int> told{0};
+    plain<int> notified{0};
 
     void thread(unsigned index) override {
         if (index == 0) {
             MODEL_CHECK(place.park_until(parker::never));
-            MODEL_CHECK(told.get() == 1);
+            MODEL_CHECK(notified.get() == 1);
         } else {
-            told.set(1);
+            notified.set(1);
             place.unpark();
         }
     }
@@ -42,15 +42,15 @@ struct one_wake : coflux::model::scenario<2> {
 /// Two wakes make one or two tokens: a waker that finds a token there already counts on the sleeper to see it, too.
 struct two_wakers : coflux::model::scenario<3> {
     parker place;
-    coflux::detail::atomic<int> told[2]{0, 0};
+    coflux::detail::atomic<int> notified[2]{0, 0};
 
     void thread(unsigned index) override {
         if (index == 0) {
             do {
                 MODEL_CHECK(place.park_until(parker::never));
-            } while (told[0].load(memory_order_relaxed) + told[1].load(memory_order_relaxed) != 2);
+            } while (notified[0].load(memory_order_relaxed) + notified[1].load(memory_order_relaxed) != 2);
         } else {
-            told[index - 1].store(1, memory_order_relaxed);
+            notified[index - 1].store(1, memory_order_relaxed);
             place.unpark();
         }
     }
@@ -59,14 +59,14 @@ struct two_wakers : coflux::model::scenario<3> {
 /// A park that ends by time takes no token, or takes the one that came with it; a token that comes later ends the next.
 struct deadline : coflux::model::scenario<2> {
     parker place;
-    plain<int> told{0};
+    plain<int> notified{0};
 
     void thread(unsigned index) override {
         if (index == 0) {
             if (!place.park_until(soon)) MODEL_CHECK(place.park_until(parker::never));
-            MODEL_CHECK(told.get() == 1);
+            MODEL_CHECK(notified.get() == 1);
         } else {
-            told.set(1);
+            notified.set(1);
             place.unpark();
         }
     }

@@ -216,19 +216,19 @@ struct one_end : watched<3> {
 struct refused : watched<3> {
     coflux::detail::atomic<int> requested{0};
     coflux::detail::atomic<int> found{0};
-    parker told;
+    parker owner;
     bool stopped = false;
     void owns() override {
         timers[0].made.set(1);
         timers[0].set_queue(*queue);
         stopped = !queue->arm(timers[0], coflux::detail::timing_wheel::never - 1,
                               [this]() noexcept { return requested.load(coflux::detail::memory_order_relaxed) != 0; });
-        MODEL_CHECK(told.park_until(parker::never));
+        MODEL_CHECK(owner.park_until(parker::never));
     }
     void other() override {
         requested.store(1, coflux::detail::memory_order_relaxed);
         if (queue->take(timers[0])) found.store(1, coflux::detail::memory_order_relaxed);
-        told.unpark();
+        owner.unpark();
     }
     void after() override { MODEL_CHECK(stopped != (found.load(coflux::detail::memory_order_relaxed) != 0)); }
 };
@@ -242,7 +242,7 @@ int main(int count, char** arguments) {
         {
             sampled<armed>("armed", "a deadline while the watcher has not begun, looks, is about to park, parks"),
             sampled<armed_again>("armed_again", "a later deadline while the watcher looks for an earlier one"),
-            sampled<armed_behind>("armed_behind", "a later deadline that the watcher is not told of"),
+            sampled<armed_behind>("armed_behind", "a later deadline that the watcher is not notified of"),
             sampled<brought_forward>("brought_forward", "a nearer deadline than the one the watcher knows"),
             sampled<woken_owner>("woken_owner", "an owner that slept, and so was passed by, wakes and computes"),
             sampled<one_end>("one_end", "the owner, the watcher and a stop request at the same timers"),

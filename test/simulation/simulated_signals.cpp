@@ -16,7 +16,7 @@ int raised = 0;
 
 namespace coflux {
 
-stop_on_signals::stop_on_signals(environment& told) : told_(told) {
+stop_on_signals::stop_on_signals(environment& target) : target_(target) {
     const coflux_simulations::simulation_at_work here;
     receives = [this] { watch(); };
 }
@@ -25,7 +25,7 @@ stop_on_signals::~stop_on_signals() {
 }
 void stop_on_signals::watch() noexcept {
     received_.store(raised, detail::memory_order_relaxed);  // pairs with nothing: a simulation is of one thread
-    told_.request_stop();
+    target_.request_stop();
 }
 
 }  // namespace coflux

@@ -76,7 +76,7 @@ coflux::call<T> call_of(coflux::environment&, int yields) {
 
 /// 1: the right value, 0: a wrong one; -1: an error as an outcome.
 template <typename T>
-int told(const coflux::outcome<T>& o) {
+int number_of(const coflux::outcome<T>& o) {
     return o.has_value() ? 1 : o.has_error() ? -1 : 0;
 }
 

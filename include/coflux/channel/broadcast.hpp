@@ -1,4 +1,4 @@
-// make_broadcast: every value to every receiver; a receiver that is too slow is told how many it has missed.
+// make_broadcast: every value to every receiver; a receiver that is too slow learns how many it has missed.
 #pragma once
 
 #include <algorithm>
@@ -186,7 +186,7 @@ public:
     explicit broadcast_sender(detail::state_handle<detail::broadcast_state<T>> s) noexcept : end(std::move(s)) {}
 
     /// Sends to every receiver that there is, and wakes the waiting receivers; never waits: what a receiver has not
-    /// taken when the channel is full is overwritten, and the receiver will be told.
+    /// taken when the channel is full is overwritten, and the receiver will learn of it.
     ///
     /// Returns: false if there is no receiver; `value` is then as it was.
     /// Errors: std::bad_alloc; nothing is sent then.

@@ -97,7 +97,7 @@ public:
 private:
     friend class detail::scope_children;
 
-    static void tell(void* self) noexcept;
+    static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;
 
     environment_object& of_;

@@ -22,25 +22,25 @@ namespace detail {
 
 // How far the operation and the request have come.
 //
-//     starting --starter--> started --stopper--> told --stopper has called back--> told_over
+//     starting --starter--> started --stopper--> calling --stopper has called back--> called
 //        |                     +--await_resume--> over
 //        +--stopper--> early --starter has called back--> over
 //
-// The awaiter is gone only after one of the overs. The callback runs only once the operation has been started.
-enum class told_state : std::uint8_t { starting, started, early, told, over, told_over };
+// The awaiter is gone only after `over` or `called`. The callback runs only once the operation has been started.
+enum class stop_callback_state : std::uint8_t { starting, started, early, calling, over, called };
 
 template <typename A, typename F>
-class [[nodiscard]] told_awaiter : private wait_operation {
+class [[nodiscard]] stop_callback_awaiter : private wait_operation {
 public:
     using single_use = void;
 
-    told_awaiter(promise_base& p, A& awaited, F& on_request)
+    stop_callback_awaiter(promise_base& p, A& awaited, F& on_request)
         : wait_operation(p, kind),
           inner_(p, std::forward<A>(awaited)),
           on_request_(std::move(on_request)) {}
 
     /// g++: as wait_operation::is_unresumed(). A stopper may be calling back.
-    ~told_awaiter() {
+    ~stop_callback_awaiter() {
         if constexpr (!COFLUX_CLANG) {
             if (waits_) (void)is_over();
         }
@@ -67,11 +67,12 @@ public:
             end();
             throw;
         }
-        auto s = told_state::starting;
+        auto s = stop_callback_state::starting;
         // acq_rel pairs with claim(): the caller back sees the operation started; this thread sees the request.
-        if (!state_.compare_exchange_strong(s, told_state::started, memory_order_acq_rel, memory_order_acquire)) {
+        if (!state_.compare_exchange_strong(s, stop_callback_state::started, memory_order_acq_rel,
+                                            memory_order_acquire)) {
             on_request_();
-            state_.store(told_state::over, memory_order_release);  // pairs with the loads in is_over()
+            state_.store(stop_callback_state::over, memory_order_release);  // pairs with the loads in is_over()
         }
         return to;  // the awaiter may be gone
     }
@@ -93,42 +94,44 @@ private:
     /// From now on there is no callback, and none is about to begin. False if a stopper has called back: it took the
     /// wait out of the record.
     bool is_over() noexcept {
-        auto s = told_state::started;
+        auto s = stop_callback_state::started;
         // acq_rel pairs with claim(): it comes before or not at all; acquire with the thread that moved the state on.
-        while (!state_.compare_exchange_strong(s, told_state::over, memory_order_acq_rel, memory_order_acquire)) {
-            if (s == told_state::over) break;
-            if (s == told_state::told_over) return false;
+        while (
+            !state_.compare_exchange_strong(s, stop_callback_state::over, memory_order_acq_rel, memory_order_acquire)) {
+            if (s == stop_callback_state::over) break;
+            if (s == stop_callback_state::called) return false;
             cpu_pause();  // a thread starts the operation or calls back at this moment
-            s = told_state::started;
+            s = stop_callback_state::started;
         }
         return true;
     }
 
     static bool claim(wait_operation& waiting) noexcept {
-        atomic<told_state>& state = static_cast<told_awaiter&>(waiting).state_;
-        auto s = told_state::starting;
+        atomic<stop_callback_state>& state = static_cast<stop_callback_awaiter&>(waiting).state_;
+        auto s = stop_callback_state::starting;
         // acq_rel pairs with await_suspend(), which then calls back.
-        if (state.compare_exchange_strong(s, told_state::early, memory_order_acq_rel, memory_order_acquire))
+        if (state.compare_exchange_strong(s, stop_callback_state::early, memory_order_acq_rel, memory_order_acquire))
             return false;
         // acq_rel pairs with await_suspend() and is_over(): the operation was started, and has not been resumed from.
-        return s == told_state::started &&
-               state.compare_exchange_strong(s, told_state::told, memory_order_acq_rel, memory_order_acquire);
+        return s == stop_callback_state::started &&
+               state.compare_exchange_strong(s, stop_callback_state::calling, memory_order_acq_rel,
+                                             memory_order_acquire);
     }
     static void call_back(wait_operation& claimed) noexcept {
-        auto& self = static_cast<told_awaiter&>(claimed);
-        self.on_request_();                                              // stop_walk pauses resumptions in place
-        self.state_.store(told_state::told_over, memory_order_release);  // pairs with the loads in is_over()
+        auto& self = static_cast<stop_callback_awaiter&>(claimed);
+        self.on_request_();                                                    // stop_walk pauses resumptions in place
+        self.state_.store(stop_callback_state::called, memory_order_release);  // pairs with the loads in is_over()
     }
     static constexpr wait_kind kind{&claim, &call_back, nullptr};
 
     foreign_awaiter<A> inner_;
     F on_request_;
-    atomic<told_state> state_{told_state::starting};
+    atomic<stop_callback_state> state_{stop_callback_state::starting};
     bool waits_ = false;
 };
 
 template <typename A, typename F>
-using told_request = request<told_awaiter<A, F>, A&&, F>;
+using stop_callback_request = request<stop_callback_awaiter<A, F>, A&&, F>;
 
 }  // namespace detail
 
@@ -144,10 +147,10 @@ using told_request = request<told_awaiter<A, F>, A&&, F>;
 /// Threads: `f` runs beside the operation, not before it was started.
 /// Costs: no allocation after the coroutine's first wait.
 template <typename A, stop_handler F>
-[[nodiscard("co_await it")]] detail::told_request<A, F> on_stop_request(A&& operation, F f) {
+[[nodiscard("co_await it")]] detail::stop_callback_request<A, F> on_stop_request(A&& operation, F f) {
     static_assert(!detail::native_awaitable<A>,
                   "coflux: what is of Coflux is stopped without it; on_stop_request is for foreign awaitables");
-    return detail::told_request<A, F>(std::forward<A>(operation), std::move(f));
+    return detail::stop_callback_request<A, F>(std::forward<A>(operation), std::move(f));
 }
 template <typename A, typename F>
     requires(!stop_handler<F>)

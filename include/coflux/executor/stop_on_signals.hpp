@@ -27,7 +27,7 @@ namespace coflux {
 /// Example: examples/22_word_count.cpp
 class stop_on_signals {
 public:
-    explicit stop_on_signals(environment& told);
+    explicit stop_on_signals(environment& target);
     stop_on_signals(const stop_on_signals&) = delete;
     stop_on_signals& operator=(const stop_on_signals&) = delete;
     ~stop_on_signals();
@@ -41,7 +41,7 @@ public:
 private:
     void watch() noexcept;
 
-    environment& told_;
+    environment& target_;
     detail::atomic<int> received_{0};
     detail::thread watcher_;
 };

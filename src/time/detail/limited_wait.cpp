@@ -26,13 +26,13 @@ void limited_wait::limits(frame_control& child) {
 
 std::coroutine_handle<> limited_wait::wait() noexcept {
     promise_base& p = *coroutine;
-    const bool told = p.begin_suspend() == suspension::stop;
+    const bool stop_requested = p.begin_suspend() == suspension::stop;
     frame_control& c = *child_;
     const void* const here = identity_of(p.runs_on());
     if (!c.done()) p.check_not_self(c);
-    if (!c.done() && !is_stopped_with(p, c, told)) [[unlikely]] {
-        passes_stop_.begin(p, told, this, &tell, &go_on_told);
-    } else if (told) [[unlikely]] {
+    if (!c.done() && !is_stopped_with(p, c, stop_requested)) [[unlikely]] {
+        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on_after_stop);
+    } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
     switch (p.await_frame(c, *this)) {
@@ -54,12 +54,12 @@ std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     return promise_base::resume_from(p, here);
 }
 
-void limited_wait::tell(void* self) noexcept {
+void limited_wait::request_stops(void* self) noexcept {
     request_stop_of(*static_cast<limited_wait*>(self)->child_);
 }
 
 /// The child has ended while its stop was requested.
-void limited_wait::go_on_told(void* self) noexcept {
+void limited_wait::go_on_after_stop(void* self) noexcept {
     auto& wait = *static_cast<limited_wait*>(self);
     if (wait.limit_is_over()) wait.passes_stop_.wake();
 }

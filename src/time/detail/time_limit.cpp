@@ -41,12 +41,12 @@ bool time_limit::try_disarm() noexcept {
 time_limit::verdict time_limit::over(promise_base& awaiting) noexcept {
     if (try_disarm()) return verdict::in_time;
     awaiting_ = &awaiting;
-    return (met_.fetch_or(ended, memory_order_acq_rel) & told) != 0 ? verdict::late : verdict::acting;
+    return (met_.fetch_or(ended, memory_order_acq_rel) & requested) != 0 ? verdict::late : verdict::acting;
 }
 
 void time_limit::cancel() noexcept {
     if (try_disarm()) return;
-    while ((met_.load(memory_order_acquire) & told) == 0) cpu_pause();  // pairs with the fetch_or of come_due()
+    while ((met_.load(memory_order_acquire) & requested) == 0) cpu_pause();  // pairs with the fetch_or of come_due()
     free();
 }
 
@@ -57,9 +57,9 @@ const environment& time_limit::whose(const timer& t) noexcept {
 void time_limit::come_due(timer& t) noexcept {
     auto& limit = static_cast<time_limit&>(t);
     limit.target_.request_stop();
-    // A thread that sees `told` may free the limit, unless `ended` is set already: then it and the coroutine wait for
-    // us.
-    if ((limit.met_.fetch_or(told, memory_order_acq_rel) & ended) == 0) return;
+    // A thread that sees `requested` may free the limit, unless `ended` is set already: then it and the coroutine wait
+    // for us.
+    if ((limit.met_.fetch_or(requested, memory_order_acq_rel) & ended) == 0) return;
     promise_base& awaiting = *limit.awaiting_;
     if (awaiting.runs_on() != nullptr) return awaiting.runs_on()->post(awaiting.handle());
     run_next(awaiting.handle());

@@ -84,8 +84,8 @@ struct of_relay : coroutine_scenario<Derived, Threads>, root_on_pool {
 };
 
 /// Only the relay ends the child.
-struct told_alone : of_relay<told_alone, 2> {
-    static task<void> root(environment& env, told_alone* s) {
+struct stopped_alone : of_relay<stopped_alone, 2> {
+    static task<void> root(environment& env, stopped_alone* s) {
         const joined all{*s};
         co_await waits(env, &s->never, &s->first);
         ++s->went_on;
@@ -93,8 +93,8 @@ struct told_alone : of_relay<told_alone, 2> {
 };
 
 /// The child ends by itself while it is stopped, or before, or after.
-struct told_or_ended : of_relay<told_or_ended, 3> {
-    static task<void> root(environment& env, told_or_ended* s) {
+struct stopped_or_ended : of_relay<stopped_or_ended, 3> {
+    static task<void> root(environment& env, stopped_or_ended* s) {
         const joined all{*s};
         co_await waits(env, &s->event, &s->first);
         ++s->went_on;
@@ -102,8 +102,8 @@ struct told_or_ended : of_relay<told_or_ended, 3> {
 };
 
 /// The same where the stop of the child is an outcome.
-struct told_as_outcome : of_relay<told_as_outcome, 3> {
-    static task<void> root(environment& env, told_as_outcome* s) {
+struct stopped_as_outcome : of_relay<stopped_as_outcome, 3> {
+    static task<void> root(environment& env, stopped_as_outcome* s) {
         const joined all{*s};
         auto f = waits(env, &s->event, &s->first);
         auto ended = co_await coflux::as_outcome(std::move(f));
@@ -112,13 +112,13 @@ struct told_as_outcome : of_relay<told_as_outcome, 3> {
 };
 
 /// What is stopped passes it on.
-struct told_in_turn : of_relay<told_in_turn, 2> {
-    static fork<void> passes_on(environment& env, told_in_turn* s) {
+struct stopped_in_turn : of_relay<stopped_in_turn, 2> {
+    static fork<void> passes_on(environment& env, stopped_in_turn* s) {
         const lives here(s->second);
         co_await waits(env, &s->never, &s->first);
         ++s->went_on;
     }
-    static task<void> root(environment& env, told_in_turn* s) {
+    static task<void> root(environment& env, stopped_in_turn* s) {
         const joined all{*s};
         co_await passes_on(env, s);
         ++s->went_on;
@@ -126,8 +126,8 @@ struct told_in_turn : of_relay<told_in_turn, 2> {
 };
 
 /// One relay for several, one of which ends by itself.
-struct told_all : of_relay<told_all, 3> {
-    static task<void> root(environment& env, told_all* s) {
+struct stopped_all : of_relay<stopped_all, 3> {
+    static task<void> root(environment& env, stopped_all* s) {
         const joined all{*s};
         auto a = waits(env, &s->never, &s->first);
         auto b = waits(env, &s->event, &s->second);
@@ -141,8 +141,8 @@ struct told_all : of_relay<told_all, 3> {
 };
 
 /// All end by themselves, or are stopped.
-struct told_or_all_ended : of_relay<told_or_all_ended, 3> {
-    static task<void> root(environment& env, told_or_all_ended* s) {
+struct stopped_or_all_ended : of_relay<stopped_or_all_ended, 3> {
+    static task<void> root(environment& env, stopped_or_all_ended* s) {
         const joined all{*s};
         auto a = waits(env, &s->event, &s->first);
         auto b = waits(env, &s->event, &s->second);
@@ -155,12 +155,12 @@ struct told_or_all_ended : of_relay<told_or_all_ended, 3> {
 
 int main(int count, char** arguments) {
     using coflux::model::sampled;
-    return coflux::model::run(count, arguments, "stop_relay",
-                              "a stop that an operation passes on, against the ends of its handles",
-                              {sampled<told_alone>("told_alone", "idle to early; listening to telling to passed"),
-                               sampled<told_or_ended>("told_or_ended", "listening to done; telling to ended"),
-                               sampled<told_as_outcome>("told_as_outcome", "the same, and the stop is an outcome"),
-                               sampled<told_in_turn>("told_in_turn", "a relay that is told by a relay"),
-                               sampled<told_all>("told_all", "when_all: one relay for two, of which one ends"),
-                               sampled<told_or_all_ended>("told_or_all_ended", "when_all: told, or over")});
+    return coflux::model::run(
+        count, arguments, "stop_relay", "a stop that an operation passes on, against the ends of its handles",
+        {sampled<stopped_alone>("stopped_alone", "idle to early; listening to requesting to passed"),
+         sampled<stopped_or_ended>("stopped_or_ended", "listening to done; requesting to ended"),
+         sampled<stopped_as_outcome>("stopped_as_outcome", "the same, and the stop is an outcome"),
+         sampled<stopped_in_turn>("stopped_in_turn", "a relay that is stopped by a relay"),
+         sampled<stopped_all>("stopped_all", "when_all: one relay for two, of which one ends"),
+         sampled<stopped_or_all_ended>("stopped_or_all_ended", "when_all: stopped, or over")});
 }

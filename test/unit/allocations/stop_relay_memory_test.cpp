@@ -97,7 +97,7 @@ coflux::task<void, noop> awaits_all_without(coflux::environment& env, wanting wh
     } catch (const std::bad_alloc&) {
         thrown = true;
     }
-    EXPECT_TRUE(thrown) << "the children are told, and joined";
+    EXPECT_TRUE(thrown) << "the children are stopped, and joined";
     EXPECT_TRUE(looks.done());
 }
 

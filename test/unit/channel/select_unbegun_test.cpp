@@ -37,10 +37,10 @@ coflux::task<bool, pool> is_stopped(coflux::environment&, std::size_t k) {
     for (std::size_t i = 2; i < k; ++i) {  // so that the next select begins with another case
         (void)co_await coflux::select(ch.receive(), coflux::otherwise);
     }
-    auto told = coflux::make_environment(here);
-    told.request_stop();
-    const auto end = co_await coflux::as_outcome(selects(told, k, borrowed(ch)));
-    co_await told.join();
+    auto stopped = coflux::make_environment(here);
+    stopped.request_stop();
+    const auto end = co_await coflux::as_outcome(selects(stopped, k, borrowed(ch)));
+    co_await stopped.join();
     co_return end.is_stopped();
 }
 

@@ -24,9 +24,9 @@ namespace {
 using coflux_test::call_of;
 using coflux_test::fork_of;
 using coflux_test::ledger;
+using coflux_test::number_of;
 using coflux_test::odd;
 using coflux_test::task_of;
-using coflux_test::told;
 using pool = coflux::thread_pool_executor;
 
 enum class source { fork, task, call, view };
@@ -78,7 +78,7 @@ bool may_drop_errors(way how) {
     return how == way::first_success || how == way::for_each;
 }
 
-int both_told(int a, int b) {
+int both_numbers(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -93,12 +93,12 @@ coflux::task<int, pool> combines(coflux::environment&, way how, int yields) {
     switch (how) {
     case way::all: {
         const auto r = co_await coflux::when_all(made<T, From>(here, yields, kept), made<T, From>(here, yields, kept));
-        co_return both_told(right(std::get<0>(r)), right(std::get<1>(r)));
+        co_return both_numbers(right(std::get<0>(r)), right(std::get<1>(r)));
     }
     case way::all_outcomes: {
         const auto r =
             co_await coflux::when_all_outcomes(made<T, From>(here, yields, kept), made<T, From>(here, yields, kept));
-        co_return both_told(told(std::get<0>(r)), told(std::get<1>(r)));
+        co_return both_numbers(number_of(std::get<0>(r)), number_of(std::get<1>(r)));
     }
     case way::any: {
         const auto r = co_await coflux::when_any(made<T, From>(here, yields, kept), made<T, From>(here, yields, kept));
@@ -147,11 +147,11 @@ coflux::task<int, pool> combines(coflux::environment&, way how, int yields) {
         switch (how) {
         case way::all_of_range: {
             const auto r = co_await coflux::when_all(std::move(both));
-            co_return both_told(right(r[0]), right(r[1]));
+            co_return both_numbers(right(r[0]), right(r[1]));
         }
         case way::all_outcomes_of_range: {
             const auto r = co_await coflux::when_all_outcomes(std::move(both));
-            co_return both_told(told(r[0]), told(r[1]));
+            co_return both_numbers(number_of(r[0]), number_of(r[1]));
         }
         case way::any_of_range: {
             const auto r = co_await coflux::when_any(std::move(both));
@@ -159,7 +159,7 @@ coflux::task<int, pool> combines(coflux::environment&, way how, int yields) {
         }
         case way::some: {
             const auto r = co_await coflux::when_n(2, std::move(both));
-            co_return both_told(right(r[0].value()), right(r[1].value()));
+            co_return both_numbers(right(r[0].value()), right(r[1].value()));
         }
         default: break;
         }

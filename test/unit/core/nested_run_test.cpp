@@ -310,7 +310,7 @@ coflux::fork<void> awaits_the_suspended(coflux::environment&, between b) {
     const counted local(b->objects);
     co_await is_suspended(here, here, b);
     co_await coflux::yield();
-    ADD_FAILURE() << "it was told to stop, and this is a stop point";
+    ADD_FAILURE() << "its stop was requested, and this is a stop point";
 }
 coflux::fork<void> resumes_the_suspended(coflux::environment&, between b) {
     while (b->suspended == nullptr) co_await coflux::yield();

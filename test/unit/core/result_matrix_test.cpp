@@ -24,9 +24,9 @@ using noop = coflux::noop_executor;
 using coflux_test::call_of;
 using coflux_test::fork_of;
 using coflux_test::ledger;
+using coflux_test::number_of;
 using coflux_test::odd;
 using coflux_test::task_of;
-using coflux_test::told;
 using throwing = odd<true>;
 using move_only = odd<false>;
 using over_aligned = odd<true, 64>;
@@ -70,15 +70,15 @@ coflux::task<int, pool> takes(coflux::environment&, way how, int yields) {
     }
     case way::fork_outcome: {
         const auto o = co_await coflux::as_outcome(fork_of<T, E>(here, yields));
-        co_return told(o);
+        co_return number_of(o);
     }
     case way::task_outcome: {
         const auto o = co_await coflux::as_outcome(task_of<T, E>(here, yields));
-        co_return told(o);
+        co_return number_of(o);
     }
     case way::call_outcome: {
         const auto o = co_await coflux::as_outcome(call_of<T>(here, yields));
-        co_return told(o);
+        co_return number_of(o);
     }
     case way::callback: {
         auto f = fork_of<T, E>(here, yields);
@@ -103,7 +103,7 @@ coflux::task<int, pool> takes(coflux::environment&, way how, int yields) {
         }
         const auto taken = co_await coflux::as_outcome(std::move(f));
         const auto looked_at = co_await coflux::as_outcome(v);
-        co_return told(looked_at) == told(taken) || looked_at.has_value() ? told(taken) : 0;
+        co_return number_of(looked_at) == number_of(taken) || looked_at.has_value() ? number_of(taken) : 0;
     }
     co_return 1;
 }

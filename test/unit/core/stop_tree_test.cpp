@@ -31,12 +31,12 @@ struct forest {
     struct node {
         coflux::environment* env;  // nullptr once it has ended
         const node* parent;
-        bool told = false;
+        bool stop_requested = false;
         coflux::manual_reset_event begin;
         foreign_event grow;
         foreign_event end;
         node(coflux::environment& e, const node* up) : env(&e), parent(up) {}
-        [[nodiscard]] bool stopped() const { return told || (parent != nullptr && parent->stopped()); }
+        [[nodiscard]] bool stopped() const { return stop_requested || (parent != nullptr && parent->stopped()); }
     };
 
     /// A local of a coroutine.
@@ -112,7 +112,7 @@ TEST(stop_tree, tells_each_coroutine_of_a_request_above_it_and_of_no_other) {
             forest::node& n = f.any();
             if (requests != 0 && n.env != nullptr && f.one_in(60)) {
                 --requests;
-                n.told = true;
+                n.stop_requested = true;
                 n.env->request_stop();
             }
             if (f.one_in(3)) elsewhere.request_stop();
@@ -142,13 +142,13 @@ constexpr int depth = static_cast<int>(coflux_test::repetitions(400'000)) + 20'0
 fork<bool> looks_down_there(coflux::environment&, int levels, coflux::environment* elsewhere) {
     auto&& here = co_await coflux::context();
     if (levels != 0) co_return co_await looks_down_there(here, levels - 1, elsewhere);
-    bool told = false;
+    bool stop_requested = false;
     for (int i = 0; i < depth; ++i) {
         elsewhere->request_stop();
         co_await coflux::yield();
-        told |= here.stop_requested();
+        stop_requested |= here.stop_requested();
     }
-    co_return told;
+    co_return stop_requested;
 }
 
 TEST(stop_tree, a_request_elsewhere_costs_a_coroutine_the_same_however_deep_it_is) {
@@ -163,17 +163,17 @@ TEST(stop_tree, a_request_elsewhere_costs_a_coroutine_the_same_however_deep_it_i
 coflux::call<bool> looks_in_calls(coflux::environment&, int levels, coflux::environment* elsewhere) {
     auto&& here = co_await coflux::context();
     elsewhere->request_stop();
-    bool told = false;
+    bool stop_requested = false;
     if (levels != 0) {
-        told = co_await looks_in_calls(here, levels - 1, elsewhere);
-        co_return told || here.stop_requested();
+        stop_requested = co_await looks_in_calls(here, levels - 1, elsewhere);
+        co_return stop_requested || here.stop_requested();
     }
     for (int i = 0; i < depth; ++i) {
         elsewhere->request_stop();
         co_await coflux::yield();
-        told |= here.stop_requested();
+        stop_requested |= here.stop_requested();
     }
-    co_return told;
+    co_return stop_requested;
 }
 
 TEST(stop_tree, a_request_elsewhere_costs_a_call_of_calls_the_same_however_deep_it_is) {

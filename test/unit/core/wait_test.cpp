@@ -500,10 +500,10 @@ TEST(wait, that_is_over_leaves_a_record_that_lives_while_a_request_looks_at_it) 
         for (int round = 0; round < rounds; ++round) {
             gate g;
             std::atomic<bool> passed = false;
-            auto waiting = [](coflux::environment&, coflux::borrowed<gate> in, coflux::borrowed<std::atomic<bool>> told,
-                              int spins) -> coflux::fork<void, pool> {
+            auto waiting = [](coflux::environment&, coflux::borrowed<gate> in,
+                              coflux::borrowed<std::atomic<bool>> requested, int spins) -> coflux::fork<void, pool> {
                 co_await in->wait();
-                told->store(true, std::memory_order_relaxed);  // orders nothing: the records' own locks have to
+                requested->store(true, std::memory_order_relaxed);  // orders nothing: the records' own locks have to
                 for (int i = 0; i < spins; ++i) coflux::detail::cpu_pause();
             }(here, coflux::borrowed(g), coflux::borrowed(passed), round % 64);
             while (!g.somebody_waits()) co_await coflux::yield();

@@ -58,8 +58,8 @@ coflux::call<bool> polls(coflux::environment&) {
 /// 1 if a thread other than the only worker sees that time is up.
 coflux::task<int, pool> limits_what_computes(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    const auto told = co_await coflux::timeout(polls(here), 20ms);
-    co_return told == true ? 1 : 2;
+    const auto saw_stop = co_await coflux::timeout(polls(here), 20ms);
+    co_return saw_stop == true ? 1 : 2;
 }
 
 TEST_F(thread_pool_process_death, a_child_has_its_own_watcher_of_timers) {

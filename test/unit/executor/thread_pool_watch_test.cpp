@@ -144,10 +144,10 @@ TEST(thread_pool_watch, lets_the_deadline_of_an_environment_act_on_what_computes
 }
 
 /// Waits for ever, unless it is stopped.
-coflux::fork<void, pool> waits(auto&&, borrowed<std::atomic<bool>> told) {
+coflux::fork<void, pool> waits(auto&&, borrowed<std::atomic<bool>> requested) {
     foreign_event never;
-    co_await coflux::on_stop_request(never, [&never, told]() noexcept {
-        told->store(true, std::memory_order_release);
+    co_await coflux::on_stop_request(never, [&never, requested]() noexcept {
+        requested->store(true, std::memory_order_release);
         never.set();
     });
 }
@@ -158,18 +158,18 @@ TEST(thread_pool_watch, knows_the_limits_of_a_worker_that_then_takes_work_from_o
     auto env = coflux::make_environment(p);
     for (int i = 0; i < 20; ++i) {
         flag limited;
-        std::atomic<bool> told{false};
+        std::atomic<bool> requested{false};
         auto waiter = [](auto&&, borrowed<flag> f, borrowed<std::atomic<bool>> t) -> coflux::task<void, pool> {
             auto&& here = co_await coflux::context();
             auto child = waits(here, t);
             f->set();
             (void)co_await coflux::timeout(std::move(child), 5ms);
-        }(env, borrowed(limited), borrowed(told));
+        }(env, borrowed(limited), borrowed(requested));
         limited.wait();
         [](auto&&, borrowed<std::atomic<bool>> t) -> coflux::task<void, pool> {
             while (!t->load(std::memory_order_acquire)) {}
             co_return;
-        }(env, borrowed(told))
+        }(env, borrowed(requested))
                                                          .get();
         waiter.get();
     }

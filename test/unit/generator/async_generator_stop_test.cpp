@@ -77,11 +77,11 @@ TEST(async_generator_stop, of_itself_stops_its_consumer) {
         return [](auto&&, journal* in) -> root {
             auto&& inside = co_await coflux::context();
             const mortal local(*in, "consumer's local");
-            auto g = [](auto&&, journal* told) -> async_generator<int> {
-                const mortal own(*told, "generator's local");
+            auto g = [](auto&&, journal* log) -> async_generator<int> {
+                const mortal own(*log, "generator's local");
                 co_yield 1;
                 co_await coflux::this_coroutine::stop();
-                told->write("went past");
+                log->write("went past");
             }(inside, in);
             (void)co_await g.next();
             (void)co_await g.next();
@@ -118,10 +118,10 @@ TEST(async_generator_stop, of_the_consumer_before_next_leaves_the_generator_wher
     EXPECT_TRUE(here.run([](auto&& env, journal* log) {
         return [](auto&&, journal* in) -> root {
             auto&& inside = co_await coflux::context();
-            auto g = [](auto&&, journal* told) -> async_generator<int> {
-                const mortal own(*told, "generator's local");
+            auto g = [](auto&&, journal* log) -> async_generator<int> {
+                const mortal own(*log, "generator's local");
                 co_yield 1;
-                told->write("went on");
+                log->write("went on");
             }(inside, in);
             (void)co_await g.next();
             inside.request_stop();
@@ -163,11 +163,11 @@ TEST(async_generator_stop, cuts_short_what_the_generator_waits_for) {
             auto&& inside = co_await coflux::context();
             gate closed;
             auto sub = coflux::make_environment(inside);
-            auto g = [](auto&&, gate* of, journal* told) -> async_generator<int> {
-                const mortal own(*told, "generator's local");
+            auto g = [](auto&&, gate* of, journal* log) -> async_generator<int> {
+                const mortal own(*log, "generator's local");
                 co_yield 1;
                 co_await of->wait();
-                told->write("went past");
+                log->write("went past");
             }(sub, &closed, in);
             (void)co_await g.next();
             auto stopper = [](auto&&, borrowed<decltype(sub)> of, gate* at) -> fork<> {
@@ -191,9 +191,9 @@ TEST(async_generator_children, are_joined_before_the_consumer_learns_of_the_end)
     EXPECT_FALSE(here.run([](auto&& env, journal* log) {
         return [](auto&&, journal* in) -> root {
             auto&& inside = co_await coflux::context();
-            auto g = [](auto&&, journal* told) -> async_generator<int> {
+            auto g = [](auto&&, journal* log) -> async_generator<int> {
                 auto&& own = co_await coflux::context();
-                ends_slowly(own, told, "child").attach();
+                ends_slowly(own, log, "child").attach();
                 co_yield 1;
             }(inside, in);
             while (co_await g.next() != nullptr) in->write("element");
@@ -244,8 +244,8 @@ TEST(async_generator_children, end_before_the_locals_of_its_maker_when_another_c
         return [](auto&&, journal* in) -> root {
             auto&& inside = co_await coflux::context();
             const mortal local(*in, "maker's local");
-            auto consumer = [](auto&&, journal* told, async_generator<int> g) -> fork<> {
-                const mortal own(*told, "consumer's local");
+            auto consumer = [](auto&&, journal* log, async_generator<int> g) -> fork<> {
+                const mortal own(*log, "consumer's local");
                 (void)co_await g.next();
                 co_await coflux::this_coroutine::stop();
             };

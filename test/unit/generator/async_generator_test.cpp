@@ -50,7 +50,7 @@ async_generator<int> count_slowly(auto&&, int last) {
         co_yield i;
     }
 }
-async_generator<int> told(auto&&, journal* log, int last) {
+async_generator<int> logged(auto&&, journal* log, int last) {
     const mortal local(*log, "local");
     for (int i = 0; i < last; ++i) {
         log->write("makes " + std::to_string(i));
@@ -80,7 +80,7 @@ TEST(async_generator, begins_at_the_first_next_and_goes_on_only_when_it_is_asked
     journal log;
     auto t = [](auto&&, journal* in) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
-        auto g = told(here, in, 2);
+        auto g = logged(here, in, 2);
         in->write("made");
         while (const int* const x = co_await g.next()) in->write("has " + std::to_string(*x));
         in->write("done");
@@ -263,8 +263,8 @@ TEST(async_generator, that_is_destroyed_at_an_element_or_before_the_first_destro
     auto t = [](auto&&, journal* in) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
         {
-            auto fresh = told(here, in, 5);
-            auto g = told(here, in, 5);
+            auto fresh = logged(here, in, 5);
+            auto g = logged(here, in, 5);
             (void)co_await g.next();
         }
         in->write("goes on");

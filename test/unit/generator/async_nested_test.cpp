@@ -256,16 +256,16 @@ TEST(async_nested, error_of_an_inner_child_does_not_let_an_outer_one_that_was_le
         return [](auto&&, journal* in) -> root {
             auto&& here = co_await coflux::context();
             {
-                auto g = [](auto&&, journal* told) -> async_generator<int> {
+                auto g = [](auto&&, journal* log) -> async_generator<int> {
                     auto&& inside = co_await coflux::context();
-                    const mortal local(*told, "outer's local");
+                    const mortal local(*log, "outer's local");
                     try {
                         co_yield elements_of(has_a_child_that_fails(inside));
                     } catch (const std::runtime_error&) {
-                        told->write("caught");
+                        log->write("caught");
                     }
                     co_yield 2;
-                    told->write("went past");
+                    log->write("went past");
                 }(here, in);
                 (void)co_await g.next();
             }

@@ -151,8 +151,8 @@ sim_fork ends_late(coflux::environment&, borrowed<bool> ended) {
 }
 enum class wait_of { select, select_beside_a_channel, when_any, when_all };
 /// Stopped before its await, it awaits what was made elsewhere.
-sim_fork told_before_it_waits(coflux::environment&, sim_fork elsewhere, wait_of how, borrowed<bool> ended,
-                              borrowed<bool> joined) {
+sim_fork stopped_before_it_waits(coflux::environment&, sim_fork elsewhere, wait_of how, borrowed<bool> ended,
+                                 borrowed<bool> joined) {
     struct at_end {
         bool& ended;
         bool& joined;
@@ -171,13 +171,13 @@ sim_fork told_before_it_waits(coflux::environment&, sim_fork elsewhere, wait_of 
     } else {
         co_await coflux::when_all(std::move(elsewhere), coflux::sleep_for(10h));
     }
-    ADD_FAILURE() << "was told to stop, " << static_cast<int>(how);
+    ADD_FAILURE() << "was asked to stop, " << static_cast<int>(how);
 }
 sim_task stops_before_the_wait(coflux::environment&, wait_of how) {
     auto&& here = co_await coflux::context();
     bool ended = false, joined = false;
     sim_fork waits =
-        told_before_it_waits(here, ends_late(here, borrowed(ended)), how, borrowed(ended), borrowed(joined));
+        stopped_before_it_waits(here, ends_late(here, borrowed(ended)), how, borrowed(ended), borrowed(joined));
     co_await 5ms;
     waits.request_stop();
     (void)co_await coflux::as_outcome(std::move(waits));

@@ -202,10 +202,10 @@ TEST(law_04_stop, no_await_that_suspends_is_passed_after_a_request) {
     }
 }
 
-coflux::fork<void, manual_executor> told_inside(auto&&, stop_point point, foreign_event* go, journal* j) {
+coflux::fork<void, manual_executor> stopped_inside(auto&&, stop_point point, foreign_event* go, journal* j) {
     auto&& here = co_await coflux::context();
     co_await *go;  // not a stop point: the request comes while it waits here
-    j->write("told");
+    j->write("asked to stop");
     co_await point(here);
     j->write("went past");
 }
@@ -218,7 +218,7 @@ TEST(law_04_stop, a_request_while_a_foreign_awaitable_is_awaited_takes_effect_at
         journal j;
         auto root = [](auto&&, stop_point p, foreign_event* e, journal* log) -> coflux::task<void, manual_executor> {
             auto&& here = co_await coflux::context();
-            auto f = told_inside(here, p, e, log);
+            auto f = stopped_inside(here, p, e, log);
             co_await coflux::yield();
             f.request_stop();
             const auto o = co_await coflux::as_outcome(std::move(f));
@@ -229,7 +229,7 @@ TEST(law_04_stop, a_request_while_a_foreign_awaitable_is_awaited_takes_effect_at
         go.set();
         by_hand.run_all();
         ASSERT_TRUE(root.done());
-        EXPECT_EQ(j.lines(), lines{"told"});
+        EXPECT_EQ(j.lines(), lines{"asked to stop"});
     }
 }
 

@@ -178,7 +178,7 @@ TEST(with_scope, gives_up_when_the_block_handled_the_error_that_stopped_it_and_s
         } catch (const std::runtime_error& e) {
             EXPECT_STREQ(e.what(), "handled late");
         }
-        bool told = false;
+        bool requested = false;
         try {
             co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<void> {
                 auto failing = fails_after(scope, 0, "handled");
@@ -186,7 +186,7 @@ TEST(with_scope, gives_up_when_the_block_handled_the_error_that_stopped_it_and_s
                 while (!failing.done()) co_await foreign_pause();
                 EXPECT_TRUE(token.stop_requested());
                 EXPECT_TRUE((co_await coflux::as_outcome(std::move(failing))).has_error());
-                told = true;
+                requested = true;
                 co_await coflux::yield();
                 ADD_FAILURE() << "not stopped";
             });
@@ -194,7 +194,7 @@ TEST(with_scope, gives_up_when_the_block_handled_the_error_that_stopped_it_and_s
         } catch (const std::runtime_error& e) {
             EXPECT_STREQ(e.what(), "handled");
         }
-        EXPECT_TRUE(told);
+        EXPECT_TRUE(requested);
     }(s.env));
 }
 

@@ -427,14 +427,14 @@ TEST(Simulation, TellsOfEachStepBeforeIt) {
     simulation sim(fifo);
     sim_executor on;
     auto env = coflux::make_environment(on);
-    std::vector<std::size_t> told;
+    std::vector<std::size_t> reported;
     sim.on_step([&](std::size_t n) {
         EXPECT_EQ(sim.steps(), n - 1);
-        told.push_back(n);
+        reported.push_back(n);
     });
     (void)three_write(env).get();
-    ASSERT_EQ(told.size(), sim.steps());
-    for (std::size_t i = 0; i < told.size(); ++i) EXPECT_EQ(told[i], i + 1);
+    ASSERT_EQ(reported.size(), sim.steps());
+    for (std::size_t i = 0; i < reported.size(); ++i) EXPECT_EQ(reported[i], i + 1);
 }
 
 TEST(Simulation, AStepMayRequestAStop) {

@@ -25,7 +25,7 @@ using noop = coflux::noop_executor;
 
 /// How long one computes that is not stopped.
 constexpr auto gives_up = 20s;
-enum class end { none, told, gave_up };
+enum class end { none, stopped, gave_up };
 
 void compute(clock::duration d) {
     for (const auto begin = clock::now(); clock::now() - begin < d;) coflux::detail::cpu_pause();
@@ -35,7 +35,7 @@ coflux::call<int> computes(coflux::environment&, end& how) {
     auto stop = co_await coflux::this_coroutine::stop_token();
     const auto begin = clock::now();
     while (!stop.stop_requested() && clock::now() - begin < gives_up) coflux::detail::cpu_pause();
-    how = stop.stop_requested() ? end::told : end::gave_up;
+    how = stop.stop_requested() ? end::stopped : end::gave_up;
     co_return 1;
 }
 coflux::fork<int, pool> fork_computes(coflux::environment& here, borrowed<end> how) {
@@ -55,20 +55,20 @@ coflux::task<void, pool> beside_a_call(coflux::environment&) {
     end how = end::none;
     const auto of_any = co_await coflux::when_any(coflux::sleep_for(20ms), computes(here, how));
     EXPECT_EQ(of_any.index(), 0U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
     how = end::none;
     const auto behind = co_await coflux::when_any(computes(here, how), coflux::sleep_for(20ms));
     EXPECT_EQ(behind.index(), 1U);
-    EXPECT_EQ(how, end::told) << "a sleep begins before those that may compute";
+    EXPECT_EQ(how, end::stopped) << "a sleep begins before those that may compute";
     how = end::none;
     const auto literal = co_await coflux::when_any(20ms, computes(here, how));
     EXPECT_EQ(literal.index(), 0U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
     how = end::none;
     const auto until = clock::now() + 20ms;
     const auto of_three = co_await coflux::when_any(1h, coflux::sleep_until(until), computes(here, how));
     EXPECT_EQ(of_three.index(), 1U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
 }
 TEST(foretold_end, stops_a_call_that_computes_on_the_only_worker) {
     pool threads(1);
@@ -82,7 +82,7 @@ coflux::task<void, pool> beside_a_fork(coflux::environment&) {
     auto child = fork_computes(here, borrowed(how));
     const auto first = co_await coflux::when_any(std::move(child), 20ms);
     EXPECT_EQ(first.index(), 1U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
 }
 TEST(foretold_end, stops_a_fork_that_computes_on_the_only_worker) {
     pool threads(1);
@@ -99,7 +99,7 @@ coflux::task<void, pool> while_another_computes(coflux::environment&) {
     const auto first = co_await coflux::when_any(20ms, computes(here, how));
     over = true;
     EXPECT_EQ(first.index(), 0U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
     co_await std::move(other);
 }
 TEST(foretold_end, stops_a_call_where_all_workers_compute) {
@@ -113,11 +113,11 @@ coflux::task<void, pool> in_combinators(coflux::environment&) {
     end one = end::none, two = end::none;
     const auto first = co_await coflux::when_any(20ms, coflux::when_all(computes(here, one), computes(here, two)));
     EXPECT_EQ(first.index(), 0U);
-    EXPECT_EQ(one, end::told);
+    EXPECT_EQ(one, end::stopped);
     EXPECT_NE(two, end::gave_up);
     one = two = end::none;
     const auto nested = co_await coflux::when_any(coflux::when_any(1h, computes(here, one)), 20ms);
-    EXPECT_EQ(one, end::told) << nested.index();
+    EXPECT_EQ(one, end::stopped) << nested.index();
 }
 TEST(foretold_end, stops_what_a_loser_waits_for) {
     pool threads(1);
@@ -130,7 +130,7 @@ coflux::task<void, noop> without_a_pool(coflux::environment&) {
     end how = end::none;
     const auto first = co_await coflux::when_any(20ms, computes(here, how));
     EXPECT_EQ(first.index(), 0U);
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
 }
 TEST(foretold_end, stops_a_call_that_computes_without_an_executor) {
     auto env = coflux::make_environment(noop());
@@ -166,20 +166,20 @@ TEST(foretold_end, counts_once_against_one_that_ends_at_the_same_time) {
     }
 }
 
-coflux::task<void, pool> told_itself(coflux::environment&, borrowed<end> how) {
+coflux::task<void, pool> stops_itself(coflux::environment&, borrowed<end> how) {
     auto&& here = co_await coflux::context();
     (void)co_await coflux::when_any(1h, computes(here, *how));
-    ADD_FAILURE() << "was told to stop";
+    ADD_FAILURE() << "was asked to stop";
 }
 TEST(foretold_end, is_forgotten_when_the_one_that_waits_is_stopped) {
     pool threads(1);
     auto env = coflux::make_environment(threads);
     end how = end::none;
-    auto t = told_itself(env, borrowed(how));
+    auto t = stops_itself(env, borrowed(how));
     std::this_thread::sleep_for(10ms);
     t.request_stop();
     t.join();
-    EXPECT_EQ(how, end::told);
+    EXPECT_EQ(how, end::stopped);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace coflux::detail {
 
 /// What a channel can carry. A value is moved under the channel's lock, by the thread of either side: there no
-/// coroutine could be told of an exception.
+/// coroutine could learn of an exception.
 template <typename T>
 inline constexpr bool is_channel_value =
     std::is_object_v<T> && !std::is_array_v<T> && std::is_same_v<T, std::remove_cv_t<T>> &&

@@ -29,7 +29,7 @@ struct select_child : waiter {
     std::uint32_t position = 0;
     bool begun = false;
     bool keeps_error =
-        false;  // it ended, or will, with this as its only waiter: then its scope has not been told of an error
+        false;  // it ended, or will, with this as its only waiter: then its scope has not been notified of an error
 };
 
 /// One case: a channel's (`node`, `queue`, `attempt`) or a coroutine's (`child`); neither is `otherwise`.

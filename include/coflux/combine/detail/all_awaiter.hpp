@@ -35,10 +35,10 @@ public:
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
-        const bool told = p.begin_suspend() == suspension::stop;
-        if (has_foreign_handles(told)) [[unlikely]] {
-            passes_stop_.begin(p, told, this, &tell_all, &go_on);
-        } else if (told) [[unlikely]] {
+        const bool stop_requested = p.begin_suspend() == suspension::stop;
+        if (has_foreign_handles(stop_requested)) [[unlikely]] {
+            passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
+        } else if (stop_requested) [[unlikely]] {
             return p.stop_here();
         }
         return transfer(advance(identity_of(p.runs_on())));
@@ -107,18 +107,18 @@ private:
 
     /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that
     /// each has been checked before the wait.
-    [[nodiscard]] bool has_foreign_handles(bool told) noexcept {
+    [[nodiscard]] bool has_foreign_handles(bool stop_requested) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {
             if constexpr (Children::many) {
                 if (i > prefetched) children().fetch(i - 1 - prefetched);
             }
             frame_control& c = children()[i - 1];
-            others |= !c.done() && !is_stopped_with(*coroutine, c, told);
+            others |= !c.done() && !is_stopped_with(*coroutine, c, stop_requested);
         }
         return others;
     }
-    static void tell_all(void* self) noexcept {
+    static void request_stops(void* self) noexcept {
         auto& all = *static_cast<all_awaiter*>(self);
         for (std::size_t i = 0; i < all.count_; ++i) request_stop_of(all.children()[i]);
     }

@@ -77,7 +77,8 @@ private:
     std::size_t running_ = 0;                        // added and not collected
     intrusive_stack<window_slot, all_links> slots_;  // all
     intrusive_stack<window_slot, linked_links> free_;
-    bool told_ = false;  // a stop of the loop was requested; while it is parked, written by the claimer of the wait
+    bool stop_requested_ =
+        false;  // a stop of the loop was requested; while it is parked, written by the claimer of the wait
     bool stopping_ = false;
 
     // Bits are set by ends, relaxed: the loop looks at them to end early, and after the last end, which the lock

@@ -80,8 +80,8 @@ private:
     /// nothing says whether they have ended.
     void stop_others_early(std::size_t i) noexcept;
     static bool try_await(some_node& node) noexcept;
-    [[nodiscard]] bool has_foreign_handles(bool told) const noexcept;
-    static void tell_all(void* self) noexcept;
+    [[nodiscard]] bool has_foreign_handles(bool stop_requested) const noexcept;
+    static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;
     /// True if enough values came, and before an error that counts.

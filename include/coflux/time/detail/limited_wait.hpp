@@ -37,8 +37,8 @@ protected:
 
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& child, const void* here) noexcept;
-    static void tell(void* self) noexcept;
-    static void go_on_told(void* self) noexcept;
+    static void request_stops(void* self) noexcept;
+    static void go_on_after_stop(void* self) noexcept;
     std::coroutine_handle<> go_on(const void* here) noexcept;
     [[nodiscard]] bool limit_is_over() noexcept;
 

@@ -45,9 +45,9 @@ private:
 
     /// Once the deadline has come before the end (the lock of the queue decides), both parties meet here: 0, then each
     /// sets its bit; the second one resumes the coroutine. `ended` is set by over() only: the caller of cancel() frees
-    /// the limit when it sees `told`. acq_rel on both sides: the second sees what the first did, and neither touches
-    /// the target any more.
-    enum : std::uint32_t { told = 1, ended = 2 };
+    /// the limit when it sees `requested`. acq_rel on both sides: the second sees what the first did, and neither
+    /// touches the target any more.
+    enum : std::uint32_t { requested = 1, ended = 2 };
 
     environment& target_;
     promise_base* awaiting_ = nullptr;  // set before `ended`

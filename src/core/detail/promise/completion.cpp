@@ -46,7 +46,7 @@ private:
     bool found_ = false;
 };
 
-// For themselves: in position-independent code tell() would keep the address of this_thread in a register.
+// For themselves: in position-independent code notify_end() would keep the address of this_thread in a register.
 COFLUX_NOINLINE void destroy_at_end(frame_control& c, const environment* parent) noexcept {
     const end_for_messages named(c, parent);
     promise_base::destroy(c);
@@ -150,7 +150,7 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
 /// Notifies the waiters, the callbacks and the parent that coroutine `c`, child of `parent`, ended. Then does so for
 /// each scope that this completes. `here` is the identity of the executor that this thread stands on. Returns the
 /// coroutine that goes on here. After clear_current().
-std::coroutine_handle<> tell(frame_control* c, environment* parent, const void* here) noexcept {
+std::coroutine_handle<> notify_end(frame_control* c, environment* parent, const void* here) noexcept {
     successors next;
     for (;;) {
         const frame_word word = c->word;
@@ -244,7 +244,7 @@ std::coroutine_handle<> promise_base::join_children() noexcept {
 }
 
 std::coroutine_handle<> promise_base::notify_waiters() noexcept {
-    return tell(&control(), parent_.get(), identity_of(runs_on()));
+    return notify_end(&control(), parent_.get(), identity_of(runs_on()));
 }
 
 /// The end of a coroutine whose awaiter may be at home on another executor: this thread may have no coroutine to run.

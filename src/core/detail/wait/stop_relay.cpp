@@ -12,12 +12,12 @@ namespace coflux::detail {
 
 bool reaches(const promise_base& p, const environment& e) noexcept {
     // A call is never stopped alone, but with its caller.
-    const environment* told = &p;
-    while (environment_tree::is_call(*told)) told = environment_tree::parent(*told);
+    const environment* stopped_with = &p;
+    while (environment_tree::is_call(*stopped_with)) stopped_with = environment_tree::parent(*stopped_with);
     const environment* at = &e;
-    while (at != nullptr && at != told && (environment_tree::is_object(*at) || environment_tree::is_call(*at)))
+    while (at != nullptr && at != stopped_with && (environment_tree::is_object(*at) || environment_tree::is_call(*at)))
         at = environment_tree::parent(*at);
-    return at == told;
+    return at == stopped_with;
 }
 
 bool is_part_of(const promise_base& p, const environment* parent) noexcept {
@@ -54,7 +54,7 @@ bool stop_relay::over() noexcept {
         return true;
     }
     // acq_rel pairs with pass_on(): the second of both goes on with the operation, and sees what the first did.
-    return s != state::telling ||
+    return s != state::requesting ||
            !state_.compare_exchange_strong(s, state::ended, memory_order_acq_rel, memory_order_acquire);
 }
 
@@ -64,16 +64,16 @@ bool stop_relay::claim(wait_operation& waiting) noexcept {
     // acq_rel pairs with listen(), which then fails, and with over().
     if (self.state_.compare_exchange_strong(s, state::early, memory_order_acq_rel, memory_order_relaxed)) return false;
     return s == state::listening &&
-           self.state_.compare_exchange_strong(s, state::telling, memory_order_acq_rel, memory_order_relaxed);
+           self.state_.compare_exchange_strong(s, state::requesting, memory_order_acq_rel, memory_order_relaxed);
 }
 
 void stop_relay::pass_on(wait_operation& claimed) noexcept {
     auto& self = static_cast<stop_relay&>(claimed);
     // The handles are the operation's until the coroutine runs again, which it does not before this is over.
-    self.tell_(self.operation_);
+    self.request_stops_(self.operation_);
     const step go_on = self.go_on_;
     void* const operation = self.operation_;
-    auto s = state::telling;
+    auto s = state::requesting;
     // acq_rel pairs with over(). If it comes first the relay may be gone.
     if (self.state_.compare_exchange_strong(s, state::passed, memory_order_acq_rel, memory_order_acquire)) return;
     go_on(operation);
@@ -84,7 +84,7 @@ namespace {
 /// A plain await that passes a stop on: in the join word of what is awaited, and gone when that has ended.
 struct relayed_await final : waiter, stop_relay {
     relayed_await(promise_base& p, frame_control& c) noexcept
-        : stop_relay(p, this, &tell, &go_on, how_it_stops),
+        : stop_relay(p, this, &request_stops, &go_on, how_it_stops),
           child(&c) {
         waiter::coroutine = &p;
         ended = &child_ended;
@@ -100,7 +100,7 @@ struct relayed_await final : waiter, stop_relay {
         leave(w);
         return promise_base::wake(p, c.word.end(), here);
     }
-    static void tell(void* self) noexcept { request_stop_of(*static_cast<relayed_await*>(self)->child); }
+    static void request_stops(void* self) noexcept { request_stop_of(*static_cast<relayed_await*>(self)->child); }
     static void go_on(void* self) noexcept {
         auto* const w = static_cast<relayed_await*>(self);
         promise_base& p = *w->waiter::coroutine;
@@ -120,11 +120,11 @@ struct relayed_await final : waiter, stop_relay {
 
 std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
     p.check_not_self(child);
-    const bool told = p.begin_suspend() == suspension::stop;
+    const bool stop_requested = p.begin_suspend() == suspension::stop;
     void* const block = allocate_pooled(sizeof(relayed_await), alignof(relayed_await));
     auto* const w = ::new (block) relayed_await(p, child);
     try {
-        w->listens = !told && w->listen();
+        w->listens = !stop_requested && w->listen();
     } catch (...) {
         relayed_await::leave(w);
         throw;
@@ -141,19 +141,19 @@ std::coroutine_handle<> await_aside(promise_base& p, frame_control& child) {
     return p.await_child(child);
 }
 
-void relay_if_needed::begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
+void relay_if_needed::begin(promise_base& p, bool stop_requested, void* operation, stop_relay::step request_stops,
                             stop_relay::step go_on) noexcept {
-    if (told) return tell(operation);
+    if (stop_requested) return request_stops(operation);
     try {
         void* const block = allocate_pooled(sizeof(stop_relay), alignof(stop_relay));
-        relay_ = ::new (block) stop_relay(p, operation, tell, go_on);
+        relay_ = ::new (block) stop_relay(p, operation, request_stops, go_on);
         if (relay_->listen()) return;
         free();
     } catch (const std::bad_alloc&) {
         if (has_relay()) free();
         relay_ = no_memory();
     }
-    tell(operation);
+    request_stops(operation);
 }
 
 void relay_if_needed::free() noexcept {

@@ -30,12 +30,12 @@ namespace coflux::detail {
     return parent == &p || is_part_of(p, parent);
 }
 
-/// is_stopped_with() where `p` may have been `told` before it waits. `p` is then unwound at once, which joins what was
-/// made in `p` itself, and nothing else. What was made in an environment object that `p` is a part of may still use the
-/// frame.
-[[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child, bool told) noexcept {
+/// is_stopped_with() where a stop of `p` may have been requested before it waits (`stop_requested`). `p` is then
+/// unwound at once, which joins what was made in `p` itself, and nothing else. What was made in an environment object
+/// that `p` is a part of may still use the frame.
+[[nodiscard]] inline bool is_stopped_with(const promise_base& p, frame_control& child, bool stop_requested) noexcept {
     const environment* const parent = promise_base::of(child).parent();
-    return parent == &p || (!told && is_part_of(p, parent));
+    return parent == &p || (!stop_requested && is_part_of(p, parent));
 }
 
 /// Requests a stop of a coroutine whose frame the caller keeps.
@@ -52,16 +52,16 @@ COFLUX_COLD std::coroutine_handle<> await_aside(promise_base& p, frame_control& 
 
 /// A wait in which an operation learns of a stop, while it goes on waiting for its handles.
 ///
-///     idle --listen--> listening --stopper--> telling --told all--> passed
+///     idle --listen--> listening --stopper--> requesting --requested all--> passed
 ///       |                  '--over--> done       '--over--> ended: the stopper goes on with the operation
 ///       '--stopper--> early: listen() says so
 class stop_relay : public wait_operation {
 public:
     using step = void (*)(void* operation) noexcept;
 
-    /// `tell` requests the stops, on the stopper's thread. `go_on` is called after it, there, if over() was false.
-    stop_relay(promise_base& p, void* operation, step tell, step go_on) noexcept
-        : stop_relay(p, operation, tell, go_on, kind) {}
+    /// `request_stops` is called on the stopper's thread. `go_on` is called after it, there, if over() was false.
+    stop_relay(promise_base& p, void* operation, step request_stops, step go_on) noexcept
+        : stop_relay(p, operation, request_stops, go_on, kind) {}
     ~stop_relay() = default;
 
     /// From now on a stop is passed on. False if one was requested before: then it is the caller's to pass on, and
@@ -74,22 +74,22 @@ public:
     [[nodiscard]] bool over() noexcept;
 
 protected:
-    stop_relay(promise_base& p, void* operation, step tell, step go_on, const wait_kind& k) noexcept
+    stop_relay(promise_base& p, void* operation, step request_stops, step go_on, const wait_kind& k) noexcept
         : wait_operation(p, k),
           operation_(operation),
-          tell_(tell),
+          request_stops_(request_stops),
           go_on_(go_on) {}
 
     static bool claim(wait_operation& waiting) noexcept;
     static void pass_on(wait_operation& claimed) noexcept;
 
 private:
-    enum class state : std::uint8_t { idle, early, listening, telling, passed, done, ended };
+    enum class state : std::uint8_t { idle, early, listening, requesting, passed, done, ended };
 
     static const wait_kind kind;
 
     void* operation_;
-    step tell_;
+    step request_stops_;
     step go_on_;
     atomic<state> state_{state::idle};
 };
@@ -105,9 +105,9 @@ public:
             free();
     }
 
-    /// Before the operation waits for handles of which one at least is not stopped with `p`. `told`: a stop was
-    /// requested already. Where there is no memory for the relay, the handles are stopped at once, and has_failed().
-    COFLUX_COLD void begin(promise_base& p, bool told, void* operation, stop_relay::step tell,
+    /// Before the operation waits for handles of which one at least is not stopped with `p`. `stop_requested`: of `p`,
+    /// already. Where there is no memory for the relay, the handles are stopped at once, and has_failed().
+    COFLUX_COLD void begin(promise_base& p, bool stop_requested, void* operation, stop_relay::step request_stops,
                            stop_relay::step go_on) noexcept;
     /// As stop_relay::over().
     [[nodiscard]] bool over() noexcept { return !has_relay() || relay_->over(); }
