@@ -25,32 +25,32 @@ environment& async_generator_base::inner_environment() noexcept {
         ::new (&scope_) generator_scope(*this);
         has_scope_ = true;
     }
-    scope_.runs_on(runs_on());
+    scope_.set_executor(runs_on());
     return scope_;
 }
 
 /// The consumer's executor is its own again, and that of its children.
-void async_generator_base::is_back() noexcept {
+void async_generator_base::restore_executor() noexcept {
     control().word.clear(frame_flags::moved);
-    if (has_scope_) scope_.runs_on(runs_on());
+    if (has_scope_) scope_.set_executor(runs_on());
 }
 
-std::coroutine_handle<> async_generator_base::goes_back_to(promise_base& consumer) noexcept {
+std::coroutine_handle<> async_generator_base::return_to(promise_base& consumer) noexcept {
     const void* const here = identity_of(runs_on());
     clear_current();
     return transfer(resume_from(consumer, here));  // it may be gone from here on
 }
 
-/// Goes on where `other` was: on the same executor, and as far from the consumer's.
-void async_generator_base::takes_place_of(async_generator_base& other) noexcept {
+/// Continues where `other` was: on the same executor, and as far from the consumer's.
+void async_generator_base::continue_from(async_generator_base& other) noexcept {
     use_executor_of(other);
-    is_back();
+    restore_executor();
     if (other.control().word.has(frame_flags::moved)) control().word.set(frame_flags::moved);
 }
 
-std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
+std::coroutine_handle<> async_generator_base::yield_inner() noexcept {
     frame_control& c = *inner_;
-    COFLUX_VERIFY(!runs(c), "an async_generator was yielded while its next() was awaited");
+    COFLUX_VERIFY(!is_running(c), "an async_generator was yielded while its next() was awaited");
     if (begin_suspend() == detail::suspension::stop || c.frame().done())
         return stop_here();  // a stop was requested, or what it yields was stopped
     async_generator_base& inner = of(c);
@@ -59,15 +59,15 @@ std::coroutine_handle<> async_generator_base::yields_inner() noexcept {
     leaf.root_ = root_;
     root_->leaf_ = &leaf;
     c.join.resume_for(*this);
-    leaf.takes_place_of(*this);
+    leaf.continue_from(*this);
     if (leaf.begin_suspend() == detail::suspension::stop) leaf.begin_unwind();
     return transfer(leaf.handle());
 }
 
-void async_generator_base::leaves_stack() noexcept {
+void async_generator_base::leave_stack() noexcept {
     outer_->root_ = root_;
     root_->leaf_ = outer_;
-    outer_->takes_place_of(*this);
+    outer_->continue_from(*this);
 }
 
 void async_generator_base::inner_ended() {
@@ -96,12 +96,12 @@ bool async_generator_base::is_below_joined() noexcept {
     return false;
 }
 
-void async_generator_base::is_left_by(const promise_base& consumer, frame_control& root) noexcept {
+void async_generator_base::end_next(const promise_base& consumer, frame_control& root) noexcept {
     root.join.stand_if_for(consumer);
 }
 
 void async_generator_base::discard(frame_control& c) noexcept {
-    COFLUX_VERIFY(!runs(c), "an async_generator was destroyed while its next() was awaited");
+    COFLUX_VERIFY(!is_running(c), "an async_generator was destroyed while its next() was awaited");
     if (c.frame().done()) return destroy(c);
     async_generator_base& root = of(c);
     for (async_generator_base* g = root.leaf_; g != nullptr; g = g->outer_) {

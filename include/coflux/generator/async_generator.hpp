@@ -107,19 +107,19 @@ public:
     COFLUX_INLINE ~next_awaiter() {
         if constexpr (!COFLUX_CLANG) {
             if (consumer_ != nullptr) [[unlikely]]
-                detail::async_generator_base::is_left_by(*consumer_, of_);
+                detail::async_generator_base::end_next(*consumer_, of_);
         }
     }
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
-        COFLUX_VERIFY(!detail::async_generator_base::runs(of_),
+        COFLUX_VERIFY(!detail::async_generator_base::is_running(of_),
                       "next() of an async_generator whose next() is being awaited");
         return detail::async_generator_base::is_ready(of_);
     }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
         if (consumer_->begin_suspend() == detail::suspension::stop || of_.frame().done()) [[unlikely]]
             return consumer_->stop_here();  // a stop was requested, or the generator was stopped
-        return detail::async_generator_base::of(of_).goes_on_for(*consumer_);
+        return detail::async_generator_base::of(of_).advance_for(*consumer_);
     }
     COFLUX_INLINE pointer await_resume() {
         detail::this_thread.current = consumer_;
@@ -150,14 +150,14 @@ public:
           of_(of) {}
 
     [[nodiscard]] bool await_ready() const noexcept {
-        COFLUX_VERIFY(!detail::async_generator_base::runs(of_),
+        COFLUX_VERIFY(!detail::async_generator_base::is_running(of_),
                       "next() of an async_generator whose next() is being awaited");
         return of_.frame().done();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
         if (consumer_.begin_suspend() == detail::suspension::stop) return consumer_.stop_here();
         consumer_.control().word.set(detail::frame_flags::takes_stop);
-        return detail::async_generator_base::of(of_).goes_on_for(consumer_);
+        return detail::async_generator_base::of(of_).advance_for(consumer_);
     }
     outcome<pointer> await_resume() const {
         detail::this_thread.current = &consumer_;

@@ -33,7 +33,7 @@ public:
     generator_scope& operator=(const generator_scope&) = delete;
     ~generator_scope() { close(); }
 
-    void runs_on(const executor_entry* e) noexcept { executor_ = e; }
+    void set_executor(const executor_entry* e) noexcept { executor_ = e; }
 };
 
 /// The part of the promise that does not know the type of the elements.
@@ -52,7 +52,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return h.promise().ends();
+            return h.promise().end_body();
         }
         void await_resume() const noexcept {}
     };
@@ -63,7 +63,7 @@ public:
     // --- the consumer's side, of a root ------------------------------------------------------------------------------
 
     /// A generator that is in a plain await runs: its next() is being awaited, or it is being yielded.
-    [[nodiscard]] COFLUX_INLINE static bool runs(const frame_control& c) noexcept {
+    [[nodiscard]] COFLUX_INLINE static bool is_running(const frame_control& c) noexcept {
         return c.join.own().is_in_plain_await();
     }
     /// Nothing is left to wait for: it has ended, and not by a stop.
@@ -71,19 +71,19 @@ public:
         return c.frame().done() && !c.word.ended_stopped();
     }
     /// Goes on towards the next element, for `consumer`, which is suspended.
-    COFLUX_INLINE std::coroutine_handle<> goes_on_for(promise_base& consumer) noexcept {
+    COFLUX_INLINE std::coroutine_handle<> advance_for(promise_base& consumer) noexcept {
         control().join.resume_for(consumer);  // no other thread looks at it while the consumer runs
         async_generator_base& leaf = *leaf_;
         leaf.use_executor_of(consumer);
         if (leaf.control().word.has(frame_flags::scope_open | frame_flags::moved)) [[unlikely]]
-            leaf.is_back();
+            leaf.restore_executor();
         if (leaf.begin_suspend() == suspension::stop || (&leaf != this && is_stop_requested())) [[unlikely]]
             leaf.begin_unwind();
         return transfer(leaf.handle());
     }
     /// g++, as wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
     /// goes on.
-    COFLUX_COLD static void is_left_by(const promise_base& consumer, frame_control& root) noexcept;
+    COFLUX_COLD static void end_next(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.
     [[nodiscard]] COFLUX_INLINE void* element() const noexcept { return element_; }
 
@@ -93,7 +93,7 @@ public:
     // --- the body's side, of a leaf ----------------------------------------------------------------------------------
 
     /// Suspends at an element.
-    COFLUX_INLINE std::coroutine_handle<> yields(const volatile void* element) noexcept {
+    COFLUX_INLINE std::coroutine_handle<> yield_element(const volatile void* element) noexcept {
         async_generator_base& root = *root_;
         root.element_ = const_cast<void*>(element);
         // What the consumer wrote before it let us run.
@@ -102,14 +102,14 @@ public:
             return stop_here();  // the handle is gone, and an error of a child came in the way of the stop
         promise_base& consumer = *own.only_coroutine();
         if (control().word.has(frame_flags::moved)) [[unlikely]]
-            return goes_back_to(consumer);
+            return return_to(consumer);
         return transfer(consumer.handle());
     }
 
     /// Takes over a generator that is going to be yielded.
-    COFLUX_INLINE void takes(frame_control& inner) noexcept { inner_ = &inner; }
+    COFLUX_INLINE void take_inner(frame_control& inner) noexcept { inner_ = &inner; }
     /// Suspends until what it took has ended.
-    std::coroutine_handle<> yields_inner() noexcept;
+    std::coroutine_handle<> yield_inner() noexcept;
     /// After that: frees it, throws its error.
     void inner_ended();
 
@@ -125,10 +125,10 @@ protected:
 
 private:
     /// The body has ended.
-    COFLUX_INLINE std::coroutine_handle<> ends() noexcept {
+    COFLUX_INLINE std::coroutine_handle<> end_body() noexcept {
         element_ = nullptr;
         if (outer_ != nullptr) [[unlikely]]
-            leaves_stack();
+            leave_stack();
         if (control().word.is_counted_atomically()) [[unlikely]]
             return body_ended<ending_kind::queued>();  // its handle is gone, its scope waits for it
         return body_ended<ending_kind::call>();
@@ -137,10 +137,10 @@ private:
         return control().word.has(frame_flags::scope_open) && own_.children.has_any();
     }
 
-    COFLUX_NOINLINE void is_back() noexcept;
-    COFLUX_NOINLINE std::coroutine_handle<> goes_back_to(promise_base& consumer) noexcept;
-    void takes_place_of(async_generator_base& other) noexcept;
-    COFLUX_NOINLINE void leaves_stack() noexcept;
+    COFLUX_NOINLINE void restore_executor() noexcept;
+    COFLUX_NOINLINE std::coroutine_handle<> return_to(promise_base& consumer) noexcept;
+    void continue_from(async_generator_base& other) noexcept;
+    COFLUX_NOINLINE void leave_stack() noexcept;
     void leave_failures() noexcept;
     [[nodiscard]] bool is_below_joined() noexcept;
     static void unwind_stack(async_generator_base& root) noexcept;
@@ -171,7 +171,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            return h.promise().yields(element_);
+            return h.promise().yield_element(element_);
         }
         void await_resume() const noexcept {}
 
@@ -191,7 +191,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-            return h.promise().yields(std::addressof(copy_));
+            return h.promise().yield_element(std::addressof(copy_));
         }
         void await_resume() const noexcept {}
 
@@ -210,7 +210,7 @@ public:
     public:
         inner_awaiter(async_generator_base& p, frame_control& inner) noexcept : p_(p), inner_(inner) {}
         [[nodiscard]] bool await_ready() const noexcept { return async_generator_base::is_ready(inner_); }
-        std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return p_.yields_inner(); }
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return p_.yield_inner(); }
         void await_resume() const { p_.inner_ended(); }
 
     private:
@@ -234,7 +234,7 @@ public:
         this->set_await_location(where);
         auto&& from = std::move(inner).get();
         frame_control& c = given::release(from);
-        this->takes(c);
+        this->take_inner(c);
         return inner_awaiter(*this, c);
     }
 

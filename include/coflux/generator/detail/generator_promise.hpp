@@ -120,7 +120,7 @@ public:
     // --- the body's side, of a leaf ----------------------------------------------------------------------------------
 
     template <typename V>
-    COFLUX_INLINE void yields(V& v) noexcept {
+    COFLUX_INLINE void yield_element(V& v) noexcept {
         root_->value_ = const_cast<void*>(static_cast<const volatile void*>(std::addressof(v)));
     }
 
@@ -201,7 +201,7 @@ public:
     static constexpr bool yields_rvalues = std::is_rvalue_reference_v<reference>;
 
     COFLUX_INLINE std::suspend_always yield_value(reference v) noexcept {
-        this->yields(v);
+        this->yield_element(v);
         return {};
     }
 
@@ -212,7 +212,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE void await_suspend(std::coroutine_handle<P> h) noexcept {
-            h.promise().yields(copy_);
+            h.promise().yield_element(copy_);
         }
         void await_resume() const noexcept {}
 
