@@ -82,7 +82,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     // relaxed: no other thread knows this object yet
     if (pending_.load(memory_order_relaxed) == 0) return p.stop_here();
     if (has_foreign_handles(stop_requested)) [[unlikely]] {
-        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
+        relay_.begin(p, stop_requested, this, &request_stops, &go_on);
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
@@ -109,7 +109,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
     }
     if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
     if (stops_awaiting()) p.begin_unwind();
-    if (!passes_stop_.over()) return std::noop_coroutine();
+    if (!relay_.over()) return std::noop_coroutine();
     return transfer(p.handle());
 }
 
@@ -126,7 +126,7 @@ std::coroutine_handle<> some_awaiter::child_ended(waiter& self, frame_control&, 
     if (of.pending_.fetch_sub(1, memory_order_acq_rel) != 1) return std::noop_coroutine();  // `of` may be gone
     promise_base& p = of.coroutine_;
     if (of.stops_awaiting()) p.begin_unwind();
-    if (!of.passes_stop_.over()) return std::noop_coroutine();
+    if (!of.relay_.over()) return std::noop_coroutine();
     return promise_base::resume_from(p, here);
 }
 
@@ -144,7 +144,7 @@ void some_awaiter::request_stops(void* self) noexcept {
 }
 
 void some_awaiter::go_on(void* self) noexcept {
-    static_cast<some_awaiter*>(self)->passes_stop_.wake();
+    static_cast<some_awaiter*>(self)->relay_.wake();
 }
 
 void some_awaiter::note(std::size_t i) noexcept {
@@ -206,8 +206,7 @@ bool some_awaiter::has_values() const noexcept {
 }
 
 bool some_awaiter::stops() const noexcept {
-    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0 &&
-           !passes_stop_.has_failed();
+    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0 && !relay_.has_failed();
 }
 
 bool some_awaiter::stops_awaiting() const noexcept {
@@ -217,7 +216,7 @@ bool some_awaiter::stops_awaiting() const noexcept {
 void some_awaiter::settle() {
     this_thread.current = &coroutine_;
     if (!has_values()) {
-        if ((ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0) passes_stop_.throw_if_failed();
+        if ((ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0) relay_.throw_if_failed();
         rethrow();
     }
     if (values_in(ends_.load(memory_order_relaxed)) == count_) [[likely]]

@@ -79,12 +79,12 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
                   detail::readable_name(p.control().location().function_name()).c_str());
     const bool stop_requested = p.begin_suspend() == detail::suspension::stop;  // not a stop point
     if (!detail::reaches(p, of)) [[unlikely]]
-        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
+        relay_.begin(p, stop_requested, this, &request_stops, &go_on);
     p.clear_current();
     of.joiner_ = this;
     // The last child sees joiner_.
     if (of.own_.children.close() == detail::children_left::some) return std::noop_coroutine();
-    if (!passes_stop_.over()) return std::noop_coroutine();
+    if (!relay_.over()) return std::noop_coroutine();
     return detail::transfer(p.handle());
 }
 
@@ -94,7 +94,7 @@ void environment_object::join_awaiter::request_stops(void* self) noexcept {
 }
 
 void environment_object::join_awaiter::go_on(void* self) noexcept {
-    static_cast<join_awaiter*>(self)->passes_stop_.wake();
+    static_cast<join_awaiter*>(self)->relay_.wake();
 }
 
 void environment_object::join_awaiter::await_resume() {
@@ -102,7 +102,7 @@ void environment_object::join_awaiter::await_resume() {
     of_.joiner_ = nullptr;
     of_.own_.children.reopen();
     if (detail::failure* const f = detail::scope_failures::collect(of_, nullptr)) f->rethrow();
-    passes_stop_.throw_if_failed();
+    relay_.throw_if_failed();
 }
 
 }  // namespace coflux

@@ -70,9 +70,9 @@ public:
             [](wait_operation& w, void* found) { static_cast<std::vector<wait_operation*>*>(found)->push_back(&w); },
             &youngest_first);
         for (auto w = youngest_first.rbegin(); w != youngest_first.rend(); ++w)
-            waits_for((*w)->coroutine(), (*w)->kind().what);
+            add_wait((*w)->coroutine(), (*w)->kind().what);
     }
-    void waits_for(promise_base& p, std::string_view what) {
+    void add_wait(promise_base& p, std::string_view what) {
         const std::string note = "waits for " + std::string(what);
         waits_.emplace_back(&p, note);
         add(p, note);
@@ -210,7 +210,7 @@ std::string world::livelock_text() const {
 std::string world::describe(frame_control* also) const {
     census alive;
     for (coflux::detail::wait_record* const r : roots_) alive.add_waits(*r);
-    for (promise_base* const p : abroad_) alive.waits_for(*p, "an awaitable of others");
+    for (promise_base* const p : foreign_waits_) alive.add_wait(*p, "an awaitable of others");
     for (std::size_t i = first_; i < ready_.size(); ++i) {
         if (ready_[i].ours) alive.add(promise_base::of(frame_control::of(ready_[i].coroutine)), "is ready");
     }

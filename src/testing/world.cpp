@@ -59,7 +59,7 @@ bool sim_worker::budget_exhausted() noexcept {
 
 /// A coroutine whose end, on one worker, transfers into its awaiter: on another worker other coroutines may come
 /// between. So it stands on an executor that differs by identity alone.
-void sim_worker::is_stolen(promise_base& p) noexcept {
+void sim_worker::mark_stolen(promise_base& p) noexcept {
     const coflux::detail::executor_entry& own = *p.runs_on();
     if (own.identity != executor_) return;
     elsewhere_ = own;
@@ -128,7 +128,7 @@ void world::close() noexcept {
                       "a simulation ends, and its coroutines go on and on: end their environments first");
     }
     roots_.clear();
-    abroad_.clear();
+    foreign_waits_.clear();
     youngest = outer_;
     this_thread.driver = outer_;
 }
@@ -152,17 +152,17 @@ sim_worker& world::new_worker() {
     return w;
 }
 
-void world::root_left(coflux::detail::wait_record& r) noexcept {
+void world::remove_root(coflux::detail::wait_record& r) noexcept {
     for (world* w = this; w != nullptr; w = w->outer_) {
         if (std::erase(w->roots_, &r) != 0) return;
     }
 }
 
-void world::is_back(promise_base& p) noexcept {
+void world::end_foreign_wait(promise_base& p) noexcept {
     COFLUX_VERIFY(this_thread.driver != nullptr,
                   "a coroutine that suspended in a simulation is resumed by a thread other than its simulation's");
-    const auto at = std::find(abroad_.begin(), abroad_.end(), &p);
-    if (at != abroad_.end()) abroad_.erase(at);
+    const auto at = std::find(foreign_waits_.begin(), foreign_waits_.end(), &p);
+    if (at != foreign_waits_.end()) foreign_waits_.erase(at);
 }
 
 // --- ready coroutines
@@ -222,7 +222,7 @@ void world::collect() noexcept {
         sim_worker& w = *workers_[i];
         while (w.forks_.size() != 0) {
             const auto fork = std::coroutine_handle<>::from_address(w.forks_.steal());
-            w.is_stolen(promise_base::of(frame_control::of(fork)));
+            w.mark_stolen(promise_base::of(frame_control::of(fork)));
             add(w, fork, true);
         }
         while (w.ready_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.ready_.take()), true);
@@ -361,7 +361,7 @@ bool world::owns(frame_control& c) const noexcept {
 }
 
 /// `c` has not ended, and never will by itself: what is below its root is stopped, so that it ends after all.
-void world::hangs(frame_control& c, bool may_throw) {
+void world::fail_hang(frame_control& c, bool may_throw) {
     const bool live = steps_ >= options_.max_steps;
     collect();
     std::string text = live ? livelock_text() : "deadlock: no coroutine can run, and one at least waits\n";
@@ -379,7 +379,7 @@ void world::hangs(frame_control& c, bool may_throw) {
     // What failed beside the hang would come out of get(), which says now that it hung.
     if (c.word.has(coflux::detail::frame_flags::has_error) && !c.error->observed()) {
         c.error->observe();
-        (void)keeps_unobserved(*c.error);
+        (void)keep_unobserved(*c.error);
         text += unobserved;
     }
     if (may_throw) {
@@ -391,7 +391,7 @@ void world::hangs(frame_control& c, bool may_throw) {
     std::terminate();
 }
 
-bool world::keeps_unobserved(const coflux::detail::failure& f) noexcept {
+bool world::keep_unobserved(const coflux::detail::failure& f) noexcept {
     if (!collects_failures && failure_.empty()) return false;
     const auto keep = [this](const std::exception_ptr& error) {
         const std::string line = "an error that was not observed: " + what_of(error) + '\n';
@@ -416,7 +416,7 @@ bool world::drive(frame_control& c, bool may_throw) {
     }
     while (!c.done()) {
         if (steps_ < options_.max_steps && step()) continue;
-        hangs(c, may_throw);
+        fail_hang(c, may_throw);
         return true;
     }
     if (gathers_trees && tree.empty() && c.word.has(coflux::detail::frame_flags::has_error)) tree = describe(nullptr);

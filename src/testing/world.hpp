@@ -37,7 +37,7 @@ private:
     void notify_one() noexcept override {}
     bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
-    void is_stolen(coflux::detail::promise_base& p) noexcept;
+    void mark_stolen(coflux::detail::promise_base& p) noexcept;
 
     world& in_;
     coflux::detail::executor_entry elsewhere_{};  // where stolen forks stand
@@ -60,11 +60,11 @@ public:
     void at_await() override {
         if (on_await) on_await(++awaits_);
     }
-    void root_waits(coflux::detail::wait_record& r) noexcept override { roots_.push_back(&r); }
-    void root_left(coflux::detail::wait_record& r) noexcept override;
-    bool keeps_unobserved(const coflux::detail::failure& f) noexcept override;
-    void goes_abroad(coflux::detail::promise_base& p) noexcept override { abroad_.push_back(&p); }
-    void is_back(coflux::detail::promise_base& p) noexcept override;
+    void add_root(coflux::detail::wait_record& r) noexcept override { roots_.push_back(&r); }
+    void remove_root(coflux::detail::wait_record& r) noexcept override;
+    bool keep_unobserved(const coflux::detail::failure& f) noexcept override;
+    void begin_foreign_wait(coflux::detail::promise_base& p) noexcept override { foreign_waits_.push_back(&p); }
+    void end_foreign_wait(coflux::detail::promise_base& p) noexcept override;
 
     /// Resumes one; false if there is none up to the moment `until`, which then is the present or has not come.
     bool step(coflux::detail::clock_tick until = coflux::detail::timing_wheel::never);
@@ -122,7 +122,7 @@ private:
     void resume(ready next) noexcept;
 
     [[nodiscard]] bool owns(coflux::detail::frame_control& c) const noexcept;
-    void hangs(coflux::detail::frame_control& c, bool may_throw);
+    void fail_hang(coflux::detail::frame_control& c, bool may_throw);
     void note_spin(coflux::detail::promise_base& p);
     /// The text on a run that does not end, with the coroutines that spin in it.
     [[nodiscard]] std::string livelock_text() const;
@@ -153,9 +153,9 @@ private:
         std::size_t turns;
     };
     std::vector<spin> spins_;
-    std::coroutine_handle<> had_turn_;                   // one of the last, until the next
-    std::vector<coflux::detail::wait_record*> roots_;    // of root environments that have waiters
-    std::vector<coflux::detail::promise_base*> abroad_;  // suspended in an awaitable that is not Coflux's
+    std::coroutine_handle<> had_turn_;                          // one of the last, until the next
+    std::vector<coflux::detail::wait_record*> roots_;           // of root environments that have waiters
+    std::vector<coflux::detail::promise_base*> foreign_waits_;  // suspended in an awaitable that is not Coflux's
 };
 
 }  // namespace coflux::testing::detail

@@ -102,7 +102,7 @@ private:
 
     environment_object& of_;
     detail::promise_base* p_;
-    detail::relay_if_needed passes_stop_;
+    detail::relay_if_needed relay_;
 };
 
 }  // namespace coflux

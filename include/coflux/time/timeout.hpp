@@ -65,13 +65,13 @@ public:
         : limited_wait(p, tick_of(deadline)),
           seen_(data_around(p, handle), deadline) {
         if constexpr (is_owned_handle<Handle>) {
-            if (!await_access::used(handle).done()) limits(await_access::used(handle));
+            if (!await_access::used(handle).done()) arm_limit(await_access::used(handle));
         } else {
-            limits(await_access::used(handle));  // it has not begun
+            arm_limit(await_access::used(handle));  // it has not begun
         }
         seen_.enter(handle);
         begin_if_wrapper(handle, p);
-        takes(await_access::release(handle));
+        take_over(await_access::release(handle));
     }
 
     [[nodiscard]] bool await_ready() const noexcept { return is_ready(); }

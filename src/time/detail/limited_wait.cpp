@@ -12,7 +12,7 @@ limited_wait::~limited_wait() {
     if (child_ != nullptr) promise_base::drop(*child_);
 }
 
-void limited_wait::limits(frame_control& child) {
+void limited_wait::arm_limit(frame_control& child) {
     promise_base& target = promise_base::of(child);
     const executor_entry* const executor = coroutine->runs_on();
     timer_queue* const own = timer_queue::of_thread_for(executor);
@@ -31,7 +31,7 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     const void* const here = identity_of(p.runs_on());
     if (!c.done()) p.check_not_self(c);
     if (!c.done() && !is_stopped_with(p, c, stop_requested)) [[unlikely]] {
-        passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on_after_stop);
+        relay_.begin(p, stop_requested, this, &request_stops, &go_on_after_stop);
     } else if (stop_requested) [[unlikely]] {
         return p.stop_here();
     }
@@ -50,7 +50,7 @@ std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control&, 
 /// The child has ended.
 std::coroutine_handle<> limited_wait::go_on(const void* here) noexcept {
     promise_base& p = *coroutine;
-    if (!passes_stop_.over() || !limit_is_over()) return std::noop_coroutine();  // this object may be gone
+    if (!relay_.over() || !limit_is_over()) return std::noop_coroutine();  // this object may be gone
     return promise_base::resume_from(p, here);
 }
 
@@ -61,7 +61,7 @@ void limited_wait::request_stops(void* self) noexcept {
 /// The child has ended while its stop was requested.
 void limited_wait::go_on_after_stop(void* self) noexcept {
     auto& wait = *static_cast<limited_wait*>(self);
-    if (wait.limit_is_over()) wait.passes_stop_.wake();
+    if (wait.limit_is_over()) wait.relay_.wake();
 }
 
 /// The child has ended: true if the caller goes on with the coroutine, false if the limit does when it has acted.
@@ -81,7 +81,7 @@ bool limited_wait::limit_is_over() noexcept {
             break;
         }
     }
-    if (stopped && !late_ && !passes_stop_.has_failed()) p.begin_unwind();
+    if (stopped && !late_ && !relay_.has_failed()) p.begin_unwind();
     return true;
 }
 
@@ -89,7 +89,7 @@ frame_control* limited_wait::resumed() {
     this_thread.current = coroutine;
     if (limit_ != nullptr && !settled_) std::exchange(limit_, nullptr)->cancel();  // it ended without a wait
     if (!child_->word.ended_stopped()) return std::exchange(child_, nullptr);
-    if (!late_) passes_stop_.throw_if_failed();
+    if (!late_) relay_.throw_if_failed();
     return nullptr;
 }
 

@@ -37,7 +37,7 @@ public:
         promise_base& p = *coroutine;
         const bool stop_requested = p.begin_suspend() == suspension::stop;
         if (has_foreign_handles(stop_requested)) [[unlikely]] {
-            passes_stop_.begin(p, stop_requested, this, &request_stops, &go_on);
+            relay_.begin(p, stop_requested, this, &request_stops, &go_on);
         } else if (stop_requested) [[unlikely]] {
             return p.stop_here();
         }
@@ -47,7 +47,7 @@ public:
     /// All have ended: true if that stops the awaiting coroutine, unless it takes it as an outcome. An error is never
     /// lost to a stop.
     [[nodiscard]] bool stops() const noexcept {
-        return !Children::takes_stops && stopped_ && !failed_ && !passes_stop_.has_failed();
+        return !Children::takes_stops && stopped_ && !failed_ && !relay_.has_failed();
     }
     [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
 
@@ -72,7 +72,7 @@ protected:
     void rethrow_failures() {
         this_thread.current = coroutine;
         if (Children::takes_stops || !failed_) [[likely]] {
-            if (stopped_) passes_stop_.throw_if_failed();
+            if (stopped_) relay_.throw_if_failed();
             return;
         }
         std::vector<failure*> failures;
@@ -122,7 +122,7 @@ private:
         auto& all = *static_cast<all_awaiter*>(self);
         for (std::size_t i = 0; i < all.count_; ++i) request_stop_of(all.children()[i]);
     }
-    static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->passes_stop_.wake(); }
+    static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->relay_.wake(); }
 
     /// Goes on with the next child that has not ended, or with the awaiting coroutine.
     std::coroutine_handle<> advance(const void* here) noexcept {
@@ -135,7 +135,7 @@ private:
             }
         }
         if (stops_awaiting()) p.begin_unwind();
-        if (!passes_stop_.over()) [[unlikely]] {
+        if (!relay_.over()) [[unlikely]] {
             p.clear_current();
             return std::noop_coroutine();
         }
@@ -153,7 +153,7 @@ private:
     std::size_t count_;
     bool failed_ = false;
     bool stopped_ = false;
-    relay_if_needed passes_stop_;
+    relay_if_needed relay_;
 };
 
 }  // namespace coflux::detail

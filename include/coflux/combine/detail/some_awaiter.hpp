@@ -104,7 +104,7 @@ private:
     // thread that brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is
     // consumed, so that the end that decides may stop the other children.
     atomic<std::size_t> pending_;
-    relay_if_needed passes_stop_;
+    relay_if_needed relay_;
 };
 
 /// Errors: throws std::invalid_argument with a text.

@@ -25,9 +25,9 @@ protected:
     /// Before what is waited for begins, if it has not: from now on it is stopped when its time is up, at once if that
     /// has passed.
     /// Errors: as time_limit::arm(); then nothing has happened.
-    void limits(frame_control& child);
+    void arm_limit(frame_control& child);
     /// From now on its frame is this object's.
-    void takes(frame_control& child) noexcept { child_ = &child; }
+    void take_over(frame_control& child) noexcept { child_ = &child; }
 
     [[nodiscard]] bool is_ready() const noexcept { return child_->done() && !child_->word.ended_stopped(); }
     [[nodiscard]] std::coroutine_handle<> wait() noexcept;
@@ -45,7 +45,7 @@ private:
     clock_tick deadline_;
     frame_control* child_ = nullptr;
     time_limit* limit_ = nullptr;  // armed, or late and to be freed
-    relay_if_needed passes_stop_;
+    relay_if_needed relay_;
     bool settled_ = false;  // the limit knows of the end
     bool late_ = false;     // a stop of the child was requested because time was up
 };

@@ -178,7 +178,7 @@ void report_unobserved(error_handler handler, const failure& f) noexcept {
         for (const std::exception_ptr& other : f.others().list()) handler(other);
         return;
     }
-    if (this_thread.driver != nullptr && this_thread.driver->keeps_unobserved(f)) return;
+    if (this_thread.driver != nullptr && this_thread.driver->keep_unobserved(f)) return;
     std::fprintf(stderr, "coflux: an error that was not observed\n");
     print("error", f.error());
     for (const std::exception_ptr& other : f.others().list()) print("also", other);

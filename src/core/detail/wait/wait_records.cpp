@@ -76,7 +76,7 @@ wait_record& wait_records::publish(wait_record& made, wait_record* up) noexcept 
     }
     made.failures = scope_failures::own_youngest(e);
     e.failures_ = &made;
-    if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->root_waits(made);
+    if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->add_root(made);
     // release pairs with the acquire in find(): the reader finds a record that is linked up to the root.
     e.marks_.fetch_or(marks, memory_order_release);
     return made;
@@ -133,10 +133,10 @@ void wait_records::end(environment& e) noexcept {
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.
     { const adaptive_guard stopper(r->lock); }
-    if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->root_left(*r);
+    if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->remove_root(*r);
     if (r->above != nullptr) unlink(*r, *r->above);
     // Awaits that g++ completed and never resumes from (is_unresumed()) outlive the record of a stopped coroutine.
-    while (wait_operation* const w = r->waiting.front()) w->outlives_record();
+    while (wait_operation* const w = r->waiting.front()) w->detach_from_record();
     free_record(r);
 }
 

@@ -51,7 +51,7 @@ public:
 
     foreign_awaiter(const foreign_awaiter&) = delete;
     foreign_awaiter& operator=(const foreign_awaiter&) = delete;
-    ~foreign_awaiter() { is_back(); }  // another await of the same expression threw (g++)
+    ~foreign_awaiter() { end_wait(); }  // another await of the same expression threw (g++)
 
     bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
 
@@ -60,19 +60,19 @@ public:
         (void)p.begin_suspend();  // not a stop point
         p.clear_current();
         if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
-            driver_->goes_abroad(p);
+            driver_->begin_foreign_wait(p);
         try {
             return suspend_in(inner_, std::coroutine_handle<>::from_address(&proxy_), self);
         } catch (...) {  // the coroutine goes on here
             this_thread.below = std::exchange(this_thread.current, &p);
-            is_back();
+            end_wait();
             throw;
         }
     }
 
     decltype(auto) await_resume() {
         this_thread.current = proxy_.coroutine;
-        is_back();
+        end_wait();
         return inner_.await_resume();
     }
 
@@ -91,9 +91,9 @@ private:
             return next.address() == given.address() ? transfer(self) : transfer(next);
         }
     }
-    void is_back() noexcept {
+    void end_wait() noexcept {
         if (driver_ != nullptr) [[unlikely]]
-            std::exchange(driver_, nullptr)->is_back(*proxy_.coroutine);
+            std::exchange(driver_, nullptr)->end_foreign_wait(*proxy_.coroutine);
     }
     static void resume_proxy(void* frame) {
         auto* const proxy = static_cast<proxy_frame*>(frame);

@@ -24,16 +24,16 @@ public:
     [[nodiscard]] virtual bool drive(frame_control& c, bool may_throw) = 0;
 
     /// The first wait in or below a root environment has begun: `r` is its record.
-    virtual void root_waits(wait_record& r) noexcept = 0;
+    virtual void add_root(wait_record& r) noexcept = 0;
     /// That record goes.
-    virtual void root_left(wait_record& r) noexcept = 0;
-    /// `p` suspends in a foreign awaitable, which no record knows; is_back() when it is back.
-    virtual void goes_abroad(promise_base& p) noexcept = 0;
-    virtual void is_back(promise_base& p) noexcept = 0;
+    virtual void remove_root(wait_record& r) noexcept = 0;
+    /// `p` suspends in a foreign awaitable, which no record knows, until end_foreign_wait().
+    virtual void begin_foreign_wait(promise_base& p) noexcept = 0;
+    virtual void end_foreign_wait(promise_base& p) noexcept = 0;
 
     /// The unobserved error of a root, which no handler wants. True if it is kept here, and so need not end the
     /// program.
-    [[nodiscard]] virtual bool keeps_unobserved(const failure& f) noexcept = 0;
+    [[nodiscard]] virtual bool keep_unobserved(const failure& f) noexcept = 0;
 
     /// A coroutine awaits something; only of code that is compiled with COFLUX_TEST_POINTS. What it throws comes out of
     /// the await.

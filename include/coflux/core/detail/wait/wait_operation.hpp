@@ -145,7 +145,7 @@ private:
         if constexpr (!COFLUX_CLANG) record_ = nullptr;
     }
     /// Its record ends before it: no request finds it any more.
-    void outlives_record() noexcept {
+    void detach_from_record() noexcept {
         unpublish();
         record_ = no_record();
     }
