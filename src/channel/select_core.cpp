@@ -12,7 +12,7 @@
 
 namespace coflux::detail {
 
-bool wins(channel_node& n) noexcept {
+bool try_win(channel_node& n) noexcept {
     return n.select->decide(n.position);
 }
 
@@ -122,7 +122,7 @@ bool select_core::await_ready() noexcept {
             if (c.control->done()) decide_at_once(i);
         }
     }
-    if (!is_decided() || losers_run()) return false;
+    if (!is_decided() || has_running_losers()) return false;
     const select_child* const winner = cases_[decided() - first_case].child;
     return winner == nullptr || !winner->control->word.ended_stopped();
 }
@@ -176,12 +176,13 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
 // --- coroutines among the cases
 // --------------------------------------------------------------------------------------------------------------------
 
-bool select_core::losers_run() const noexcept {
-    return std::ranges::any_of(cases_, [](const select_entry& e) { return e.child != nullptr && e.child->runs(); });
+bool select_core::has_running_losers() const noexcept {
+    return std::ranges::any_of(cases_,
+                               [](const select_entry& e) { return e.child != nullptr && e.child->is_running(); });
 }
 
 /// True if `child_ended` will be called for it; false if it has ended.
-bool select_core::waits_for(select_child& c) noexcept {
+bool select_core::try_await(select_child& c) noexcept {
     frame_control& f = *c.control;
     c.keeps_error = !f.join.is_shared();
     if (f.join.await(c) == join_result::registered) return true;
@@ -194,7 +195,7 @@ std::coroutine_handle<> select_core::wait_for_children() noexcept {
     for (select_entry& e : cases_) {
         if (e.child == nullptr) continue;
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
-        if (waits_for(*e.child)) continue;
+        if (try_await(*e.child)) continue;
         units_.fetch_sub(1, memory_order_relaxed);
         if (decide(e.child->position)) {
             stop_losers(e.child->position);
@@ -218,12 +219,12 @@ std::coroutine_handle<> select_core::stop_and_join() noexcept {
 /// It is decided, and this thread runs the coroutine: requests a stop of the losers, and waits for their ends.
 std::coroutine_handle<> select_core::join_losers() noexcept {
     promise_base& p = coroutine();
-    units_.store(1, memory_order_relaxed);  // published by waits_for()
+    units_.store(1, memory_order_relaxed);  // published by try_await()
     stop_losers(is_decided() ? decided() - first_case : no_case);
     for (select_entry& e : cases_) {
-        if (e.child == nullptr || !e.child->runs()) continue;
+        if (e.child == nullptr || !e.child->is_running()) continue;
         units_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: ours is still out
-        if (!waits_for(*e.child)) units_.fetch_sub(1, memory_order_relaxed);
+        if (!try_await(*e.child)) units_.fetch_sub(1, memory_order_relaxed);
     }
     if (!give_back_unit()) return suspended();  // this may be gone
     joined();
@@ -233,7 +234,7 @@ std::coroutine_handle<> select_core::join_losers() noexcept {
 
 void select_core::stop_losers(std::uint32_t winner) noexcept {
     for (const select_entry& e : cases_) {
-        if (e.child != nullptr && e.child->position != winner && e.child->runs())
+        if (e.child != nullptr && e.child->position != winner && e.child->is_running())
             promise_base::of(*e.child->control).request_stop();
     }
 }

@@ -83,8 +83,8 @@ public:
         return message;
     }
     /// A receiver is gone; without any, what there is cannot be received.
-    void receiver_leaves() noexcept {
-        if (!this->receiver_gone()) return;
+    void unsubscribe() noexcept {
+        if (!this->remove_receiver()) return;
         for (slot*& each : ring_) {
             this->lock();
             // One that subscribes meanwhile gets what is sent from then on.
@@ -95,9 +95,9 @@ public:
         }
     }
     /// Where a new receiver begins. Counted under the lock, so that nothing that it is to get is dropped.
-    [[nodiscard]] std::uint64_t receiver_joins() noexcept {
+    [[nodiscard]] std::uint64_t subscribe() noexcept {
         this->lock();
-        this->receiver_made();
+        this->add_receiver();
         const std::uint64_t next = this->published();
         this->unlock();
         return next;
@@ -117,7 +117,7 @@ struct broadcast_sending : version_sending {
 };
 struct broadcast_receiving {
     static constexpr const char* empty = "a broadcast receiver that was closed or moved from";
-    static void release(auto& state) noexcept { state.receiver_leaves(); }
+    static void release(auto& state) noexcept { state.unsubscribe(); }
 };
 
 }  // namespace detail
@@ -157,7 +157,7 @@ public:
 
     /// Another receiver, which gets what is sent from now on.
     [[nodiscard]] broadcast_receiver subscribe() const noexcept {
-        const std::uint64_t next = this->state().receiver_joins();
+        const std::uint64_t next = this->state().subscribe();
         return broadcast_receiver(this->reference(), next);
     }
     /// Gives this end up.
@@ -203,7 +203,7 @@ public:
 
     /// A new receiver, which gets what is sent from now on.
     [[nodiscard]] broadcast_receiver<T> subscribe() const noexcept {
-        const std::uint64_t next = this->state().receiver_joins();
+        const std::uint64_t next = this->state().subscribe();
         return broadcast_receiver<T>(this->reference(), next);
     }
     /// Gives this end up; the last one closes the channel.
@@ -230,7 +230,7 @@ make_broadcast(std::size_t capacity, std::pmr::memory_resource* resource = &fram
     COFLUX_VERIFY(capacity != 0, "a broadcast channel without a slot");
     auto state = detail::state_handle<detail::broadcast_state<T>>::make(resource, capacity);
     auto other = state;
-    const std::uint64_t next = state->receiver_joins();
+    const std::uint64_t next = state->subscribe();
     return {broadcast_sender<T>(std::move(state)), broadcast_receiver<T>(std::move(other), next)};
 }
 

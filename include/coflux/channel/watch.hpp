@@ -53,8 +53,8 @@ struct watch_sending : version_sending {
 struct watch_receiving {
     using copyable = void;
     static constexpr const char* empty = "a watch receiver that was moved from";
-    static void copied(auto& state) noexcept { state.receiver_made(); }
-    static void release(auto& state) noexcept { (void)state.receiver_gone(); }
+    static void copied(auto& state) noexcept { state.add_receiver(); }
+    static void release(auto& state) noexcept { (void)state.remove_receiver(); }
 };
 template <typename T>
 struct watch_looking {
@@ -98,7 +98,7 @@ public:
     watch_receiver(detail::state_handle<detail::watch_state<T>> s, std::uint64_t seen) noexcept
         : end(std::move(s)),
           seen_(seen) {
-        this->state().receiver_made();
+        this->state().add_receiver();
     }
 
     /// `co_await rx.changed()`: waits for a value that this receiver has not seen, and marks it as seen. Values that

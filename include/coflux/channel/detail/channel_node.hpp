@@ -48,7 +48,7 @@ struct channel_node : channel_link {
 
 /// True if the case is its select's first: from now on no other case can win. Called with the lock of the node's
 /// channel held.
-[[nodiscard]] bool wins(channel_node& n) noexcept;
+[[nodiscard]] bool try_win(channel_node& n) noexcept;
 /// What was served, and won, goes on.
 void wake(channel_node& n) noexcept;
 
@@ -85,7 +85,7 @@ public:
         while (!empty()) {
             channel_node& n = first();
             (void)remove(n);
-            if (n.select == nullptr || wins(n)) return &n;
+            if (n.select == nullptr || try_win(n)) return &n;
         }
         return nullptr;
     }
@@ -96,7 +96,7 @@ public:
             l = n.after;
             if (n.value == nullptr) continue;
             (void)remove(n);
-            if (n.select == nullptr || wins(n)) return &n;
+            if (n.select == nullptr || try_win(n)) return &n;
         }
         return nullptr;
     }

@@ -51,8 +51,8 @@ public:
     void give_back(std::size_t slots) noexcept {
         if (bounded() && permits_.release(slots)) (void)this->seal();
     }
-    void sender_copied() noexcept { senders_.fetch_add(1, memory_order_relaxed); }  // relaxed: the copied one lives
-    void sender_gone() noexcept {
+    void add_sender() noexcept { senders_.fetch_add(1, memory_order_relaxed); }  // relaxed: the copied one lives
+    void remove_sender() noexcept {
         // acq_rel: the last sender closes behind all that the other senders have sent.
         if (senders_.fetch_sub(1, memory_order_acq_rel) == 1) close();
     }
@@ -140,8 +140,8 @@ private:
 struct mpsc_sending {
     using copyable = void;
     static constexpr const char* empty = "an mpsc sender that was closed or moved from";
-    static void copied(auto& state) noexcept { state.sender_copied(); }
-    static void release(auto& state) noexcept { state.sender_gone(); }
+    static void copied(auto& state) noexcept { state.add_sender(); }
+    static void release(auto& state) noexcept { state.remove_sender(); }
     [[nodiscard]] static bool is_closed(auto& state) noexcept { return state.closed(); }
 };
 struct mpsc_receiving {

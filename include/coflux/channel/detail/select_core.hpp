@@ -22,7 +22,7 @@ struct select_child : waiter {
     /// One that has not begun has no effect; one that has belongs to its scope.
     ~select_child();
 
-    [[nodiscard]] bool runs() const noexcept { return begun && control != nullptr && !control->done(); }
+    [[nodiscard]] bool is_running() const noexcept { return begun && control != nullptr && !control->done(); }
 
     frame_control* control = nullptr;  // nullptr: not taken over yet, or its result was taken
     select_core* of = nullptr;
@@ -94,14 +94,14 @@ private:
     }  // pairs with the CASes
     [[nodiscard]] bool is_decided() const noexcept { return decided() >= first_case; }
     void decide_at_once(std::uint32_t position) noexcept { word_.store(first_case + position, memory_order_release); }
-    [[nodiscard]] bool losers_run() const noexcept;
+    [[nodiscard]] bool has_running_losers() const noexcept;
 
     [[nodiscard]] bool would_wait() const noexcept;
     bool attempt_channels(channel_wakes& wakes) noexcept;
     std::coroutine_handle<> wait_for_children() noexcept;
     std::coroutine_handle<> stop_and_join() noexcept;
     std::coroutine_handle<> join_losers() noexcept;
-    [[nodiscard]] bool waits_for(select_child& c) noexcept;
+    [[nodiscard]] bool try_await(select_child& c) noexcept;
     void stop_losers(std::uint32_t winner) noexcept;
     [[nodiscard]] bool give_back_unit() noexcept;
     void joined() noexcept;

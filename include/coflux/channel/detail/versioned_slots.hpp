@@ -49,12 +49,12 @@ public:
     /// An end was made, or is gone: how many are left.
     [[nodiscard]] std::uint32_t senders() const noexcept { return senders_.load(memory_order_relaxed); }
     [[nodiscard]] std::uint32_t receivers() const noexcept { return receivers_.load(memory_order_relaxed); }
-    void sender_made() noexcept { senders_.fetch_add(1, memory_order_relaxed); }
-    void receiver_made() noexcept { receivers_.fetch_add(1, memory_order_relaxed); }
+    void add_sender() noexcept { senders_.fetch_add(1, memory_order_relaxed); }
+    void add_receiver() noexcept { receivers_.fetch_add(1, memory_order_relaxed); }
     /// True for the last.
-    [[nodiscard]] bool receiver_gone() noexcept { return receivers_.fetch_sub(1, memory_order_relaxed) == 1; }
+    [[nodiscard]] bool remove_receiver() noexcept { return receivers_.fetch_sub(1, memory_order_relaxed) == 1; }
     /// The last sender ends the versions and wakes the waiters.
-    void sender_gone() noexcept {
+    void remove_sender() noexcept {
         // acq_rel: the end comes behind all that other senders have published.
         if (senders_.fetch_sub(1, memory_order_acq_rel) != 1) return;
         lock();
@@ -129,8 +129,8 @@ private:
 
 /// A sending end.
 struct version_sending {
-    static void copied(auto& state) noexcept { state.sender_made(); }
-    static void release(auto& state) noexcept { state.sender_gone(); }
+    static void copied(auto& state) noexcept { state.add_sender(); }
+    static void release(auto& state) noexcept { state.remove_sender(); }
 };
 
 }  // namespace coflux::detail
