@@ -284,7 +284,7 @@ constexpr std::array steps{
     entry{"pop", "the owner takes the youngest back, if it is the expected one", pop, few, many},
     entry{"steal", "a thief takes the oldest, undisturbed", steal, few, many},
     entry{"fork", "a fork is made on its worker: frame and push, and what a child needs", fork, few, many},
-    entry{"join_in_place", "the youngest fork is awaited before anybody took it: pop, run, result, frame given back",
+    entry{"join_in_place", "the youngest fork is awaited before a thief took it: pop, run, result, frame given back",
           join_in_place, few, many},
     entry{"run_by_loop", "a fork that is not awaited yet is taken by the worker's loop and runs", run_by_loop, few,
           many},

@@ -15,7 +15,7 @@ void channel_wakes::wake_all() noexcept {
 }
 
 channel_core::~channel_core() {
-    COFLUX_VERIFY(senders_.empty() && receivers_.empty(), "a channel dies while somebody waits at it");
+    COFLUX_VERIFY(senders_.empty() && receivers_.empty(), "a channel dies while a coroutine waits at it");
     COFLUX_VERIFY(reserved_ == 0, "a channel dies before %zu of its permits", std::size_t{reserved_});
     // acquire pairs with the release of the last of each: what that end did is over.
     const unsigned senders = sender_ends_.load(memory_order_acquire);

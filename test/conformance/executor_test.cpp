@@ -149,7 +149,7 @@ private:
     std::thread thread_;
 };
 /// All of them say that they are the same.
-class everybody : public manual_executor {
+class all_alike : public manual_executor {
 public:
     const void* identity() const noexcept { return nullptr; }
 };
@@ -192,7 +192,7 @@ TEST(executor_laws, find_out_one_that_drops_what_is_queued_when_it_dies) {
     EXPECT_EQ(broken_by<hasty_end>(), "resumes_what_is_queued_when_it_dies ");
 }
 TEST(executor_laws, find_out_one_that_cannot_be_distinguished) {
-    EXPECT_EQ(broken_by<everybody>(), "is_told_apart_from_another ");
+    EXPECT_EQ(broken_by<all_alike>(), "is_told_apart_from_another ");
 }
 TEST(executor_laws, find_out_one_that_hears_one_thread_only) {
     EXPECT_EQ(broken_by<deaf>(), "takes_handles_from_many_threads ");

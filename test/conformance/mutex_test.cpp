@@ -158,7 +158,7 @@ TEST(mutex_laws, find_out_one_that_lets_two_in) {
     EXPECT_NE(broken_by<foreign_mutex<fault::lets_two_in>>().find("lets_in_one_at_a_time"), std::string::npos);
 }
 TEST(mutex_laws, find_out_one_that_runs_a_waiter_in_the_unlock_and_one_that_hears_no_stop) {
-    EXPECT_EQ(broken_by<impatient>(), "runs_nobody_in_unlock forgets_who_is_stopped ");
+    EXPECT_EQ(broken_by<impatient>(), "runs_no_waiter_in_unlock forgets_a_stopped_waiter ");
 }
 TEST(mutex_laws, find_out_one_that_says_that_a_taken_lock_is_free) {
     EXPECT_EQ(broken_by<too_kind>(), "tries_truly tries_truly ");

@@ -27,8 +27,8 @@ public:
 
     bool await_ready() const noexcept { return state_.load(std::memory_order_acquire) == this; }
     bool await_suspend(std::coroutine_handle<> h) noexcept {
-        void* nobody = nullptr;
-        return state_.compare_exchange_strong(nobody, h.address(), std::memory_order_acq_rel);
+        void* none = nullptr;
+        return state_.compare_exchange_strong(none, h.address(), std::memory_order_acq_rel);
     }
     void await_resume() const noexcept {}
 

@@ -84,7 +84,7 @@ public:
         if (first != nullptr) first->wake();
         return first != nullptr;
     }
-    [[nodiscard]] bool somebody_waits() noexcept {
+    [[nodiscard]] bool has_waiter() noexcept {
         const coflux::detail::adaptive_guard guard(lock_);
         return !waiters_.empty();
     }

@@ -42,7 +42,7 @@ class Losses(unittest.TestCase):
         rows += [result_row("coflux", [], params={"n": 4}), near("asio", 20.0, params={"n": 4})]
         self.assertEqual([case.params["n"] for case in losses_first(by_case(rows))], [4, 3, 1, 0, 2])
 
-    def test_the_floor_is_nobody_to_lose_against(self) -> None:
+    def test_the_floor_is_no_runtime_to_lose_against(self) -> None:
         (case,) = by_case([near("bare", 5.0), near("coflux", 10.0), near("asio", 6.0)])
         self.assertEqual(list(case.losses), ["asio"])
         self.assertEqual(case.ratio_to_baseline("bare").text(), "0.50 x")

@@ -182,8 +182,8 @@ private:
     }
     [[nodiscard]] bool can_be_done(const operation& o, std::size_t where) const noexcept {
         state after = at_;
-        services nobody;
-        return step(spec_, after, all_, nobody).attempt(o, where) != waits;
+        services none;
+        return step(spec_, after, all_, none).attempt(o, where) != waits;
     }
 
     [[nodiscard]] bool has_place(std::size_t where) const noexcept {

@@ -38,25 +38,25 @@ struct of_channel : coroutine_scenario<Derived, Threads>, coflux::model::places,
     }
     void meanwhile(task&) {}
 
-    static fork sends(environment&, Derived* s, int who) {
+    static fork sends(environment&, Derived* s, int index) {
         for (int i = 1; i <= Derived::values; ++i) {
-            traced v(10 * who + i);
+            traced v(10 * index + i);
             const bool took = co_await s->channel.send(std::move(v));
             if (!took) {
-                MODEL_CHECK(v.value() == 10 * who + i);  // as it was
+                MODEL_CHECK(v.value() == 10 * index + i);  // as it was
                 break;
             }
-            s->sent[who].set(i);
+            s->sent[index].set(i);
         }
     }
-    static fork receives(environment&, Derived* s, int who) {
+    static fork receives(environment&, Derived* s, int index) {
         for (;;) {
             std::optional<traced> v = co_await s->channel.receive();
             if (!v) break;
             MODEL_CHECK(v->value() > 0);
-            s->received[who].set(s->received[who].get() + 1);
+            s->received[index].set(s->received[index].get() + 1);
         }
-        s->finished[who] = true;
+        s->finished[index] = true;
     }
     [[nodiscard]] int all_sent() { return sent[0].get() + sent[1].get(); }
     [[nodiscard]] int all_received() { return received[0].get() + received[1].get(); }

@@ -48,22 +48,22 @@ struct of_mpsc : coroutine_scenario<Derived, Threads>, coflux::model::places, ro
         received[from].set(received[from].get() + 1);
         MODEL_CHECK(v.value() % 10 == received[from].get());
     }
-    static fork sends(environment&, Derived* s, bounded_sender tx, int who) {
+    static fork sends(environment&, Derived* s, bounded_sender tx, int index) {
         for (int i = 1; i <= Derived::values; ++i) {
-            traced v(10 * who + i);
+            traced v(10 * index + i);
             const bool took = co_await tx.send(std::move(v));
             if (!took) {
-                MODEL_CHECK(v.value() == 10 * who + i);  // as it was
+                MODEL_CHECK(v.value() == 10 * index + i);  // as it was
                 break;
             }
-            s->sent[who].set(i);
+            s->sent[index].set(i);
         }
     }
-    static fork sends_unbounded(environment&, Derived* s, unbounded_sender tx, int who) {
+    static fork sends_unbounded(environment&, Derived* s, unbounded_sender tx, int index) {
         for (int i = 1; i <= Derived::values; ++i) {
-            const bool took = tx.send(traced(10 * who + i));
+            const bool took = tx.send(traced(10 * index + i));
             if (!took) break;
-            s->sent[who].set(i);
+            s->sent[index].set(i);
         }
         co_return;
     }
@@ -77,9 +77,9 @@ struct of_mpsc : coroutine_scenario<Derived, Threads>, coflux::model::places, ro
     }
     void all_came() {
         MODEL_CHECK(finished);
-        for (int who = 0; who != 2; ++who) {
-            MODEL_CHECK(sent[who].get() == Derived::values);
-            MODEL_CHECK(received[who].get() == Derived::values);
+        for (int index = 0; index != 2; ++index) {
+            MODEL_CHECK(sent[index].get() == Derived::values);
+            MODEL_CHECK(received[index].get() == Derived::values);
         }
     }
 };
@@ -199,7 +199,7 @@ struct stop : of_mpsc<stop, 2> {
         root.request_stop();
     }
     void holds() {
-        for (int who = 0; who != 2; ++who) MODEL_CHECK(received[who].get() <= sent[who].get() + 1);
+        for (int index = 0; index != 2; ++index) MODEL_CHECK(received[index].get() <= sent[index].get() + 1);
     }
 };
 

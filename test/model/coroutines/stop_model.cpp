@@ -277,7 +277,8 @@ struct stop_at_mutex : of_stop<stop_at_mutex, 2> {
 
 int main(int count, char** arguments) {
     using coflux::model::sampled;
-    return coflux::model::run(count, arguments, "stop", "a stop request against those who wait, and their records",
+    return coflux::model::run(count, arguments, "stop",
+                              "a stop request against coroutines that wait, and their records",
                               {sampled<stop_alone>("stop_alone", "begin, must_stop, queue, claim"),
                                sampled<stop_or_wake>("stop_or_wake", "claimed or woken, end"),
                                sampled<stop_at_next_wait>("stop_at_next_wait", "a request that finds no waiter"),

@@ -125,7 +125,7 @@ TEST(broadcast, refuses_a_send_without_receivers_and_takes_one_again_after_a_sub
     auto [tx, rx] = make_broadcast<std::string>(2);
     rx.close();
     EXPECT_TRUE(tx.closed());
-    std::string value = "kept by its sender, who could not send it";
+    std::string value = "kept by its sender, which could not send it";
     EXPECT_FALSE(tx.send(std::move(value)));
     EXPECT_EQ(value.substr(0, 4), "kept");
     auto late = tx.subscribe();

@@ -30,7 +30,7 @@ template <typename Channel>
 by_hand::task<bool> sends(coflux::environment&, coflux::borrowed<Channel> ch, typename Channel::value_type value) {
     co_return co_await ch->send(std::move(value));
 }
-/// Sends what somebody else owns.
+/// Sends what another coroutine owns.
 template <typename Channel>
 by_hand::task<bool> sends_from(coflux::environment&, coflux::borrowed<Channel> ch,
                                coflux::borrowed<typename Channel::value_type> value) {

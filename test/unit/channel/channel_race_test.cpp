@@ -198,7 +198,7 @@ coflux::task<void, pool> closes_in_the_middle(coflux::environment&, int yields) 
     EXPECT_EQ(a + b, c + d);
 }
 
-TEST(channel_race, close_in_the_middle_wakes_everybody_and_loses_nothing) {
+TEST(channel_race, close_in_the_middle_wakes_all_and_loses_nothing) {
     pool threads{2};
     auto env = coflux::make_environment(threads);
     for (int round = 0; round < static_cast<int>(coflux_test::repetitions(400)); ++round) {

@@ -350,7 +350,7 @@ TEST(channel, of_any_capacity_is_a_basic_channel) {
 
 // --- lifetime, threads
 
-TEST(channel_death, that_dies_while_somebody_waits_at_it_is_a_checked_error) {
+TEST(channel_death, that_dies_while_a_coroutine_waits_at_it_is_a_checked_error) {
     EXPECT_DEATH(
         {
             coflux_test::die_rather_than_hang();
@@ -360,7 +360,7 @@ TEST(channel_death, that_dies_while_somebody_waits_at_it_is_a_checked_error) {
             h.drive();
             ch.reset();
         },
-        "a channel dies while somebody waits at it");
+        "a channel dies while a coroutine waits at it");
 }
 
 TEST(channel, serves_coroutines_from_threads_that_run_none) {

@@ -20,7 +20,7 @@ struct message {
     std::optional<coflux::unbounded_mpsc_sender<message>> all;
     std::optional<coflux::spsc_sender<message>> one;
     std::optional<coflux::oneshot_sender<message>> once;
-    std::optional<coflux::broadcast_sender<message>> everybody;
+    std::optional<coflux::broadcast_sender<message>> broadcast;
     std::optional<coflux::watch_sender<message>> state;
 };
 struct receivers {
@@ -29,7 +29,7 @@ struct receivers {
     std::optional<coflux::oneshot_receiver<receivers>> once;
     std::optional<coflux::mpsc_permit<receivers>> slot;
     std::optional<coflux::spsc_permit<receivers>> first;
-    std::optional<coflux::broadcast_receiver<message>> everybody;
+    std::optional<coflux::broadcast_receiver<message>> broadcast;
     std::optional<coflux::watch_receiver<message>> state;
 };
 struct bounded {

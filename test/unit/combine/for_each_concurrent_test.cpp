@@ -232,7 +232,7 @@ TEST(for_each_concurrent, has_the_other_errors_too) {
     }(s.env));
 }
 
-TEST(for_each_concurrent, throws_an_error_that_comes_before_anybody_looks_once) {
+TEST(for_each_concurrent, throws_an_error_that_comes_before_the_first_look_once) {
     stage<noop> s;
     auto t = [](coflux::environment&) -> coflux::task<std::size_t, noop> {
         std::size_t others = 99;
@@ -314,11 +314,11 @@ TEST(for_each_concurrent, with_a_full_window_is_woken_by_a_stop) {
     s.run([](coflux::environment&, gate* closed, journal* log) -> root {
         auto&& here = co_await coflux::context();
         auto f = waits_for_a_full_window(here, closed, log);
-        while (!closed->somebody_waits()) co_await coflux::yield();
+        while (!closed->has_waiter()) co_await coflux::yield();
         co_await coflux::yield();
         f.request_stop();
         EXPECT_TRUE((co_await coflux::as_outcome(std::move(f))).is_stopped());
-        EXPECT_FALSE(closed->somebody_waits());
+        EXPECT_FALSE(closed->has_waiter());
     }(s.env, &never, &j));
     EXPECT_EQ(j.lines(), (lines{"child dies", "child dies", "child dies", "caller dies"}));
 }

@@ -59,9 +59,9 @@ TEST(race, wakes_those_that_wait_in_a_primitive) {
             co_return 1;
         };
         EXPECT_EQ(co_await coflux::race(waits(here, closed), gives_after(here, 2, 2), waits(here, closed)), 2);
-        EXPECT_FALSE(closed->somebody_waits());
+        EXPECT_FALSE(closed->has_waiter());
         co_await coflux::race(closed->wait(), ends_after(here, 1));
-        EXPECT_FALSE(closed->somebody_waits());
+        EXPECT_FALSE(closed->has_waiter());
     }(s.env, &never));
 }
 

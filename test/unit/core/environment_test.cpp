@@ -29,7 +29,7 @@ TEST(environment, does_not_take_a_stop_beside_it_for_its_own) {
     EXPECT_TRUE(other.stop_requested());
 }
 
-/// Never resumed by anybody.
+/// Never resumed.
 struct never {
     bool await_ready() const noexcept { return false; }
     void await_suspend(std::coroutine_handle<>) const noexcept {}

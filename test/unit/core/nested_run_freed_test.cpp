@@ -227,7 +227,7 @@ coflux::call<int> leaves_children(coflux::environment&, int& ended, int yields) 
     co_return 5;
 }
 coflux::fork<int, pool> fails_alone(coflux::environment&) {
-    throw std::runtime_error("nobody looks");
+    throw std::runtime_error("not observed");
     co_return 0;
 }
 coflux::call<int> leaves_a_failure(coflux::environment&) {

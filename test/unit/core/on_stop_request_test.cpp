@@ -156,7 +156,7 @@ TEST(on_stop_request, leaves_nothing_when_the_operation_cannot_begin) {
     EXPECT_EQ(root.get(), 1);
 }
 
-TEST(on_stop_request, calls_back_for_all_before_anybody_is_resumed_in_place) {
+TEST(on_stop_request, calls_back_for_all_before_one_is_resumed_in_place) {
     stage<noop> s;
     operation first;
     operation second;
@@ -250,7 +250,7 @@ TEST(on_stop_request, one_that_was_stopped_does_not_touch_its_neighbours_in_the_
             auto&& mine = co_await coflux::context();
             auto stopper = [](coflux::environment&, coflux::borrowed<coflux::environment> of,
                               coflux::borrowed<coflux_test::gate> opened) -> coflux::fork<void, manual_executor> {
-                while (!opened->somebody_waits()) co_await coflux::yield();
+                while (!opened->has_waiter()) co_await coflux::yield();
                 opened->open();
                 // The neighbour is queued before the callee, and has not taken itself out of the record.
                 of->request_stop();

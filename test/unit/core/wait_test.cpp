@@ -54,7 +54,7 @@ TEST(wait, ends_when_it_is_woken_and_the_waker_does_not_run_the_waiter) {
         co_return 7;
     }(env, coflux::borrowed(g));
     by_hand.run_all();
-    ASSERT_TRUE(g.somebody_waits());
+    ASSERT_TRUE(g.has_waiter());
     g.open();
     EXPECT_FALSE(t.done()) << "it is queued, not run";
     EXPECT_EQ(by_hand.pending(), 1U);
@@ -144,9 +144,9 @@ TEST(wait, is_cut_short_by_a_stop_of_anything_above_it) {
             co_await waits_below<manual_executor>(here, in, d);
         }(s.env, coflux::borrowed(g), depth);
         s.drive();
-        ASSERT_TRUE(g.somebody_waits());
+        ASSERT_TRUE(g.has_waiter());
         s.env.request_stop();
-        EXPECT_FALSE(g.somebody_waits()) << "claimed by the request itself";
+        EXPECT_FALSE(g.has_waiter()) << "claimed by the request itself";
         s.drive();
         EXPECT_THROW(root.get(), coflux::task_stopped);
     }
@@ -158,7 +158,7 @@ TEST(wait, in_a_chain_of_a_hundred_thousand_forks_is_found_without_recursion) {
     constexpr auto depth = static_cast<int>(coflux_test::repetitions(100'000));
     auto root = waits_below<manual_executor>(s.env, coflux::borrowed(g), depth);
     s.drive();
-    ASSERT_TRUE(g.somebody_waits());
+    ASSERT_TRUE(g.has_waiter());
     s.env.request_stop();
     s.drive();
     EXPECT_TRUE(root.done());
@@ -172,7 +172,7 @@ TEST(wait, that_begins_after_the_request_does_not_begin) {
     }(s.env, coflux::borrowed(g));
     s.env.request_stop();
     s.drive();
-    EXPECT_FALSE(g.somebody_waits());
+    EXPECT_FALSE(g.has_waiter());
     EXPECT_THROW(root.get(), coflux::task_stopped);
 }
 
@@ -233,7 +233,7 @@ TEST(wait, in_a_call_of_a_stopped_call_is_cut_short_and_that_of_its_caller_is_no
         };
         const auto o = co_await coflux::as_outcome(callee(here, *in));
         EXPECT_TRUE(o.is_stopped());
-        EXPECT_TRUE(out->somebody_waits()) << "a child of the caller is not below the call";
+        EXPECT_TRUE(out->has_waiter()) << "a child of the caller is not below the call";
         out->open();
         co_return co_await std::move(beside) == 1;
     };
@@ -250,7 +250,7 @@ TEST(wait, below_a_derived_environment_is_cut_short_by_its_stop) {
         co_await coflux::yield();
         co_await coflux::yield();
         co_await coflux::yield();
-        EXPECT_TRUE(in->somebody_waits());
+        EXPECT_TRUE(in->has_waiter());
         sub.request_stop();
         const auto o = co_await coflux::as_outcome(std::move(f));
         co_await sub.join();
@@ -376,7 +376,7 @@ TEST(wait, in_a_call_that_another_coroutine_awaits_is_left_alone_by_the_stop_of_
         };
         const auto o = co_await coflux::as_outcome(callee(here, *in));
         EXPECT_TRUE(o.is_stopped());
-        EXPECT_TRUE(out->somebody_waits());
+        EXPECT_TRUE(out->has_waiter());
         out->open();
         co_return co_await std::move(beside) == 1;
     };
@@ -411,9 +411,9 @@ TEST(wait, in_a_call_of_when_all_is_cut_short) {
         co_await coflux::when_all(passes_in_a_call(here, *in, 0), passes_in_a_call(here, *in, 1));
     }(s.env, coflux::borrowed(g));
     s.drive();
-    ASSERT_TRUE(g.somebody_waits());
+    ASSERT_TRUE(g.has_waiter());
     s.env.request_stop();
-    EXPECT_FALSE(g.somebody_waits());
+    EXPECT_FALSE(g.has_waiter());
     s.drive();
     EXPECT_THROW(root.get(), coflux::task_stopped);
 }
@@ -426,7 +426,7 @@ TEST(wait, that_is_stopped_between_its_publication_and_its_queue_does_not_begin)
     }(s.env, coflux::borrowed(g));
     g.before_queueing = [&] { s.env.request_stop(); };
     s.drive();
-    EXPECT_FALSE(g.somebody_waits());
+    EXPECT_FALSE(g.has_waiter());
     g.open();
     s.drive();
     EXPECT_THROW(root.get(), coflux::task_stopped);
@@ -487,7 +487,7 @@ TEST(wait, trees_that_grow_while_they_are_stopped_end) {
         while (begun.load() < round % 64) std::this_thread::yield();
         s.env.request_stop();
         EXPECT_NO_THROW(root.join());
-        EXPECT_FALSE(g.somebody_waits());
+        EXPECT_FALSE(g.has_waiter());
     }
 }
 
@@ -506,7 +506,7 @@ TEST(wait, that_is_over_leaves_a_record_that_lives_while_a_request_looks_at_it) 
                 requested->store(true, std::memory_order_relaxed);  // orders nothing: the records' own locks have to
                 for (int i = 0; i < spins; ++i) coflux::detail::cpu_pause();
             }(here, coflux::borrowed(g), coflux::borrowed(passed), round % 64);
-            while (!g.somebody_waits()) co_await coflux::yield();
+            while (!g.has_waiter()) co_await coflux::yield();
             g.open();
             while (!passed.load(std::memory_order_relaxed)) co_await coflux::yield();
             waiting.request_stop();

@@ -171,7 +171,7 @@ TEST(async_generator_stop, cuts_short_what_the_generator_waits_for) {
             }(sub, &closed, in);
             (void)co_await g.next();
             auto stopper = [](auto&&, borrowed<decltype(sub)> of, gate* at) -> fork<> {
-                while (!at->somebody_waits()) co_await coflux::yield();
+                while (!at->has_waiter()) co_await coflux::yield();
                 of->request_stop();
             }(inside, borrowed(sub), &closed);
             const auto o = co_await coflux::as_outcome(g.next());

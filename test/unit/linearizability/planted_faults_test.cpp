@@ -120,7 +120,7 @@ struct last_come_first : mutex_specification {
         return true;
     }
 };
-struct handed_to_nobody : mutex_specification {
+struct handed_to_none : mutex_specification {
     bool request(state& at, std::span<const operation> all, op_id id, unsigned choice, services& done) const noexcept {
         if (all[id].kind != unlock) return mutex_specification::request(at, all, id, choice, done);
         at.locked = 0;
@@ -133,7 +133,7 @@ TEST(planted_faults, a_specification_that_serves_the_last_comer_first) {
     expect_found<mutex_scene<coflux::mutex, last_come_first>>();
 }
 TEST(planted_faults, a_specification_in_which_an_unlock_wakes_no_waiter) {
-    expect_found<mutex_scene<coflux::mutex, handed_to_nobody>>();
+    expect_found<mutex_scene<coflux::mutex, handed_to_none>>();
 }
 
 /// A semaphore with a permit more than it says.

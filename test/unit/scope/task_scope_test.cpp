@@ -105,7 +105,7 @@ TEST(task_scope, stops_the_others_at_the_first_error_and_throws_it) {
         }
         EXPECT_TRUE(scope.stop_requested());
         EXPECT_FALSE(here.stop_requested());
-        EXPECT_FALSE(closed->somebody_waits());
+        EXPECT_FALSE(closed->has_waiter());
         co_await scope.join();  // thrown once
     }(s.env, &j, &never));
     EXPECT_EQ(j.lines(), lines{"child dies"});
@@ -361,7 +361,7 @@ TEST(task_scope, is_filled_and_stopped_by_a_thread_that_runs_no_coroutine) {
         filled.set();
     }).join();
     t.join();
-    EXPECT_FALSE(never.somebody_waits());
+    EXPECT_FALSE(never.has_waiter());
 }
 
 coflux::task<std::size_t, pool> fails_in_each_round(coflux::environment&, std::size_t rounds) {

@@ -308,7 +308,7 @@ coflux::task<void, sim_executor> fails_and_hangs(auto&&) {
     co_await std::move(a);
 }
 
-TEST(Explore, ReportsAHangBesideAnErrorThatNobodyObserves) {
+TEST(Explore, ReportsAHangBesideAnUnobservedError) {
     for (const bool asks : {true, false}) {
         const exploration r = explore({.runs = 3}, [asks](simulation&) {
             sim_executor on;
@@ -324,7 +324,7 @@ TEST(Explore, ReportsAHangBesideAnErrorThatNobodyObserves) {
     }
 }
 
-TEST(Explore, CallsAnErrorThatNobodyObservesAFailure) {
+TEST(Explore, CallsAnUnobservedErrorAFailure) {
     const exploration r = explore({.runs = 3}, [](simulation&) {
         sim_executor on;
         auto env = coflux::make_environment(on);

@@ -45,7 +45,7 @@ TEST(PctChooser, LowersAPriorityDepthLessOneTimes) {
     EXPECT_EQ(changes(pct, 200), 2);
 }
 
-TEST(PctChooser, OneThatWasLoweredRunsWhenNobodyElseCan) {
+TEST(PctChooser, OneThatWasLoweredRunsWhenNoOtherCan) {
     pct_chooser pct(5, 2, 1);  // the first decision lowers
     const std::size_t chosen = pct.choose(choice::next, four);
     std::array<std::uint64_t, 2> others{};

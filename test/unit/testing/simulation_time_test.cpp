@@ -72,7 +72,7 @@ coflux::task<std::vector<int>, sim_executor> notes_three(auto&&, bool ties) {
     co_return order;
 }
 
-TEST(SimulationTime, WakesSleepersInTheOrderOfTheirDeadlinesWhoeverDecides) {
+TEST(SimulationTime, WakesSleepersInTheOrderOfTheirDeadlinesWhicheverChooserDecides) {
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         random_chooser random(seed);
         simulation sim(random);

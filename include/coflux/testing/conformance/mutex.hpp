@@ -45,10 +45,10 @@ struct record {
     bool ran_inside_unlock = false;
     std::vector<int> entered;
 
-    void enter(int who) {
+    void enter(int holder) {
         overlapped = overlapped || inside != 0;
         ++inside;
-        entered.push_back(who);
+        entered.push_back(holder);
     }
     void leave() { --inside; }
 };
@@ -56,18 +56,18 @@ struct record {
 namespace coroutines {
 
 template <typename M, typename E>
-task<void, E> holds(environment&, M* m, record* r, int who, int yields) {
+task<void, E> holds(environment&, M* m, record* r, int holder, int yields) {
     std::size_t entered = 0;
     if constexpr (std::is_void_v<detail::awaited_result<lock_of<M>>>) {
         co_await m->lock();
-        r->enter(who);
+        r->enter(holder);
         for (int i = 0; i < yields; ++i) co_await yield();
         r->leave();
         entered = r->entered.size();
         m->unlock();
     } else {
         auto guard = co_await m->lock();
-        r->enter(who);
+        r->enter(holder);
         for (int i = 0; i < yields; ++i) co_await yield();
         r->leave();
         entered = r->entered.size();
@@ -105,8 +105,8 @@ struct queue_of_holders {
         for (int i = 0; i < n; ++i) add(i, 3);
         for (int i = 0; i < n; ++i) stage->subject.run_one();  // each has asked for the lock, and the first has it
     }
-    void add(int who, int yields) {
-        roots.push_back(holds<mutex_type, manual_executor>(stage->env, &stage->thing, seen.get(), who, yields));
+    void add(int holder, int yields) {
+        roots.push_back(holds<mutex_type, manual_executor>(stage->env, &stage->thing, seen.get(), holder, yields));
     }
     bool end(const conformance_options& options) {
         const bool ended = detail::all_end(stage, roots, options.patience);
@@ -140,11 +140,11 @@ violations serves_in_the_order_of_asking(Make make, const conformance_options& o
 
 /// An unlock runs no coroutine: the waiter is resumed by its executor.
 template <typename Make>
-violations runs_nobody_in_unlock(Make make, const conformance_options& options = {}) {
+violations runs_no_waiter_in_unlock(Make make, const conformance_options& options = {}) {
     coroutines::queue_of_holders<Make> two(make, 2);
     (void)two.end(options);
     if (!two.seen->ran_inside_unlock) return {};
-    return {{"runs_nobody_in_unlock", "a waiter ran inside the unlock"}};
+    return {{"runs_no_waiter_in_unlock", "a waiter ran inside the unlock"}};
 }
 
 /// try_lock() gets a lock that is free and no other.
@@ -167,16 +167,16 @@ violations tries_truly(Make make, const conformance_options& = {}) {
 
 /// A waiter that is stopped has not had the lock; the waiters behind it move up, and the mutex is whole.
 template <typename Make>
-violations forgets_who_is_stopped(Make make, const conformance_options& options = {}) {
+violations forgets_a_stopped_waiter(Make make, const conformance_options& options = {}) {
     if constexpr (coflux::detail::native_awaitable<lock_of<mutex_of<Make>>>) {
         coroutines::queue_of_holders<Make> three(make, 3);
         three.roots[1].request_stop();
         three.add(3, 0);
         violations found;
         if (!three.end(options))
-            found.push_back({"forgets_who_is_stopped", "the waiters behind the stopped one never had the lock"});
+            found.push_back({"forgets_a_stopped_waiter", "the waiters behind the stopped one never had the lock"});
         else if (three.seen->entered != std::vector<int>{0, 2, 3})
-            found.push_back({"forgets_who_is_stopped", "the stopped waiter had the lock, or another one did not"});
+            found.push_back({"forgets_a_stopped_waiter", "the stopped waiter had the lock, or another one did not"});
         return found;
     }
     return {};
@@ -212,9 +212,9 @@ violations check_mutex(Make make, const conformance_options& options = {}) {
     const auto add = [&](violations more) { found.insert(found.end(), more.begin(), more.end()); };
     add(mutex_laws::lets_in_one_at_a_time(make, options));
     add(mutex_laws::serves_in_the_order_of_asking(make, options));
-    add(mutex_laws::runs_nobody_in_unlock(make, options));
+    add(mutex_laws::runs_no_waiter_in_unlock(make, options));
     add(mutex_laws::tries_truly(make, options));
-    add(mutex_laws::forgets_who_is_stopped(make, options));
+    add(mutex_laws::forgets_a_stopped_waiter(make, options));
     if (found.empty()) add(mutex_laws::keeps_threads_apart(make, options));
     return found;
 }

@@ -17,13 +17,13 @@ TYPED_TEST_SUITE_P(mutex_conformance);
     }
 COFLUX_MUTEX_LAW(lets_in_one_at_a_time)
 COFLUX_MUTEX_LAW(serves_in_the_order_of_asking)
-COFLUX_MUTEX_LAW(runs_nobody_in_unlock)
+COFLUX_MUTEX_LAW(runs_no_waiter_in_unlock)
 COFLUX_MUTEX_LAW(tries_truly)
-COFLUX_MUTEX_LAW(forgets_who_is_stopped)
+COFLUX_MUTEX_LAW(forgets_a_stopped_waiter)
 COFLUX_MUTEX_LAW(keeps_threads_apart)
 #undef COFLUX_MUTEX_LAW
 
 REGISTER_TYPED_TEST_SUITE_P(mutex_conformance, lets_in_one_at_a_time, serves_in_the_order_of_asking,
-                            runs_nobody_in_unlock, tries_truly, forgets_who_is_stopped, keeps_threads_apart);
+                            runs_no_waiter_in_unlock, tries_truly, forgets_a_stopped_waiter, keeps_threads_apart);
 
 }  // namespace coflux::testing

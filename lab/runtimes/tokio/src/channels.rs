@@ -96,7 +96,7 @@ pub async fn mpsc_batches(batches: u64, batch: u64) -> Measured {
     watch.stop().answer(sum)
 }
 
-/// Tokio's mutex is fair: who unlocks it with others waiting hands it over and queues again behind them.
+/// Tokio's mutex is fair: the task that unlocks it with others waiting hands it over and queues again behind them.
 pub async fn mutex_handoff(tasks: u64, locks: u64) -> Measured {
     let watch = Stopwatch::start();
     let counter = Arc::new(Mutex::new(0u64));

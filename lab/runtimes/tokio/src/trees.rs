@@ -126,7 +126,7 @@ impl Matrices {
     fn multiply(&self, p: BlockProduct) {
         for i in p.row..p.row + p.size {
             let row = &self.c[i * self.n + p.column..][..p.size];
-            // SAFETY: until this block is done, nobody else reads or writes this part of a row of it.
+            // SAFETY: until this block is done, no other task reads or writes this part of a row of it.
             let row = unsafe { slice::from_raw_parts_mut(UnsafeCell::raw_get(row.as_ptr()), row.len()) };
             for (k, factor) in (p.inner..).zip(&self.a[i * self.n + p.inner..][..p.size]) {
                 for (sum, b) in row.iter_mut().zip(&self.b[k * self.n + p.column..][..p.size]) {

@@ -15,9 +15,9 @@
 namespace coflux::detail {
 
 /// Takes the first of thread_state::resumed, else of thread_state::woken.
-/// Pre: somebody_woken().
+/// Pre: has_woken().
 std::coroutine_handle<> take_woken() noexcept;
-inline bool somebody_woken() noexcept {
+inline bool has_woken() noexcept {
     return !this_thread.woken.empty() || !this_thread.resumed.empty();
 }
 /// Behind all that thread_state::resumed has.
@@ -35,7 +35,7 @@ inline void run(std::coroutine_handle<> h, thread_state& t = this_thread) noexce
         t.transfers = 0;
         if (void* const next = std::exchange(t.next, nullptr)) {
             h = std::coroutine_handle<>::from_address(next);
-        } else if (!outer && somebody_woken()) [[unlikely]] {
+        } else if (!outer && has_woken()) [[unlikely]] {
             t.nested_limit = t.open_nested_limit;  // no other coroutine stands on this stack
             h = take_woken();
         } else {
@@ -78,7 +78,7 @@ public:
         t.looping = outer_;
         if (outer_) return;
         if (void* const next = std::exchange(t.next, nullptr)) run_aside(std::coroutine_handle<>::from_address(next));
-        if (somebody_woken()) run_aside(take_woken());
+        if (has_woken()) run_aside(take_woken());
     }
     resumption_pause(const resumption_pause&) = delete;
     resumption_pause& operator=(const resumption_pause&) = delete;
