@@ -6,14 +6,6 @@
 
 namespace coflux::detail {
 
-void channel_wakes::wake_all() noexcept {
-    for (channel_link* l = first_; l != nullptr;) {
-        channel_node& n = *static_cast<channel_node*>(l);
-        l = n.before;  // before it is woken: then it may be gone
-        detail::wake(n);
-    }
-}
-
 channel_core::~channel_core() {
     COFLUX_VERIFY(senders_.empty() && receivers_.empty(), "a channel dies while a coroutine waits at it");
     COFLUX_VERIFY(reserved_ == 0, "a channel dies before %zu of its permits", std::size_t{reserved_});

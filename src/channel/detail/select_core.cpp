@@ -12,14 +12,6 @@
 
 namespace coflux::detail {
 
-bool try_win(channel_node& n) noexcept {
-    return n.select->decide(n.position);
-}
-
-void wake(channel_node& n) noexcept {
-    n.select != nullptr ? n.select->won(n.position) : static_cast<channel_wait&>(n).wake();
-}
-
 select_child::~select_child() {
     if (control == nullptr) return;
     begun ? promise_base::drop(*control) : destroy_unbegun(*control);
