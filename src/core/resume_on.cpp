@@ -1,7 +1,5 @@
 #include <coflux/core/resume_on.hpp>
 
-#include <coflux/core/this_coroutine.hpp>
-
 #include "core/detail/readable_name.hpp"
 
 namespace coflux::detail {
@@ -19,12 +17,6 @@ std::coroutine_handle<> resume_on_awaiter::await_suspend(std::coroutine_handle<>
     const executor_entry* const to = to_;
     p_.move_to(to);
     to->post(h);  // this object may be gone from here on
-    return std::noop_coroutine();
-}
-
-std::coroutine_handle<> yield_awaiter::yield_elsewhere(promise_base& p) noexcept {
-    p.clear_current();
-    p.runs_on()->post(p.handle());
     return std::noop_coroutine();
 }
 
