@@ -199,13 +199,6 @@ std::coroutine_handle<> notify_end(frame_control* c, environment* parent, const 
 
 }  // namespace
 
-void foretell_end(frame_control& c) noexcept {
-    const join_snapshot seen = c.join.seen_by_end();
-    if (!seen.has_one_waiter()) return;
-    waiter& w = *seen.youngest();
-    if (w.hears_early) (void)w.ended(w, c, &foretold);
-}
-
 void promise_base::body_failed() noexcept {
     frame_control& c = control();
     if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
