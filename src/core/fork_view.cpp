@@ -1,14 +1,11 @@
-// Waiting in the list of a frame with views or callbacks.
-#include <coflux/core/detail/join/await_frame.hpp>
-#include <coflux/core/detail/join/callbacks.hpp>
+// Waiting in the list of a shared frame for its end, by a view.
 #include <coflux/core/fork_view.hpp>
 
 #include <cstdint>
 #include <new>
 
+#include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/memory/frame_pool.hpp>
-
-#include "core/detail/scope/scope_failures.hpp"
 
 namespace coflux::detail {
 
@@ -80,43 +77,6 @@ std::coroutine_handle<> shared_wait::wait_for(frame_control& c) {
     node.lock.unlock();
     end();
     return stops ? p.stop_here() : transfer(promise_base::wake(p, c.word.end(), identity_of(p.runs_on())));
-}
-
-namespace {
-
-/// A node in a list that frees itself when its wait is over.
-struct list_node : waiter {
-    static void leave(list_node* node) noexcept {
-        std::pmr::memory_resource* const memory = node->coroutine->memory_resource();
-        node->~list_node();
-        memory->deallocate(node, sizeof(list_node), alignof(list_node));
-    }
-};
-
-}  // namespace
-
-std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child) {
-    void* const memory = p.memory_resource()->allocate(sizeof(list_node), alignof(list_node));
-    auto* const node = ::new (memory) list_node;
-    node->coroutine = &p;
-    node->ended = [](waiter& self, frame_control& c, const void* here) noexcept {
-        promise_base& awaiting = *self.coroutine;
-        list_node::leave(static_cast<list_node*>(&self));
-        return promise_base::wake(awaiting, c.word.end(), here);
-    };
-    if (p.begin_suspend() == suspension::stop) {
-        list_node::leave(node);
-        return p.stop_here();
-    }
-    if (p.await_elsewhere(child, *node) == join_result::registered) return std::noop_coroutine();
-    list_node::leave(node);
-    return transfer(promise_base::wake(p, child.word.end(), identity_of(p.runs_on())));
-}
-
-void record_callback_error(environment& scope) noexcept {
-    failure* const f = current_failure();
-    scope_failures::record(scope, *f);
-    f->release();
 }
 
 }  // namespace coflux::detail
