@@ -1,12 +1,9 @@
 #include <coflux/core/task.hpp>
 
-#include <coflux/core/call.hpp>
-#include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/thread/thread_driver.hpp>
 
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
-#include "core/detail/scope/scope_children.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -44,68 +41,7 @@ blocking_context describe_blocked() noexcept {
     return {"a coroutine that has not asked for its context", readable_name("")};
 }
 
-/// Where the coroutine of this thread awaits something, or did last; nothing if there is none.
-std::source_location location_of_current() noexcept {
-    const environment* const e = this_thread.current;
-    return e == nullptr || environment_tree::is_object(*e)
-               ? std::source_location()
-               : environment_tree::coroutine(*const_cast<environment*>(e)).control().location();
-}
-
-[[noreturn]] COFLUX_COLD void fail_at(const std::source_location& at, const char* expression,
-                                      const char* message) noexcept {
-    fail(at.file_name(), static_cast<int>(at.line()), expression, "%s", message);
-}
-
-constexpr const char* used_up = "a handle was used after it was awaited, moved from or attached";
-
 }  // namespace
-
-void destroy_unbegun(frame_control& c) noexcept {
-    const bool counted = c.word.is_counted_atomically();
-    environment* e = promise_base::of(c).parent();
-    if (c.word.has(frame_flags::listed)) scope_children::unlist(*e, c);
-    c.frame().destroy();
-    // Made in an environment object: counted there when it was made, and nowhere else before it begins.
-    while (counted && e != nullptr) {
-        environment* const above = scope_children::counted_with(*e);  // first: it may be gone afterwards
-        const children_left left = scope_children::count(*e).release();
-        // The caller keeps the scope open.
-        COFLUX_VERIFY(left == children_left::some, "an environment was joined while a call was made in it");
-        e = above;
-    }
-}
-
-void fail_empty() noexcept {
-    const std::source_location last = location_of_current();
-    if (last.line() != 0) fail_at(last, "valid(), after the coroutine's await at this location", used_up);
-    fail(__FILE__, __LINE__, "valid()", "%s", used_up);
-}
-
-void fail_argument(const char* operation, const char* kind, std::size_t position, const char* why) noexcept {
-    fail(__FILE__, __LINE__, "valid()", "%s: %s %zu %s", operation, kind, position + 1, why);
-}
-
-void fail_used_up(const char* operation, const char* kind, std::size_t position) noexcept {
-    fail_argument(operation, kind, position, "is a handle that was awaited, moved from or attached");
-}
-
-void fail_empty(promise_base& p, std::source_location where) noexcept {
-    p.set_await_location(where);  // the back-trace is to begin here, and not at the last await that was right
-    fail_at(where, "valid(), of what is awaited", used_up);
-}
-
-void fail_copied(promise_base& p, std::source_location where) noexcept {
-    p.set_await_location(where);
-    fail_at(
-        where, "the handle is where it was made",
-        "a handle in a conditional expression: g++ evaluates both branches of c ? a : b in a statement that awaits, copies one bit by "
-        "bit and destroys the original too: write if and else, or choose in a statement before");
-}
-
-void fail_awaited_twice(promise_base& p) noexcept {
-    fail_at(p.control().location(), "!done()", "a call was awaited twice");
-}
 
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
