@@ -1,4 +1,4 @@
-// A thread pool and its workers. The page docs/design/thread_pool.md has the protocol: queues, tick budget, looking for
+// A worker of a thread pool. The page docs/design/thread_pool.md has the protocol: queues, tick budget, looking for
 // work, parking and waking, the end.
 #pragma once
 
@@ -7,55 +7,18 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/executor/thread_pool.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
-#include "idle_workers.hpp"
-#include "injection_queue.hpp"
 #include "os/parker.hpp"
-#include "os/process.hpp"
-#include "pool_door.hpp"
+#include "thread_pool.hpp"
 #include "time/detail/timer_watch.hpp"
 
 namespace coflux::detail {
-
-class pool_worker;
-
-class thread_pool {
-public:
-    explicit thread_pool(thread_pool_options options);
-    ~thread_pool();
-
-    void execute(std::coroutine_handle<> h) noexcept;
-
-    std::size_t size() const noexcept { return workers_.size(); }
-    std::vector<worker_counters> counters() const;
-    /// Pushes of a lone coroutine while a worker slept.
-    std::uint64_t lone_pushes() const noexcept;
-    /// What stands for it in environments; execute_on() is how they find it.
-    void* identity() const noexcept { return door_.identity(); }
-
-private:
-    friend class pool_worker;
-
-    void check_none_left_behind() noexcept;
-
-    thread_pool_options options_;
-    pool_door door_{*this};
-    os::process_mark process_;
-    idle_workers idle_;
-    heavy_fence heavy_fence_;
-    alignas(cache_line) injection_queue injected_;
-    std::vector<std::unique_ptr<pool_worker>> workers_;
-    std::vector<thread> threads_;
-};
 
 class pool_worker final : public worker {
 public:

@@ -1,0 +1,53 @@
+// A thread pool: its queues, its workers and what they share. The page docs/design/thread_pool.md has the protocol.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <coflux/base/asymmetric_fence.hpp>
+#include <coflux/base/config.hpp>
+#include <coflux/base/thread.hpp>
+#include <coflux/executor/thread_pool.hpp>
+
+#include "idle_workers.hpp"
+#include "injection_queue.hpp"
+#include "os/process.hpp"
+#include "pool_door.hpp"
+
+namespace coflux::detail {
+
+class pool_worker;
+
+class thread_pool {
+public:
+    explicit thread_pool(thread_pool_options options);
+    ~thread_pool();
+
+    void execute(std::coroutine_handle<> h) noexcept;
+
+    std::size_t size() const noexcept { return workers_.size(); }
+    std::vector<worker_counters> counters() const;
+    /// Pushes of a lone coroutine while a worker slept.
+    std::uint64_t lone_pushes() const noexcept;
+    /// What stands for it in environments; execute_on() is how they find it.
+    void* identity() const noexcept { return door_.identity(); }
+
+private:
+    friend class pool_worker;
+
+    void check_none_left_behind() noexcept;
+
+    thread_pool_options options_;
+    pool_door door_{*this};
+    os::process_mark process_;
+    idle_workers idle_;
+    heavy_fence heavy_fence_;
+    alignas(cache_line) injection_queue injected_;
+    std::vector<std::unique_ptr<pool_worker>> workers_;
+    std::vector<thread> threads_;
+};
+
+}  // namespace coflux::detail
