@@ -50,7 +50,7 @@ void pool_worker::serve() noexcept {
     os::name_this_thread(name);
     if (pool_.options_.pin) os::pin_this_thread(position_);
     os::expect_precise_wake_ups();
-    worker::stand_for(this);
+    worker::set_current(this);
     this_thread.timers = &timers_;
     this_thread.open_nested_limit = stack_address() - stack_for_awaits;
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
@@ -64,7 +64,7 @@ void pool_worker::serve() noexcept {
     }
     this_thread.nested_limit = this_thread.open_nested_limit = no_room;
     this_thread.timers = nullptr;
-    worker::stand_for(nullptr);
+    worker::set_current(nullptr);
 }
 
 std::coroutine_handle<> pool_worker::next() noexcept {

@@ -255,10 +255,10 @@ void world::hand_out(std::uint64_t clock) noexcept {
         sim_worker& w = *workers_[i];
         if (w.clock_name_ != clock) continue;
         this_thread.timers = &w.timers_;
-        coflux::detail::worker::stand_for(&w);
+        coflux::detail::worker::set_current(&w);
         w.timers_.pass_to(now_);
         (void)w.timers_.hand_out_one();
-        coflux::detail::worker::stand_for(nullptr);
+        coflux::detail::worker::set_current(nullptr);
         this_thread.timers = nullptr;
     }
 }
@@ -276,7 +276,7 @@ std::size_t world::choose(choice what, std::span<const std::uint64_t> candidates
 void world::resume(ready next) noexcept {
     ++steps_;
     if (steps_ + watched_turns > options_.max_steps) had_turn_ = next.coroutine;
-    coflux::detail::worker::stand_for(next.on);
+    coflux::detail::worker::set_current(next.on);
     this_thread.timers = &next.on->timers_;
     this_thread.open_nested_limit = this_thread.nested_limit =
         coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
@@ -284,7 +284,7 @@ void world::resume(ready next) noexcept {
     this_thread.open_nested_limit = this_thread.nested_limit = coflux::detail::no_room;
     this_thread.current = nullptr;
     this_thread.timers = nullptr;
-    coflux::detail::worker::stand_for(nullptr);
+    coflux::detail::worker::set_current(nullptr);
 }
 
 bool world::step(clock_tick until) {

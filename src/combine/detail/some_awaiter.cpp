@@ -42,11 +42,11 @@ void some_awaiter::watch(some_node* nodes, std::size_t count) noexcept {
     pending_.store(count + 1, memory_order_relaxed);  // pairs with nothing: no other thread knows this object yet
 }
 
-void some_awaiter::hear_early(std::size_t i) noexcept {
+void some_awaiter::await_early(std::size_t i) noexcept {
     some_node& node = nodes_[i];
     node.of = this;
     node.ended = &child_ended;
-    node.hears_early = true;
+    node.notified_early = true;
     if (try_await(node)) return;
     node.of = nullptr;
     if (node.child->word.end() != ending::value) return;  // stopped: that is noted with the other children
@@ -60,15 +60,15 @@ bool some_awaiter::try_await(some_node& node) noexcept {
 }
 
 bool some_awaiter::await_ready() noexcept {
-    std::size_t unheard = 0;
+    std::size_t ended_before = 0;
     for (std::size_t i = 0; i < count_; ++i) {
         if (nodes_[i].of != nullptr) continue;
         if (!nodes_[i].child->done()) return false;
-        ++unheard;
+        ++ended_before;
     }
     // acquire pairs with the ends of the children that are waited for already: none of them touches this object any
     // more.
-    if (pending_.load(memory_order_acquire) != unheard + 1) return false;
+    if (pending_.load(memory_order_acquire) != ended_before + 1) return false;
     for (std::size_t i = 0; i < count_; ++i) {
         if (nodes_[i].of == nullptr && !nodes_[i].noted) note(i);
     }
@@ -87,7 +87,7 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         return p.stop_here();
     }
     if (nodes_[count_ - 1].of != nullptr) p.clear_current();  // else the await of that one does so
-    std::size_t heard = 1;                                    // the registration's own unit
+    std::size_t ended = 1;                                    // the registration's own unit
     std::coroutine_handle<> next = std::noop_coroutine();
     for (std::size_t i = 0; i < count_; ++i) {
         some_node& node = nodes_[i];
@@ -103,11 +103,11 @@ std::coroutine_handle<> some_awaiter::await_suspend(std::coroutine_handle<>) noe
         case join_result::completed:
             node.of = nullptr;
             if (!node.noted) note(i);
-            ++heard;
+            ++ended;
             break;
         }
     }
-    if (pending_.fetch_sub(heard, memory_order_acq_rel) != heard) return transfer(next);  // this object may be gone
+    if (pending_.fetch_sub(ended, memory_order_acq_rel) != ended) return transfer(next);  // this object may be gone
     if (stops_awaiting()) p.begin_unwind();
     if (!relay_.over()) return std::noop_coroutine();
     return transfer(p.handle());

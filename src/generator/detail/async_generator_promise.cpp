@@ -97,7 +97,7 @@ bool async_generator_base::is_below_joined() noexcept {
 }
 
 void async_generator_base::end_next(const promise_base& consumer, frame_control& root) noexcept {
-    root.join.stand_if_for(consumer);
+    root.join.stand_if_awaited_by(consumer);
 }
 
 void async_generator_base::discard(frame_control& c) noexcept {

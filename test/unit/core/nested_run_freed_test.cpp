@@ -23,7 +23,7 @@
 
 namespace {
 
-using coflux::detail::goes_by_thread;
+using coflux::detail::is_passed_by_thread;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 
@@ -59,11 +59,14 @@ struct alignas(16) wide {
 };
 enum class colour : std::uint8_t { red = 3, green = 200 };
 
-static_assert(goes_by_thread<void> && goes_by_thread<bool> && goes_by_thread<double> && goes_by_thread<colour>);
-static_assert(goes_by_thread<odd> && goes_by_thread<empty> && goes_by_thread<three_bytes> && goes_by_thread<void*>);
-static_assert(goes_by_thread<std::string&> && goes_by_thread<const wide&> && goes_by_thread<std::string&&>);
-static_assert(!goes_by_thread<nine_bytes> && !goes_by_thread<wide> && !goes_by_thread<std::string>);
-static_assert(!goes_by_thread<std::unique_ptr<int>>);
+static_assert(is_passed_by_thread<void> && is_passed_by_thread<bool> && is_passed_by_thread<double> &&
+              is_passed_by_thread<colour>);
+static_assert(is_passed_by_thread<odd> && is_passed_by_thread<empty> && is_passed_by_thread<three_bytes> &&
+              is_passed_by_thread<void*>);
+static_assert(is_passed_by_thread<std::string&> && is_passed_by_thread<const wide&> &&
+              is_passed_by_thread<std::string&&>);
+static_assert(!is_passed_by_thread<nine_bytes> && !is_passed_by_thread<wide> && !is_passed_by_thread<std::string>);
+static_assert(!is_passed_by_thread<std::unique_ptr<int>>);
 
 template <typename T>
 coflux::fork<T, pool> fork_of(coflux::environment&, T v, bool leaves) {

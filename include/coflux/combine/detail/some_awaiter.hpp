@@ -53,11 +53,11 @@ protected:
     void give_up() noexcept;
 
     /// The nodes of the children, in the order of their creation; each knows its child. Before await_ready(), and
-    /// before any hears early.
+    /// before any await_early().
     void watch(some_node* nodes, std::size_t count) noexcept;
     /// Child `i` is a wrapper that has begun, and whose end may be foretold while other children begin: it is waited
     /// for from now on.
-    void hear_early(std::size_t i) noexcept;
+    void await_early(std::size_t i) noexcept;
 
     /// First in await_resume: throws if there is no value to give, else sees to the errors of the losing children.
     void settle();
@@ -100,9 +100,9 @@ private:
     // first. Every change is relaxed: the order of the changes of one word is one order for all threads, and what else
     // the ends wrote is published by their subtraction from pending_.
     atomic<std::uint64_t> ends_{0};
-    // Children that wait to be heard of, and one for the registration while it lasts. Every subtraction is acq_rel: the
-    // thread that brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame is
-    // consumed, so that the end that decides may stop the other children.
+    // Children whose end has not been noted, and one for the registration while it lasts. Every subtraction is acq_rel:
+    // the thread that brings it to 0 sees what all the ends wrote, and goes on with the coroutine; until then no frame
+    // is consumed, so that the end that decides may stop the other children.
     atomic<std::size_t> pending_;
     relay_if_needed relay_;
 };

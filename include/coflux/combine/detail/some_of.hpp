@@ -47,13 +47,13 @@ public:
     using some_awaiter::taken;
 
 private:
-    /// One that foretells its end begins first, and is heard of from then on: the other children may compute when they
+    /// One that foretells its end begins first, and is awaited from then on: the other children may compute when they
     /// begin, and are stopped.
     template <typename Handle>
     void begin_early(Handle& handle, promise_base& p, std::size_t i) noexcept {
         if constexpr (is_foretelling<Handle>) {
             handle.begin(p);
-            hear_early(i);
+            await_early(i);
         }
     }
     template <typename Handle>

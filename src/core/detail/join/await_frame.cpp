@@ -32,7 +32,7 @@ void promise_base::regain_control() noexcept {
 namespace {
 
 /// What `p` awaits ended while `p` was being suspended.
-COFLUX_COLD std::coroutine_handle<> goes_on(promise_base& p, ending end) noexcept {
+COFLUX_COLD std::coroutine_handle<> resume_after(promise_base& p, ending end) noexcept {
     this_thread.current = &p;
     return transfer(promise_base::wake(p, end, identity_of(p.runs_on())));
 }
@@ -42,7 +42,7 @@ COFLUX_COLD std::coroutine_handle<> goes_on(promise_base& p, ending end) noexcep
 /// After clear_current().
 std::coroutine_handle<> promise_base::await_running(frame_control& child) noexcept {
     if (join_frame(child, *this) == join_result::registered) return std::noop_coroutine();
-    return goes_on(*this, child.word.end());
+    return resume_after(*this, child.word.end());
 }
 
 std::coroutine_handle<> promise_base::await_begun(frame_control& callee) noexcept {

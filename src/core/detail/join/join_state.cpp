@@ -38,7 +38,7 @@ void join_state::share_running(atomic_ref<std::uint32_t> references, std::uint32
     if ((s & bits::done_bit) != 0) references.fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
 }
 
-void join_state::stand_if_for(const promise_base& consumer) noexcept {
+void join_state::stand_if_awaited_by(const promise_base& consumer) noexcept {
     std::uintptr_t runs_for = plain_await_of(&consumer);
     (void)word_.compare_exchange_strong(runs_for, 0, memory_order_relaxed, memory_order_relaxed);
 }

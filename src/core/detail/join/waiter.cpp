@@ -8,7 +8,7 @@ void foretell_end(frame_control& c) noexcept {
     const join_snapshot seen = c.join.seen_by_end();
     if (!seen.has_one_waiter()) return;
     waiter& w = *seen.youngest();
-    if (w.hears_early) (void)w.ended(w, c, &foretold);
+    if (w.notified_early) (void)w.ended(w, c, &foretold);
 }
 
 }  // namespace coflux::detail

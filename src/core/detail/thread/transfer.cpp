@@ -9,7 +9,7 @@ std::coroutine_handle<> take_woken() noexcept {
     if (proxy_frame* const p = t.resumed.front(); p != nullptr) {
         if (p == &t.begins) {
             promise_base& first = *p->coroutine;
-            p->coroutine = first.begins_next();
+            p->coroutine = first.next_to_begin();
             if (p->coroutine == nullptr) (void)t.resumed.pop_front();
             return first.handle();
         }

@@ -228,7 +228,7 @@ public:
     /// It stands at an element, or has ended.
     COFLUX_INLINE void stand() noexcept { word_.store(0, memory_order_relaxed); }
     /// stand(), if it still runs for `consumer`.
-    void stand_if_for(const promise_base& consumer) noexcept;
+    void stand_if_awaited_by(const promise_base& consumer) noexcept;
     /// It is unwound without its handle.
     void run_detached() noexcept { word_.store(bits::detached_bit, memory_order_relaxed); }
 

@@ -51,7 +51,7 @@ inline constexpr bool ends_trivially =
 
 /// True if a result can go by way of the thread, and its frame need not wait for the taker.
 template <typename T>
-inline constexpr bool goes_by_thread = [] {
+inline constexpr bool is_passed_by_thread = [] {
     if constexpr (std::is_void_v<T>) {
         return true;
     } else {
@@ -62,7 +62,7 @@ inline constexpr bool goes_by_thread = [] {
 
 /// What becomes of the frame of a coroutine that returns T, where its awaiter has no use for it but the result.
 template <typename T>
-inline constexpr nested_frame nested_frame_for = goes_by_thread<T> ? nested_frame::freed : nested_frame::kept;
+inline constexpr nested_frame nested_frame_for = is_passed_by_thread<T> ? nested_frame::freed : nested_frame::kept;
 
 /// The result of a coroutine that has just freed itself, from the word that it left.
 template <typename T>
@@ -166,7 +166,7 @@ COFLUX_INLINE void promise_base::keep_result_and_free(std::uint64_t result) noex
 /// are its parameters.
 template <typename T, typename... Args>
 [[nodiscard]] COFLUX_INLINE bool frees_itself(typed_promise<T>& p) noexcept {
-    if constexpr (!goes_by_thread<T>) {
+    if constexpr (!is_passed_by_thread<T>) {
         return false;
     } else {
         if (!p.frees_itself()) return false;
@@ -182,7 +182,7 @@ template <typename T, typename... Args>
 /// In its operator delete.
 template <typename T, typename... Args>
 COFLUX_INLINE void pass_result_on(void* frame) noexcept {
-    if constexpr (goes_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
+    if constexpr (is_passed_by_thread<T> && !std::is_void_v<T> && !ends_trivially<T, Args...>) {
         frame_control& c = frame_control::of(frame);
         if (c.word.has(frame_flags::destroyed)) thread_result = c.result;
     }

@@ -82,7 +82,7 @@ public:
     }
     /// While it is in thread_state::begins: the coroutine behind it. It has no scope yet, so the word of its scope's
     /// failures is free.
-    [[nodiscard]] promise_base* begins_next() const noexcept { return static_cast<promise_base*>(failures_); }
+    [[nodiscard]] promise_base* next_to_begin() const noexcept { return static_cast<promise_base*>(failures_); }
     [[nodiscard]] static COFLUX_INLINE bool has_room_to_begin() noexcept {
         return !stack_is_below(this_thread.room_to_begin);
     }

@@ -20,7 +20,7 @@ public:
 
     [[nodiscard]] const void* executor() const noexcept { return executor_; }
     /// The calling thread is `w` from now on, or no worker.
-    static void stand_for(worker* w) noexcept {
+    static void set_current(worker* w) noexcept {
         this_thread.queues = w;
         this_thread.executor = w == nullptr ? nullptr : w->executor_;
     }
