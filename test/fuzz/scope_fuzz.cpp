@@ -60,8 +60,8 @@ struct node {
     std::vector<std::unique_ptr<node>> children;
     std::size_t spawned = 0;
 
-    bool told = false;         // a stop was requested of it
-    bool may_be_told = false;  // a stop may be requested of it: it may lose
+    bool stop_requested = false;  // a stop was requested of it
+    bool may_be_stopped = false;  // a stop may be requested of it: it may lose
     bool began = false;
     bool passed_on = false;  // it awaits a child that was stopped, or stops itself
     ending body = ending::none;
@@ -69,13 +69,13 @@ struct node {
 
     [[nodiscard]] bool may_stop() const {
         for (const node* n = this; n != nullptr; n = n->parent) {
-            if (n->told || n->may_be_told) return true;
+            if (n->stop_requested || n->may_be_stopped) return true;
         }
         return false;
     }
     [[nodiscard]] bool must_stop() const {
         for (const node* n = this; n != nullptr; n = n->parent) {
-            if (n->told) return true;
+            if (n->stop_requested) return true;
         }
         return false;
     }
@@ -212,7 +212,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
                 coflux::task_scope scope(here);
                 scope.spawn(forked, child);
                 if (s.argument % 2 == 0) {
-                    child->told = true;
+                    child->stop_requested = true;
                     scope.request_stop();
                 }
                 co_await scope.join();
@@ -313,7 +313,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
             second->handle.reset();
             const bool done = f.done() || g.done();
             const bool stops = n->must_stop() && !done;
-            one->may_be_told = two->may_be_told = true;  // whichever loses
+            one->may_be_stopped = two->may_be_stopped = true;  // whichever loses
             n->passed_on = true;
             try {
                 auto got = co_await coflux::when_any(std::move(f), std::move(g));
@@ -346,7 +346,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         }
         case act::stop_child:
             if (k == nullptr) break;
-            k->who->told = true;
+            k->who->stop_requested = true;
             k->handle->request_stop();
             break;
         case act::stop_self:
@@ -411,7 +411,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
             }
             case 1:
                 if (p.below(8) != 0 || r.done()) break;
-                t.top.told = true;
+                t.top.stop_requested = true;
                 r.request_stop();
                 break;
             default: on.executor.run_one(p.byte()); break;

@@ -67,13 +67,13 @@ struct party {
     ~party() = default;
 
     stand at = stand::fresh;
-    bool told = false;  // a stop was requested
+    bool stop_requested = false;  // a stop was requested
     std::optional<root> coroutine;
 
     /// At a wait that cannot be over at once: true if the party waits, false if it stops there.
     bool must_wait() noexcept {
-        at = told ? stand::stops : stand::waits;
-        return !told;
+        at = stop_requested ? stand::stops : stand::waits;
+        return !stop_requested;
     }
     void goes_on() {
         COFLUX_VERIFY(at == stand::decided || at == stand::choosing, "goes on, and is to be at %d",
@@ -97,8 +97,8 @@ struct party {
     };
     /// Requests a stop; true if that takes the party out of its wait, as the model's owner then has to do.
     bool stop() {
-        if (told || coroutine->done()) return false;
-        told = true;
+        if (stop_requested || coroutine->done()) return false;
+        stop_requested = true;
         const bool takes_out = at == stand::waits;
         if (takes_out) at = stand::stops;
         coroutine->request_stop();

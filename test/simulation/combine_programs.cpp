@@ -77,11 +77,11 @@ job looks_at_all_outcomes(coflux::environment&, borrowed<trial> t, borrowed<chil
     const auto [a, b] = co_await coflux::when_all_outcomes(child(here, t, x, 0), child(here, t, x, 1));
     COFLUX_HOLDS(t, x->running == 0);
     // A request of a stop reached the children, too; what they give all the same counts.
-    const auto told = co_await coflux::this_coroutine::stop_token();
-    COFLUX_HOLDS(t, told.stop_requested() ? !a.has_value() || x->fates[0] == fate::value
-                                          : a.has_value() == (x->fates[0] == fate::value));
-    COFLUX_HOLDS(t, told.stop_requested() ? !b.has_error() || x->fates[1] == fate::error
-                                          : b.has_error() == (x->fates[1] == fate::error));
+    const auto token = co_await coflux::this_coroutine::stop_token();
+    COFLUX_HOLDS(t, token.stop_requested() ? !a.has_value() || x->fates[0] == fate::value
+                                           : a.has_value() == (x->fates[0] == fate::value));
+    COFLUX_HOLDS(t, token.stop_requested() ? !b.has_error() || x->fates[1] == fate::error
+                                           : b.has_error() == (x->fates[1] == fate::error));
 }
 
 job waits_for_any(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
@@ -117,13 +117,13 @@ job races(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
 
 job takes_the_first_that_works(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
     auto&& here = co_await coflux::context();
-    const auto told = co_await coflux::this_coroutine::stop_token();
+    const auto token = co_await coflux::this_coroutine::stop_token();
     try {
         const int value =
             co_await coflux::first_success(child(here, t, x, 0), child(here, t, x, 1), child(here, t, x, 2));
         COFLUX_HOLDS(t, x->fates[static_cast<std::size_t>(value - 10)] == fate::value);
     } catch (const planned_error&) {
-        COFLUX_HOLDS(t, x->count(fate::value, 3) == 0 || told.stop_requested());
+        COFLUX_HOLDS(t, x->count(fate::value, 3) == 0 || token.stop_requested());
     }
     COFLUX_HOLDS(t, x->running == 0);
 }

@@ -146,9 +146,9 @@ failure run(coflux::testing::chooser& chooser, schedule* made) {
     return text;
 }
 
-bool explore(const options& told) {
-    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
-        announce(told.name.c_str(), seed);
+bool explore(const options& wanted) {
+    for (std::uint64_t seed = wanted.seed; seed != wanted.seed + wanted.seeds; ++seed) {
+        announce(wanted.name.c_str(), seed);
         seeded_chooser chooser(seed);
         const failure why = run(chooser, nullptr);
         if (why.empty()) continue;
@@ -156,7 +156,7 @@ bool explore(const options& told) {
         schedule failing;
         (void)run(again, &failing);
         const auto with = [](coflux::testing::chooser& c, schedule& list) { return run(c, &list); };
-        std::fprintf(stderr, "%s fails: --seeds 1 --seed %llu\n  %s\n  %s\n", told.name.c_str(),
+        std::fprintf(stderr, "%s fails: --seeds 1 --seed %llu\n  %s\n  %s\n", wanted.name.c_str(),
                      static_cast<unsigned long long>(seed), why.c_str(), shrunk(with, failing).c_str());
         return false;
     }
@@ -184,17 +184,17 @@ failure run_stopped(std::size_t n, std::uint64_t seed, bool& fired) {
 }
 
 /// A stop at the 1st, 2nd, ... point of some schedules, until a run gets to its end without.
-bool inject_stops(const options& told, std::uint64_t& points) {
-    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
-        announce(told.name.c_str(), seed);
+bool inject_stops(const options& wanted, std::uint64_t& points) {
+    for (std::uint64_t seed = wanted.seed; seed != wanted.seed + wanted.seeds; ++seed) {
+        announce(wanted.name.c_str(), seed);
         bool fired = true;
-        for (std::size_t n = 1; fired; n += told.stride) {
+        for (std::size_t n = 1; fired; n += wanted.stride) {
             announce_point("stop", n);
             const failure why = run_stopped(n, seed, fired);
             points += fired ? 1 : 0;
             if (why.empty()) continue;
             std::fprintf(stderr, "%s fails: a stop at point %zu, --inject stop --seeds 1 --seed %llu\n  %s\n",
-                         told.name.c_str(), n, static_cast<unsigned long long>(seed), why.c_str());
+                         wanted.name.c_str(), n, static_cast<unsigned long long>(seed), why.c_str());
             return false;
         }
     }
@@ -263,20 +263,20 @@ bool ends_by_design(const std::string& written) {
 }
 
 /// Something goes wrong at the 1st, 2nd, ... point, until a run gets to its end without.
-bool inject(const fault_kind& kind, const options& told, std::uint64_t& points, std::uint64_t& by_design) {
-    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
+bool inject(const fault_kind& kind, const options& wanted, std::uint64_t& points, std::uint64_t& by_design) {
+    for (std::uint64_t seed = wanted.seed; seed != wanted.seed + wanted.seeds; ++seed) {
         {
             // Here the simulation allocates what it keeps from run to run, and more than one run needs.
             seeded_chooser chooser(seed);
             simulation world(chooser);
             for (int i = 0; i < 8; ++i) (void)run_main();
         }
-        if (told.point != 0) {
-            const int how = run_with_fault(kind, told.point, seed);
+        if (wanted.point != 0) {
+            const int how = run_with_fault(kind, wanted.point, seed);
             ++points;
             return how == hurt || how == unhurt;
         }
-        for (std::size_t n = 1;; n += told.stride) {
+        for (std::size_t n = 1;; n += wanted.stride) {
             printed.clear();
             const ending how = isolated([&kind, n, seed] { return run_with_fault(kind, n, seed); });
             if (how.status == unhurt) break;
@@ -287,7 +287,7 @@ bool inject(const fault_kind& kind, const options& told, std::uint64_t& points, 
                 continue;
             }
             std::fprintf(stderr, "%s fails: %s %zu, --inject %s --point %zu --seeds 1 --seed %llu\n%s\n",
-                         told.name.c_str(), kind.message, n, kind.name, n, static_cast<unsigned long long>(seed),
+                         wanted.name.c_str(), kind.message, n, kind.name, n, static_cast<unsigned long long>(seed),
                          how.written.c_str());
             return false;
         }
@@ -300,42 +300,42 @@ bool inject(const fault_kind& kind, const options& told, std::uint64_t& points, 
 
 extern "C" int __wrap_main(int argc, char** argv) {  // NOLINT(bugprone-reserved-identifier)
     using namespace coflux_simulations;
-    options told;
-    if (!read_options(argc, argv, told)) return 2;
+    options wanted;
+    if (!read_options(argc, argv, wanted)) return 2;
     tell_when_aborted();
-    if (std::ifstream file(told.expected); file) {
+    if (std::ifstream file(wanted.expected); file) {
         expected.assign(std::istreambuf_iterator<char>(file), {});
         compares = true;
     }
     const auto begin = std::chrono::steady_clock::now();
-    std::uint64_t count = told.inject.empty() ? told.seeds : 0;
+    std::uint64_t count = wanted.inject.empty() ? wanted.seeds : 0;
     std::uint64_t by_design = 0;
     const fault_kind* const kind = std::find_if(std::begin(fault_kinds), std::end(fault_kinds),
-                                                [&](const fault_kind& k) { return told.inject == k.name; });
+                                                [&](const fault_kind& k) { return wanted.inject == k.name; });
     const bool has_kind = kind != std::end(fault_kinds);
-    if (!has_kind && !told.inject.empty() && told.inject != "stop") {
-        std::fprintf(stderr, "--inject %s: there are stop, allocation, exception\n", told.inject.c_str());
+    if (!has_kind && !wanted.inject.empty() && wanted.inject != "stop") {
+        std::fprintf(stderr, "--inject %s: there are stop, allocation, exception\n", wanted.inject.c_str());
         return 2;
     }
-    const bool passed = told.inject.empty() ? explore(told)
-                        : has_kind          ? inject(*kind, told, count, by_design)
-                                            : inject_stops(told, count);
+    const bool passed = wanted.inject.empty() ? explore(wanted)
+                        : has_kind            ? inject(*kind, wanted, count, by_design)
+                                              : inject_stops(wanted, count);
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    const char* const unit = told.inject.empty() ? "seeds" : "points";
-    std::fprintf(stderr, "%-28s %llu %s, %.2f s\n", told.name.c_str(), static_cast<unsigned long long>(count), unit,
+    const char* const unit = wanted.inject.empty() ? "seeds" : "points";
+    std::fprintf(stderr, "%-28s %llu %s, %.2f s\n", wanted.name.c_str(), static_cast<unsigned long long>(count), unit,
                  took.count());
     if (by_design != 0)
         std::fprintf(stderr, "%llu of them end the process, as they must\n",
                      static_cast<unsigned long long>(by_design));
-    const report figures{told.inject.empty() ? "L4" : "L5",
-                         told.name,
-                         told.inject.empty() ? "an example in a world of random schedules"
-                         : has_kind          ? kind->what
-                                             : "a stop at each resumption of an example",
+    const report figures{wanted.inject.empty() ? "L4" : "L5",
+                         wanted.name,
+                         wanted.inject.empty() ? "an example in a world of random schedules"
+                         : has_kind            ? kind->what
+                                               : "a stop at each resumption of an example",
                          unit,
                          count,
                          took.count(),
                          passed,
-                         told.seed};
-    return write_report(told, figures) && passed ? 0 : 1;
+                         wanted.seed};
+    return write_report(wanted, figures) && passed ? 0 : 1;
 }

@@ -18,18 +18,18 @@ using part_fork = coflux::fork<int, sim_executor>;
 /// A local of a part: sees how it ends, and when.
 class witness {
 public:
-    witness(const node& n, trial& t, coflux::stop_token told) noexcept : n_(n), t_(t), told_(told) { ++t.live; }
+    witness(const node& n, trial& t, coflux::stop_token token) noexcept : n_(n), t_(t), token_(token) { ++t.live; }
     witness(const witness&) = delete;
     witness& operator=(const witness&) = delete;
     ~witness() {
         --t_.live;
-        if (!ended_) ends(n_.may.stop || told_.stop_requested(), "a part was stopped for no reason");
+        if (!ended_) ends(n_.may.stop || token_.stop_requested(), "a part was stopped for no reason");
     }
     void gives_value() noexcept {
-        ends(n_.may.value || told_.stop_requested(), "a part gave a value that it cannot have");
+        ends(n_.may.value || token_.stop_requested(), "a part gave a value that it cannot have");
     }
     void fails() noexcept {
-        ends(n_.may.error || (n_.may.error_if_told && told_.stop_requested()), "a part failed that cannot");
+        ends(n_.may.error || (n_.may.error_if_stopped && token_.stop_requested()), "a part failed that cannot");
     }
 
 private:
@@ -45,7 +45,7 @@ private:
 
     const node& n_;
     trial& t_;
-    coflux::stop_token told_;
+    coflux::stop_token token_;
     coflux::clock::time_point begun_ = coflux::clock::now();
     bool ended_ = false;
 };
@@ -231,7 +231,7 @@ coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
     co_await below.join();
 }
 
-coflux::call<void> told(coflux::environment&, const node& n, trial& t) {
+coflux::call<void> stopped(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     auto f = forked(here, &n.children[0], &t);
     co_await coflux::sleep_for(milliseconds(n.amount));
@@ -303,7 +303,7 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t) {
     case part::scope:
     case part::collect: co_await scope(here, n, t); break;
     case part::nearer: co_await nearer(here, n, t); break;
-    case part::told: co_await told(here, n, t); break;
+    case part::stopped: co_await stopped(here, n, t); break;
     case part::piped: co_await piped(here, n, t); break;
     case part::nested:
         switch (n.form / 4) {

@@ -10,7 +10,7 @@ constexpr std::array<const char*, parts> names{
     "value",   "yields",       "sleeps",   "waits_for_ever", "fails",    "stops",   "sequence",
     "forked",  "viewed",       "attached", "dropped",        "abandons", "outcome", "caught",
     "limited", "limited_fork", "all",      "all_outcomes",   "any",      "success", "some",
-    "each",    "scope",        "collect",  "nearer",         "told",     "piped",   "nested"};
+    "each",    "scope",        "collect",  "nearer",         "stopped",  "piped",   "nested"};
 
 moment sum(moment a, moment b) {
     return std::min(never, a + b);
@@ -98,8 +98,8 @@ bounds model_of_kind(const node& n) {
         return b;
     }
     case part::nearer:
-    case part::told:
-        return {.value = true, .latest = n.what == part::told ? amount : std::min(of[0].may.latest, amount)};
+    case part::stopped:
+        return {.value = true, .latest = n.what == part::stopped ? amount : std::min(of[0].may.latest, amount)};
     case part::piped: {
         bounds b = of_all(of, false);
         b.value = true;
@@ -132,7 +132,7 @@ bounds model_of_kind(const node& n) {
 }
 
 /// What may stop some of its parts without having been stopped.
-bool tells(part what) {
+bool requests_stops(part what) {
     switch (what) {
     case part::limited:
     case part::limited_fork:
@@ -150,8 +150,8 @@ bool tells(part what) {
 
 bounds model(const node& n) {
     bounds b = model_of_kind(n);
-    for (const node& c : n.children) b.error_if_told = b.error_if_told || c.may.error || c.may.error_if_told;
-    if (tells(n.what)) b.error = b.error || b.error_if_told;
+    for (const node& c : n.children) b.error_if_stopped = b.error_if_stopped || c.may.error || c.may.error_if_stopped;
+    if (requests_stops(n.what)) b.error = b.error || b.error_if_stopped;
     return b;
 }
 
@@ -164,7 +164,7 @@ std::size_t children_of(part what, const choices& choose) {
     case part::limited:
     case part::limited_fork:
     case part::nearer:
-    case part::told: return 1;
+    case part::stopped: return 1;
     case part::piped:
     case part::nested: return 2;
     default: return static_cast<std::size_t>(what) < leaves ? 0 : 1 + choose(3);

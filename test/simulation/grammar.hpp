@@ -38,7 +38,7 @@ enum class part : std::uint8_t {
     scope,    ///< with_scope: children that borrow a local of this part, and a block
     collect,  ///< the same, and no error stops the rest
     nearer,   ///< an environment with a deadline
-    told,     ///< stops its child after a while
+    stopped,  ///< stops its child after a while
     piped,    ///< two stages and a channel between them
     nested,   ///< a combinator of a combinator of forks, moved in
 };
@@ -55,7 +55,7 @@ struct bounds {
     bool value = false;
     bool error = false;
     bool stop = false;
-    bool error_if_told =
+    bool error_if_stopped =
         false;  ///< with a request, it stops where it would have taken an error: an error wins over a stop
     moment latest = 0;
 };

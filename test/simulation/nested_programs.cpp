@@ -43,27 +43,27 @@ struct node {
     bool stops_there = true;  // stopped, it stops its awaiter even in as_outcome(): an operation of a primitive
     std::unique_ptr<node> a, b;
 
-    /// If it is stopped at `told`: all of it stops at once.
-    [[nodiscard]] ends told_at(milliseconds told) const {
+    /// If it is stopped at `stop_time`: all of it stops at once.
+    [[nodiscard]] ends stopped_at(milliseconds stop_time) const {
         // In a coroutine of its own, whose end shows it.
-        ends e = in_awaiting(told);
+        ends e = in_awaiting(stop_time);
         if ((e.how & by_scope) != 0) e.how = (e.how & ~unsigned{by_scope}) | by_error;
         return e;
     }
 
 private:
-    [[nodiscard]] ends in_awaiting(milliseconds told) const {
-        if (is == kind::leaf) return at < told ? ends{at, fails ? by_error : by_value} : ends{told, by_stop};
+    [[nodiscard]] ends in_awaiting(milliseconds stop_time) const {
+        if (is == kind::leaf) return at < stop_time ? ends{at, fails ? by_error : by_value} : ends{stop_time, by_stop};
         if (is == kind::outcome) {
-            const ends x = a->in_awaiting(told);
+            const ends x = a->in_awaiting(stop_time);
             const bool stops = stops_there && (x.how & by_stop) != 0;
             const unsigned rest = x.how & ~(stops ? unsigned{by_stop} : 0U);
             return {x.at, (x.how & (by_scope | (stops ? unsigned{by_stop} : 0U))) |
                               ((rest & ~unsigned{by_scope}) != 0 ? unsigned{by_value} : 0U)};
         }
-        const ends x = a->told_at(told);
+        const ends x = a->stopped_at(stop_time);
         if (is == kind::plain) return x;
-        const ends y = b->told_at(told);
+        const ends y = b->stopped_at(stop_time);
         const milliseconds last = std::max(x.at, y.at);
         const unsigned either = x.how | y.how;
         const unsigned both = x.how & y.how;
@@ -71,27 +71,27 @@ private:
         case kind::outcomes: return {last, by_value};
         case kind::all: return {last, all_of(x.how, y.how)};
         case kind::each:
-            if (const milliseconds first = first_of(x, y, by_error); first < told) return {first, by_error};
+            if (const milliseconds first = first_of(x, y, by_error); first < stop_time) return {first, by_error};
             return {last, all_of(x.how, y.how)};
         case kind::success:
-            if (const milliseconds first = first_of(x, y, by_value); first < told) return {first, by_value};
-            if (last < told) return {last, by_error};
+            if (const milliseconds first = first_of(x, y, by_value); first < stop_time) return {first, by_value};
+            if (last < stop_time) return {last, by_error};
             return {last, (either & by_value) | (either & by_error) | (both & by_stop)};
         default: break;
         }
         const milliseconds first = std::min(x.at, y.at);
-        if (first >= told && is == kind::select) {  // what its cases give then is dropped, but no error is
+        if (first >= stop_time && is == kind::select) {  // what its cases give then is dropped, but no error is
             const bool fails = x.how == by_error || y.how == by_error;
             return {first, (either & by_error) | (fails ? 0U : unsigned{by_stop})};
         }
         const bool value_and_error = ((x.how & by_value) != 0 && (y.how & by_error) != 0) ||
                                      ((x.how & by_error) != 0 && (y.how & by_value) != 0);
-        if (first >= told)
+        if (first >= stop_time)
             return {first,
                     (either & (by_value | by_error)) | (both & by_stop) | (value_and_error ? unsigned{by_scope} : 0U)};
         const ends& winner = x.at < y.at ? x : y;
         // The loser is stopped then. An error of its is one of the awaiting coroutine's scope.
-        const unsigned loser = (x.at < y.at ? b : a)->told_at(first).how;
+        const unsigned loser = (x.at < y.at ? b : a)->stopped_at(first).how;
         if (winner.how == by_error) return {first, by_error};
         return {first,
                 (loser == by_error ? 0U : unsigned{by_value}) | ((loser & by_error) != 0 ? unsigned{by_scope} : 0U)};
@@ -258,7 +258,7 @@ root nests_end_when_the_model_says(coflux::environment&, borrowed<trial> t) {
     const auto begin = coflux::clock::now();
     made m = made_nest(n, 1 + t->random.below(3));
     const milliseconds limit(2 * t->random.below(15) + 1);  // odd: no leaf ends then
-    const ends expected = m.model->told_at(limit);
+    const ends expected = m.model->stopped_at(limit);
     unsigned how = 0;
     if (t->random.one_in(2)) {
         try {

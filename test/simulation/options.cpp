@@ -90,11 +90,11 @@ bool read_options(int argc, char** argv, options& into) {
     return true;
 }
 
-bool write_report(const options& told, const report& r) {
-    if (told.report.empty()) return true;
-    std::FILE* const file = std::fopen(told.report.c_str(), "w");
+bool write_report(const options& wanted, const report& r) {
+    if (wanted.report.empty()) return true;
+    std::FILE* const file = std::fopen(wanted.report.c_str(), "w");
     if (file == nullptr) {
-        std::fprintf(stderr, "%s cannot be written\n", told.report.c_str());
+        std::fprintf(stderr, "%s cannot be written\n", wanted.report.c_str());
         return false;
     }
     std::fprintf(

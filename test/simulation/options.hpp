@@ -35,7 +35,7 @@ struct report {
 };
 
 /// Writes it as JSON where the options say. False if the file cannot be written.
-bool write_report(const options& told, const report& r);
+bool write_report(const options& wanted, const report& r);
 
 /// Says on stderr what was running if the program is aborted: a failed check ends it without coming back.
 void announce(const char* program, std::uint64_t seed) noexcept;

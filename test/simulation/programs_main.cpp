@@ -50,8 +50,8 @@ failure run(const program& p, std::uint64_t seed, coflux::testing::chooser& choo
     return text;
 }
 
-bool explore(const program& p, const options& told) {
-    for (std::uint64_t seed = told.seed; seed != told.seed + told.seeds; ++seed) {
+bool explore(const program& p, const options& wanted) {
+    for (std::uint64_t seed = wanted.seed; seed != wanted.seed + wanted.seeds; ++seed) {
         announce(p.name, seed);
         seeded_chooser chooser(seed);
         const failure why = run(p, seed, chooser, nullptr);
@@ -72,32 +72,32 @@ bool explore(const program& p, const options& told) {
 
 int main(int argc, char** argv) {
     using namespace coflux_simulations;
-    options told;
-    if (!read_options(argc, argv, told)) return 2;
+    options wanted;
+    if (!read_options(argc, argv, wanted)) return 2;
     tell_when_aborted();
-    says_programs = told.seeds == 1;
+    says_programs = wanted.seeds == 1;
     const auto begin = std::chrono::steady_clock::now();
     std::uint64_t runs = 0;
     bool passed = true;
     for (const program& p : all_programs()) {
-        if (std::string(p.name).find(told.only) == std::string::npos) continue;
-        if (told.list) {
+        if (std::string(p.name).find(wanted.only) == std::string::npos) continue;
+        if (wanted.list) {
             std::printf("%s\n", p.name);
             continue;
         }
         const auto from = std::chrono::steady_clock::now();
-        const bool good = explore(p, told);
+        const bool good = explore(p, wanted);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - from;
         if (good)
-            std::printf("%-28s %llu seeds, %.2f s\n", p.name, static_cast<unsigned long long>(told.seeds),
+            std::printf("%-28s %llu seeds, %.2f s\n", p.name, static_cast<unsigned long long>(wanted.seeds),
                         took.count());
-        runs += told.seeds;
+        runs += wanted.seeds;
         passed = passed && good;
     }
-    if (told.list) return 0;
+    if (wanted.list) return 0;
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
     const report figures{"L4",    "primitives", "each primitive in a world of random schedules",
                          "seeds", runs,         took.count(),
-                         passed,  told.seed};
-    return passed && runs != 0 && write_report(told, figures) ? 0 : 1;
+                         passed,  wanted.seed};
+    return passed && runs != 0 && write_report(wanted, figures) ? 0 : 1;
 }

@@ -16,7 +16,7 @@ struct passage {
     std::array<bool, 2 * many> sent{};
     std::array<bool, 2 * many> received{};
     std::array<int, 2> last{-1, -1};
-    bool told_closed = false;
+    bool saw_close = false;
 
     void out(trial& t, const token& v) noexcept {
         const std::size_t from = v.id() / many;
@@ -83,7 +83,7 @@ job drains(coflux::environment&, borrowed<trial> t, borrowed<passage> x, borrowe
         }
         if (t->random.one_in(24)) rx->close();
     }
-    x->told_closed = true;
+    x->saw_close = true;
 }
 
 /// Stops receiver and senders at random. What the receiver was not there for any more is still in the queue.
@@ -91,7 +91,7 @@ template <typename Receiver>
 coflux::call<void> passed(coflux::environment& here, trial& t, passage& x, std::vector<job>& jobs, Receiver& rx) {
     co_await joined(here, t, jobs, jobs.size());
     while (auto v = rx.try_receive()) {
-        t.expect(!x.told_closed, "nothing comes after the end");
+        t.expect(!x.saw_close, "nothing comes after the end");
         x.out(t, *v);
     }
     t.expect(x.sent == x.received, "what was sent is received or still there");

@@ -131,7 +131,7 @@ std::pair<double, double> run(work& w, const plan& p) {
         const watchdog watch(lanes, p.patience);
 
         const clock_type::time_point begun = clock_type::now();
-        clock_type::time_point told = begun;
+        clock_type::time_point reported = begun;
         for (;;) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
             const clock_type::time_point now = clock_type::now();
@@ -142,8 +142,8 @@ std::pair<double, double> run(work& w, const plan& p) {
             } else {
                 most = std::max(most, megabytes);
             }
-            if (now - told >= std::chrono::seconds(10)) {
-                told = now;
+            if (now - reported >= std::chrono::seconds(10)) {
+                reported = now;
                 std::uint64_t operations = 0;
                 for (const tally& t : w.tallies) operations += t.operations.load(std::memory_order_relaxed);
                 std::printf("%6.0f s  %10" PRIu64 " rounds  %12" PRIu64

@@ -24,8 +24,8 @@ coflux::task<int, pool> root(coflux::environment&, start_function start) {
     made->~fork();
     co_await coflux::yield();
     spins.request_stop();
-    const auto told = co_await coflux::as_outcome(std::move(spins));
-    co_return told.is_stopped() ? leaves : -1;
+    const auto end = co_await coflux::as_outcome(std::move(spins));
+    co_return end.is_stopped() ? leaves : -1;
 }
 
 }  // namespace
