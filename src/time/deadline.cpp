@@ -1,6 +1,7 @@
 // Deadlines act: what is made in an environment with a deadline is stopped when it passes.
 #include <cstdint>
 
+#include <coflux/core/deadline.hpp>
 #include <coflux/core/detail/scope/deadline_hook.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/environment.hpp>
@@ -29,13 +30,14 @@ steady_time recent_now() noexcept {
 }
 
 constinit const deadline_hook stops_the_late{
-    [](environment& e, std::chrono::steady_clock::time_point at) -> void* {
-        if (tick_of(at) > tick_now()) return time_limit::arm(e, tick_of(at), executor_of(e));
+    [](environment& e, std::int64_t ticks) -> void* {
+        const clock_tick at = tick_of(deadline_time::at(ticks));
+        if (at > tick_now()) return time_limit::arm(e, at, executor_of(e));
         e.request_stop();  // nothing was made in it yet
         return nullptr;
     },
     [](void* armed) noexcept { static_cast<time_limit*>(armed)->cancel(); },
-    [](std::chrono::steady_clock::time_point deadline) noexcept { return recent_now() >= deadline; },
+    [](std::int64_t deadline) noexcept { return deadline_time::ticks(recent_now()) >= deadline; },
 };
 
 /// Sets the core's hook, before any object of a program is made.

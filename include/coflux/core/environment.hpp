@@ -2,12 +2,10 @@
 // children.
 #pragma once
 
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <optional>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
@@ -26,6 +24,7 @@ namespace coflux {
 
 namespace detail {
 
+struct deadline_time;
 class environment_tree;
 class promise_base;
 class scope_children;
@@ -65,10 +64,11 @@ public:
     [[nodiscard]] std::pmr::memory_resource* memory_resource() const noexcept {
         return data_->frames != nullptr ? data_->frames : &frame_pool::shared();
     }
-    /// The nearest deadline set on the way up, if there is one.
-    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> deadline() const noexcept {
-        if (data_->deadline == std::chrono::steady_clock::time_point::max()) return std::nullopt;
-        return data_->deadline;
+    /// The nearest deadline set on the way up, if there is one: a `std::optional<std::chrono::steady_clock::time_point>`.
+    /// Shapes: include <coflux/core/deadline.hpp>, as <coflux/coflux.hpp> does.
+    template <typename Time = detail::deadline_time>
+    [[nodiscard]] auto deadline() const noexcept {
+        return Time::from(data_->deadline);
     }
     /// Requests a stop of everything made in this environment: the waiting coroutines are woken, the rest stop at their
     /// next stop point.
@@ -79,8 +79,7 @@ public:
     /// True once a stop was requested here or above, or deadline() has passed.
     /// Costs: as stop_token.
     [[nodiscard]] bool stop_requested() noexcept {
-        return is_stop_requested() ||
-               (data_->deadline != std::chrono::steady_clock::time_point::max() && detail::has_passed(data_->deadline));
+        return is_stop_requested() || (data_->deadline != detail::no_deadline && detail::has_passed(data_->deadline));
     }
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
 

@@ -1,18 +1,18 @@
 // make_environment: the environment of a root, or one derived inside a coroutine.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <memory_resource>
 #include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
+#include <coflux/core/deadline.hpp>
 #include <coflux/core/environment_object.hpp>
 #include <coflux/core/executor.hpp>
 
@@ -81,7 +81,8 @@ private:
             COFLUX_VERIFY(given != nullptr, "make_environment was given a null memory resource");
             use(*given);
         } else if constexpr (deadline_option<O>) {
-            storage_.deadline = std::min(storage_.deadline, option);
+            const std::int64_t ticks = detail::deadline_time::ticks(option);
+            if (ticks < storage_.deadline) storage_.deadline = ticks;
         }
     }
 
@@ -106,7 +107,7 @@ private:
     template <typename E>
     static executor_entry entry_of(E& e) noexcept {
         if constexpr (starts_inline<E>) {
-            return {&key_of<E>, std::addressof(e), std::addressof(e), nullptr};
+            return {&key_of<E>, detail::address_of(e), detail::address_of(e), nullptr};
         } else {
             return entry_for(e);
         }

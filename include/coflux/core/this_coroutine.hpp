@@ -1,11 +1,10 @@
 // What a running coroutine may ask of itself: `co_await coflux::this_coroutine::…`.
 #pragma once
 
-#include <chrono>
 #include <coroutine>
 #include <memory_resource>
-#include <optional>
 
+#include <coflux/core/deadline.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/executor.hpp>
@@ -80,7 +79,7 @@ inline std::pmr::memory_resource* ask_memory(promise_base& p) noexcept {
 inline stop_token ask_stop_token(promise_base& p) noexcept {
     return p.stop_token();
 }
-inline std::optional<std::chrono::steady_clock::time_point> ask_deadline(promise_base& p) noexcept {
+inline auto ask_deadline(promise_base& p) noexcept {
     return p.deadline();
 }
 

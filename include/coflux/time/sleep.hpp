@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <coroutine>
-#include <tuple>
 
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/wait/request.hpp>
@@ -56,7 +55,7 @@ public:
 private:
     friend struct await_access;
     /// The coroutine does nothing after it but end.
-    [[nodiscard]] sleep_request last() const noexcept { return {std::get<clock_tick>(arguments()), true}; }
+    [[nodiscard]] sleep_request last() const noexcept { return {argument_at<0>(arguments()), true}; }
 };
 
 }  // namespace detail

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/core/deadline.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/result.hpp>
@@ -41,7 +42,8 @@ struct nearer_deadline {
         data.first = no_executor;
         data.others = {};
         data.outer = &outer;
-        if (deadline < data.deadline) data.deadline = deadline;
+        const std::int64_t ticks = deadline_time::ticks(deadline);
+        if (ticks < data.deadline) data.deadline = ticks;
     }
     template <typename Handle>
     void enter(Handle& handle) noexcept {

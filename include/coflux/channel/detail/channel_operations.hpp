@@ -3,7 +3,6 @@
 
 #include <coroutine>
 #include <optional>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -181,7 +180,7 @@ public:
     /// As a case of a select.
     using as_case = Operation<T, channel_node>;
     [[nodiscard]] as_case make_case() const noexcept {
-        return std::apply([](auto&... to) { return as_case(to...); }, this->arguments());
+        return as_case(argument_at<0>(this->arguments()), argument_at<1>(this->arguments()));
     }
 };
 

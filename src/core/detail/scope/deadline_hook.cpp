@@ -4,7 +4,7 @@
 
 namespace coflux::detail {
 
-bool has_passed(std::chrono::steady_clock::time_point deadline) noexcept {
+bool has_passed(std::int64_t deadline) noexcept {
     const deadline_hook* const hook = act_on_deadlines.load(memory_order_relaxed);  // set before main
     return hook != nullptr && hook->has_passed(deadline);
 }

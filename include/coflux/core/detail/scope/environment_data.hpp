@@ -1,7 +1,6 @@
 // What an environment object adds to what is above it, for all coroutines made in it.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -13,13 +12,16 @@
 
 namespace coflux::detail {
 
+/// The time of an environment without a deadline.
+inline constexpr std::int64_t no_deadline = INT64_MAX;
+
 struct environment_data {
     std::pmr::memory_resource* frames = nullptr;  ///< nullptr: the frame pool, which is then called directly
     std::uint32_t frames_flags = 0;               ///< what the word of a frame from `frames` has set
     executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
     std::span<const executor_entry> others;       ///< the rest
     const environment_data* outer = nullptr;      ///< the nearest environment object around this one that has executors
-    std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
+    std::int64_t deadline = no_deadline;          ///< in ticks of std::chrono::steady_clock (core/deadline.hpp)
     error_handler on_error = nullptr;
 
     void use(std::pmr::memory_resource& memory) noexcept;

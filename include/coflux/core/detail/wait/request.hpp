@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <source_location>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -12,6 +11,20 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 namespace coflux::detail {
+
+/// The arguments of a request: a std::tuple of them costs each file that includes the library more than all else here.
+template <std::size_t I, typename T>
+struct argument {
+    T value;
+};
+template <typename Positions, typename... Args>
+struct argument_pack;
+template <std::size_t... I, typename... Args>
+struct argument_pack<std::index_sequence<I...>, Args...> : argument<I, Args>... {};
+template <std::size_t I, typename T>
+[[nodiscard]] COFLUX_INLINE constexpr T& argument_at(argument<I, T>& a) noexcept {
+    return a.value;
+}
 
 /// The operand of a co_await that `Operation` serves: made where the operation is named, bound to the awaiting
 /// coroutine where it is awaited.
@@ -25,10 +38,11 @@ class request {
 public:
     // NOLINTNEXTLINE(google-explicit-constructor): what names an operation returns its arguments
     constexpr COFLUX_INLINE request(Args... args) noexcept((... && std::is_nothrow_constructible_v<Args, Args>))
-        : args_(std::forward<Args>(args)...) {}
+        : args_{{std::forward<Args>(args)}...} {}
 
 protected:
-    [[nodiscard]] const std::tuple<Args...>& arguments() const noexcept { return args_; }
+    using argument_list = argument_pack<std::index_sequence_for<Args...>, Args...>;
+    [[nodiscard]] argument_list& arguments() const noexcept { return args_; }
 
 private:
     friend struct await_access;
@@ -44,16 +58,16 @@ private:
     }
     template <typename Made, std::size_t... I>
     COFLUX_INLINE auto make(promise_base& p, std::index_sequence<I...>) const {
-        if constexpr (requires { Made::bind(p, std::get<I>(args_)...); }) {
-            return Made::bind(p, std::get<I>(args_)...);
+        if constexpr (requires { Made::bind(p, argument_at<I>(args_)...); }) {
+            return Made::bind(p, argument_at<I>(args_)...);
         } else if constexpr (std::is_constructible_v<Made, promise_base&, Args&...>) {
-            return Made(p, std::get<I>(args_)...);
+            return Made(p, argument_at<I>(args_)...);
         } else {
-            return Made(std::get<I>(args_)...);
+            return Made(argument_at<I>(args_)...);
         }
     }
 
-    mutable std::tuple<Args...> args_;  // what the operation holds goes into its await
+    mutable argument_list args_;  // what the operation holds goes into its await
 };
 
 }  // namespace coflux::detail
