@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <ranges>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/combine/detail/concurrency_window.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
@@ -63,7 +63,7 @@ public:
 private:
     static decltype(auto) keep(given&& element) noexcept {
         if constexpr (stays) {
-            return std::addressof(element);
+            return detail::address_of(element);
         } else {
             return static_cast<given&&>(element);
         }
@@ -160,7 +160,7 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
         return outcome_.await_suspend(h);
     }
-    outcome<void> await_resume() const { return outcome_.await_resume(); }
+    outcome<void> await_resume() const;
 
 private:
     call<void> loop_;

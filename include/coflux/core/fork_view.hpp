@@ -3,11 +3,11 @@
 
 #include <coroutine>
 #include <exception>
-#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/handle/awaited_frame.hpp>
 #include <coflux/core/detail/promise/result.hpp>
@@ -105,11 +105,11 @@ public:
             return outcome<viewed<T>>(c.error->error());
         }
         if constexpr (std::is_void_v<T>) {
-            return outcome<void>(std::in_place);
+            return outcome<viewed<T>>(std::in_place);
         } else if constexpr (std::is_reference_v<T>) {
             return outcome<T>(std::in_place, promise_of<T>(c).result());
         } else {
-            return outcome<viewed<T>>(std::in_place, std::addressof(promise_of<T>(c).result()));
+            return outcome<viewed<T>>(std::in_place, detail::address_of(promise_of<T>(c).result()));
         }
     }
 

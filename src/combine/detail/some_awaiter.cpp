@@ -235,18 +235,18 @@ void some_awaiter::settle() {
 }
 
 void some_awaiter::rethrow() {
-    std::vector<failure*> failures;
+    joined_failures failures;
     const auto add = [&](std::size_t i) {
         frame_control& c = *nodes_[i].child;
         if (c.word.end() != ending::error) return;
         c.error->retain();
-        failures.push_back(c.error);
+        failures.add(*c.error);
     };
     if (errors_ == some_errors::decide) add(failed_);
     for (std::size_t i = 0; i < count_; ++i) {
         if (errors_ == some_errors::wait || i != failed_) add(i);
     }
-    join_failures(nullptr, failures)->rethrow();
+    failures.release()->rethrow();
 }
 
 }  // namespace coflux::detail

@@ -7,12 +7,12 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <vector>
 
 #include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 
 namespace coflux::detail {
@@ -75,14 +75,14 @@ protected:
             if (stopped_) relay_.throw_if_failed();
             return;
         }
-        std::vector<failure*> failures;
+        joined_failures failures;
         for (std::size_t i = 0; i < count_; ++i) {
             frame_control& c = children()[i];
             if (c.word.end() != ending::error) continue;
             c.error->retain();
-            failures.push_back(c.error);
+            failures.add(*c.error);
         }
-        join_failures(nullptr, failures)->rethrow();
+        failures.release()->rethrow();
     }
 
 private:

@@ -127,49 +127,30 @@ failure* failure_like(const failure& f) noexcept {
     return new_failure(f.error(), f.others());
 }
 
-namespace {
+void joined_failures::add(failure& f) noexcept {
+    if (first_ == nullptr) {
+        first_ = &f;
+        return;
+    }
+    if (std::exchange(alone_, false)) others_ = first_->others();
+    f.observe();
+    others_.add(f);
+}
 
-/// The error of `first`, whose reference it takes over, with `others`.
-failure* joined(failure* first, error_chain others) noexcept {
-    failure* const all = new_failure(first->error(), std::move(others));
+failure* joined_failures::release() noexcept {
+    failure* const first = std::exchange(first_, nullptr);
+    if (std::exchange(alone_, true)) return first;
+    failure* const all = new_failure(first->error(), std::move(others_));
     first->observe();
     first->release();
     return all;
 }
 
-void add_joined(error_chain& others, failure& other) noexcept {
-    other.observe();
-    others.add(other);
-}
-
-}  // namespace
-
-failure* join_failures(failure* first, std::span<failure* const> others) noexcept {
-    if (first == nullptr) {
-        if (others.empty()) return nullptr;
-        first = others.front();
-        others = others.subspan(1);
-    }
-    if (others.empty()) return first;
-    error_chain with_it = first->others();
-    for (failure* const f : others) add_joined(with_it, *f);
-    return joined(first, std::move(with_it));
-}
-
 failure* join_failures(failure* first, failure* others) noexcept {
-    if (first == nullptr) {
-        if (others == nullptr) return nullptr;
-        first = others;
-        others = std::exchange(first->next, nullptr);
-    }
-    if (others == nullptr) return first;
-    error_chain with_it = first->others();
-    while (others != nullptr) {
-        failure* const f = others;
-        others = std::exchange(f->next, nullptr);
-        add_joined(with_it, *f);
-    }
-    return joined(first, std::move(with_it));
+    joined_failures all;
+    if (first != nullptr) all.add(*first);
+    while (others != nullptr) all.add(*std::exchange(others, std::exchange(others->next, nullptr)));
+    return all.release();
 }
 
 void report_unobserved(error_handler handler, const failure& f) noexcept {

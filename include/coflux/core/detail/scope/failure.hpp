@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <exception>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -92,10 +91,21 @@ private:
 /// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal.
 [[nodiscard]] failure* failure_like(const failure& f) noexcept;
 
-/// Makes one failure of several: `first`, if there is one, then `others`; takes over a reference to each. A failure may
-/// be shared, so none is changed: two or more become a new one. nullptr for none.
-[[nodiscard]] failure* join_failures(failure* first, std::span<failure* const> others) noexcept;
-/// Takes the `others` as a chain that is linked by `next`.
+/// Makes one failure of several. A failure may be shared, so none is changed: two or more become a new one.
+class joined_failures {
+public:
+    /// Adds `f`, whose reference it takes over.
+    void add(failure& f) noexcept;
+    /// The first with the others, in the order in which they were added; nullptr for none. Gives up what was added.
+    [[nodiscard]] failure* release() noexcept;
+
+private:
+    failure* first_ = nullptr;
+    bool alone_ = true;
+    error_chain others_;  // with what came with the first; once it is not alone
+};
+/// One of `first`, if there is one, and then of the list `others`, which is linked by `next`; takes over a reference to
+/// each. nullptr for none.
 [[nodiscard]] failure* join_failures(failure* first, failure* others) noexcept;
 
 /// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends
