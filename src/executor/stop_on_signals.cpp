@@ -1,17 +1,22 @@
 #include <coflux/executor/stop_on_signals.hpp>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/base/thread.hpp>
 
 #include "os/signals.hpp"
 #include "os/thread.hpp"
 
 namespace coflux {
 
+struct stop_on_signals::watcher {
+    detail::thread thread;
+};
+
 stop_on_signals::stop_on_signals(environment& target) : target_(target) {
     const bool taken = detail::os::take_end_signals();
     COFLUX_VERIFY(taken, "two stop_on_signals at the same time: a signal goes to one of them");
     try {
-        watcher_ = detail::thread([this] { watch(); });
+        watcher_ = new watcher{detail::thread([this] { watch(); })};
     } catch (...) {
         detail::os::give_back_end_signals();
         (void)detail::os::wait_for_end_signal();  // in place of the watcher
@@ -21,7 +26,8 @@ stop_on_signals::stop_on_signals(environment& target) : target_(target) {
 
 stop_on_signals::~stop_on_signals() {
     detail::os::give_back_end_signals();
-    watcher_.join();
+    watcher_->thread.join();
+    delete watcher_;
 }
 
 void stop_on_signals::watch() noexcept {

@@ -124,10 +124,16 @@ namespace coflux {
 thread_pool_executor::thread_pool_executor(std::size_t threads)
     : thread_pool_executor(thread_pool_options{.threads = threads}) {}
 thread_pool_executor::thread_pool_executor(thread_pool_options options)
-    : pool_(std::make_unique<detail::thread_pool>(std::move(options))) {}
-thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
-thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
-thread_pool_executor::~thread_pool_executor() = default;
+    : pool_(new detail::thread_pool(std::move(options))) {}
+thread_pool_executor::thread_pool_executor(thread_pool_executor&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)) {}
+thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&& other) noexcept {
+    if (this != &other) delete std::exchange(pool_, std::exchange(other.pool_, nullptr));
+    return *this;
+}
+thread_pool_executor::~thread_pool_executor() {
+    delete pool_;
+}
 
 void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
     pool_->execute(h);

@@ -1,6 +1,5 @@
 // thread_pool_executor in a simulated world. Replaces the library's definition in programs that are linked with it, so
 // that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
-#include <memory>
 #include <utility>
 
 #include <coflux/executor/thread_pool.hpp>
@@ -25,11 +24,17 @@ thread_pool_executor::thread_pool_executor(std::size_t threads)
 thread_pool_executor::thread_pool_executor(thread_pool_options options)
     : pool_([&options] {
           const coflux_simulations::simulation_at_work here;
-          return std::make_unique<detail::thread_pool>(std::move(options));
+          return new detail::thread_pool(std::move(options));
       }()) {}
-thread_pool_executor::thread_pool_executor(thread_pool_executor&&) noexcept = default;
-thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&&) noexcept = default;
-thread_pool_executor::~thread_pool_executor() = default;
+thread_pool_executor::thread_pool_executor(thread_pool_executor&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)) {}
+thread_pool_executor& thread_pool_executor::operator=(thread_pool_executor&& other) noexcept {
+    if (this != &other) delete std::exchange(pool_, std::exchange(other.pool_, nullptr));
+    return *this;
+}
+thread_pool_executor::~thread_pool_executor() {
+    delete pool_;
+}
 
 void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
     execute_on(identity(), h);

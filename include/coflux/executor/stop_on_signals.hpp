@@ -2,7 +2,6 @@
 #pragma once
 
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
 #include <coflux/core/environment.hpp>
 
 namespace coflux {
@@ -39,11 +38,13 @@ public:
     }
 
 private:
+    struct watcher;  // a thread: <thread> is not for each program that includes this
+
     void watch() noexcept;
 
     environment& target_;
     detail::atomic<int> received_{0};
-    detail::thread watcher_;
+    watcher* watcher_ = nullptr;
 };
 
 }  // namespace coflux

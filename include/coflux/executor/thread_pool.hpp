@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -90,7 +89,7 @@ public:
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:
-    std::unique_ptr<detail::thread_pool> pool_;
+    detail::thread_pool* pool_;  // its own; nullptr: moved from
 };
 static_assert(executor<thread_pool_executor>);
 
