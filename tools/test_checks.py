@@ -523,6 +523,15 @@ class StdHeaders(PlantedTree):
         self.assertEqual(std_headers.reasons(self.root, "atomic"), [
             "coflux/base/a.hpp -> <atomic>", "coflux/core/c.hpp -> coflux/base/detail/b.hpp -> coflux/base/a.hpp -> <atomic>"])
 
+    def test_a_dear_header_in_a_lean_one(self) -> None:
+        self.plant("include/coflux/base/detail/b.hpp", "#include <functional>")
+        self.plant("include/coflux/core/c.hpp", '#include "../base/detail/b.hpp"')
+        self.plant("include/coflux/combine/d.hpp", "#include <functional>")
+        self.plant("include/coflux/sync/once.hpp", "#include <atomic>")
+        self.assertEqual(std_headers.problems(self.root), [
+            "coflux/core/c.hpp pulls in <functional>: coflux/core/c.hpp -> coflux/base/detail/b.hpp",
+            "coflux/sync/once.hpp does without <functional>: take it out of NEEDED"])
+
 
 class Format(PlantedTree):
     def run_check(self, *arguments: str) -> int:

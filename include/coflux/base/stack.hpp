@@ -1,7 +1,6 @@
 // How much of its stack a thread has used, and where it ends.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <coflux/base/config.hpp>
@@ -43,7 +42,10 @@ struct stack_bounds {
     [[nodiscard]] bool has(std::uintptr_t address) const noexcept { return low <= address && address < high; }
     /// Down to where coroutines may begin in the calls that make them. What is left is for the bodies' own calls, and
     /// for the 64 resumptions that may stand on one another without tail calls.
-    [[nodiscard]] std::uintptr_t room() const noexcept { return low + std::min((high - low) / 2, left_over); }
+    [[nodiscard]] std::uintptr_t room() const noexcept {
+        const std::uintptr_t half = (high - low) / 2;
+        return low + (half < left_over ? half : left_over);
+    }
     static constexpr std::uintptr_t left_over = 256 * 1024;
 };
 

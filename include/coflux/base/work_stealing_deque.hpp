@@ -15,7 +15,6 @@
 // The page docs/design/thread_pool.md has the state table and the argument.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -152,7 +151,8 @@ private:
     static buffer* make(std::size_t capacity, buffer* older) noexcept {
         COFLUX_VERIFY(capacity != 0 && (capacity & (capacity - 1)) == 0, "deque capacity %zu is not a power of two",
                       capacity);
-        const std::size_t bytes = std::max(sizeof(buffer), offsetof(buffer, cells) + capacity * sizeof(atomic<void*>));
+        const std::size_t used = offsetof(buffer, cells) + capacity * sizeof(atomic<void*>);
+        const std::size_t bytes = used < sizeof(buffer) ? sizeof(buffer) : used;
         void* const raw = ::operator new(bytes, std::align_val_t{alignof(buffer)}, std::nothrow);
         COFLUX_VERIFY(raw != nullptr, "out of memory for a work-stealing deque of %zu cells", capacity);
         auto* const made = ::new (raw) buffer{older, static_cast<std::int64_t>(capacity) - 1, {}};

@@ -1,7 +1,6 @@
 // make_broadcast: every value to every receiver; a receiver that is too slow learns how many it has missed.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -67,8 +66,8 @@ public:
             this->unlock();
             return {};
         }
-        const std::uint64_t oldest = sent - std::min<std::uint64_t>(sent, ring_.size());
-        const std::uint64_t at = std::max(next, oldest);
+        const std::uint64_t oldest = sent > ring_.size() ? sent - ring_.size() : 0;
+        const std::uint64_t at = next < oldest ? oldest : next;
         slot* const n = ring_[index_of(at)];
         this->hold(*n);
         this->unlock();

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/outcome.hpp>
 
 namespace coflux {
@@ -76,7 +77,7 @@ private:
     template <typename U>
     static decltype(auto) keep(U&& value) noexcept {
         if constexpr (std::is_reference_v<T>) {
-            return std::addressof(value);
+            return detail::address_of(value);
         } else {
             return std::forward<U>(value);
         }

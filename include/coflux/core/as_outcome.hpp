@@ -3,12 +3,12 @@
 
 #include <coroutine>
 #include <exception>
-#include <memory>
 #include <new>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
@@ -27,7 +27,7 @@ class [[nodiscard]] caught_awaiter {
 public:
     caught_awaiter(promise_base& p, A&& awaited, std::source_location where) noexcept {
         try {
-            ::new (static_cast<void*>(std::addressof(inner_)))
+            ::new (static_cast<void*>(detail::address_of(inner_)))
                 inner_type(bind_inner_await(p, std::forward<A>(awaited), where));
         } catch (...) {
             bound_ = false;
@@ -63,7 +63,7 @@ public:
         if (thrown_ == nullptr) {
             return caught_outcome<result>([this]() -> decltype(auto) {
                 if constexpr (std::is_reference_v<result>) {
-                    return std::addressof(inner_.await_resume());
+                    return detail::address_of(inner_.await_resume());
                 } else {
                     return inner_.await_resume();
                 }

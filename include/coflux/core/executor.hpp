@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string_view>
 #include <type_traits>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/stop.hpp>
 
@@ -100,12 +100,12 @@ executor_entry entry_for(E& e) noexcept {
                   }) {
         return {&key_of<E>, e.identity(), e.identity(), &E::execute_on};
     } else {
-        const void* identity = std::addressof(e);
+        const void* identity = detail::address_of(e);
         if constexpr (requires {
                           { e.identity() } -> std::convertible_to<const void*>;
                       })
             identity = e.identity();
-        return {&key_of<E>, identity, std::addressof(e),
+        return {&key_of<E>, identity, detail::address_of(e),
                 [](void* object, std::coroutine_handle<> h) noexcept { static_cast<E*>(object)->execute(h); }};
     }
 }

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/channel/detail/channel_core.hpp>
 
 namespace coflux::detail {
@@ -38,7 +38,7 @@ public:
     /// `slots` are `capacity`, and live longer than this object.
     channel_base(channel_slot<T>* slots, std::size_t capacity) noexcept : channel_core(capacity), slots_(slots) {}
     ~channel_base() {
-        while (count() != 0) std::destroy_at(&slots_[empty_slot()].value);
+        while (count() != 0) slots_[empty_slot()].value.~T();
     }
 
     COFLUX_INLINE channel_outcome send_locked(T& value, channel_wakes& wakes) noexcept {
@@ -57,7 +57,7 @@ public:
         if (count() != 0) {
             T& oldest = slots_[empty_slot()].value;
             room.emplace(std::move(oldest));
-            std::destroy_at(&oldest);
+            oldest.~T();
             if (!senders().empty()) fill_from_senders(wakes);
             return channel_outcome::done;
         }
@@ -96,7 +96,9 @@ public:
     }
 
 private:
-    void put(T& value) noexcept { std::construct_at(&slots_[fill_slot()].value, std::move(value)); }
+    void put(T& value) noexcept {
+        ::new (static_cast<void*>(detail::address_of(slots_[fill_slot()].value))) T(std::move(value));
+    }
 
     static void deliver(channel_node& receiver, T& value, channel_wakes& wakes) noexcept {
         static_cast<std::optional<T>*>(receiver.value)->emplace(std::move(value));

@@ -3,12 +3,12 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/memory/frame_pool.hpp>
@@ -22,7 +22,7 @@ namespace coflux {
 template <typename T>
 concept queue_value = std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> &&
                       std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>;
-static_assert(queue_value<int> && queue_value<std::unique_ptr<int>> && !queue_value<int&> && !queue_value<const int>);
+static_assert(queue_value<int> && !queue_value<int&> && !queue_value<const int>);
 
 namespace detail {
 
@@ -42,7 +42,7 @@ void give_back(T& to, T& from) noexcept {
         to = std::move(from);
     } else {
         to.~T();
-        ::new (static_cast<void*>(std::addressof(to))) T(std::move(from));
+        ::new (static_cast<void*>(detail::address_of(to))) T(std::move(from));
     }
     from.~T();
 }

@@ -1,10 +1,8 @@
 // The FIFO below the mpsc channels, with values in its slots.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <memory_resource>
 #include <new>
 #include <optional>
@@ -22,7 +20,7 @@ class slot_queue : public slot_list {
         atomic<std::uintptr_t> state;
         alignas(T) std::byte value[sizeof(T)];
     };
-    static constexpr std::size_t first_offset = std::max(sizeof(slot_block), alignof(slot));
+    static constexpr std::size_t first_offset = sizeof(slot_block) > alignof(slot) ? sizeof(slot_block) : alignof(slot);
 
 public:
     explicit slot_queue(std::pmr::memory_resource* resource) : slot_list(resource, first_offset, sizeof(slot)) {}

@@ -1,7 +1,6 @@
 // What when_all and when_all_outcomes await: all of a tuple or of a range.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <iterator>

@@ -3,10 +3,10 @@
 
 #include <coroutine>
 #include <exception>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
 
@@ -35,7 +35,7 @@ public:
                 inner_.await_resume();
                 return outcome<result>(std::in_place);
             } else if constexpr (std::is_reference_v<result>) {
-                return outcome<result>(std::in_place, std::addressof(inner_.await_resume()));
+                return outcome<result>(std::in_place, detail::address_of(inner_.await_resume()));
             } else {
                 return outcome<result>(std::in_place, inner_.await_resume());
             }

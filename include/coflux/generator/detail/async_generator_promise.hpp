@@ -8,11 +8,11 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/frame/frame_allocation.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/promise/completion.hpp>
@@ -167,7 +167,7 @@ public:
 
     class element_awaiter {
     public:
-        COFLUX_INLINE explicit element_awaiter(object& v) noexcept : element_(std::addressof(v)) {}
+        COFLUX_INLINE explicit element_awaiter(object& v) noexcept : element_(detail::address_of(v)) {}
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
@@ -191,7 +191,7 @@ public:
         [[nodiscard]] bool await_ready() const noexcept { return false; }
         template <typename P>
         COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) noexcept {
-            return h.promise().yield_element(std::addressof(copy_));
+            return h.promise().yield_element(detail::address_of(copy_));
         }
         void await_resume() const noexcept {}
 

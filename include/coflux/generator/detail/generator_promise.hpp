@@ -5,12 +5,12 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <new>
 #include <ranges>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/base/assert.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/parameters.hpp>
@@ -121,7 +121,7 @@ public:
 
     template <typename V>
     COFLUX_INLINE void yield_element(V& v) noexcept {
-        root_->value_ = const_cast<void*>(static_cast<const volatile void*>(std::addressof(v)));
+        root_->value_ = const_cast<void*>(static_cast<const volatile void*>(detail::address_of(v)));
     }
 
     /// `sub` becomes the child of this leaf, its own leaf that of the stack.

@@ -4,7 +4,6 @@
 // The page docs/design/time.md has the states of a timer and every pair of threads.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 

@@ -4,12 +4,12 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <memory>
 #include <ranges>
 #include <source_location>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/fork.hpp>
@@ -110,8 +110,8 @@ COFLUX_INLINE void check_arguments(const char* operation, const First& first, co
             fail_argument(
                 operation, "argument", Position,
                 "is a copy that g++ made of a branch of c ? a : b, bit by bit: write if and else, or choose in a statement before");
-        const void* const self = std::addressof(first);
-        if ((... || (self == std::addressof(rest)))) [[unlikely]]
+        const void* const self = detail::address_of(first);
+        if ((... || (self == detail::address_of(rest)))) [[unlikely]]
             fail_argument(operation, "argument", Position, "is a handle that is given a second time");
     }
     if constexpr (sizeof...(Rest) != 0) check_arguments<Position + 1>(operation, rest...);

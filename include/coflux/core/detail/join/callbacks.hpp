@@ -3,7 +3,6 @@
 
 #include <coroutine>
 #include <exception>
-#include <functional>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
@@ -22,18 +21,32 @@ std::coroutine_handle<> await_in_list(promise_base& p, frame_control& child);
 /// The exception being handled, thrown by a callback, becomes an error of `scope`.
 void record_callback_error(environment& scope) noexcept;
 
+/// std::invoke, without <functional>, which would be a tenth of what this header costs.
+template <typename F, typename... Args>
+void invoke_callback(F& f, Args&... args) {
+    if constexpr (!std::is_member_pointer_v<F>) {
+        f(args...);
+    } else if constexpr (requires { ((args.*f)(), ...); }) {
+        ((args.*f)(), ...);
+    } else if constexpr (requires { (((*args).*f)(), ...); }) {
+        (((*args).*f)(), ...);
+    } else {
+        ((args.get().*f)(), ...);  // a std::reference_wrapper
+    }
+}
+
 template <ending When, typename T, typename F>
 void call_if_ended_so(F& f, frame_control& c) {
     if (c.word.end() != When) return;
     if constexpr (When == ending::error) {
         c.error->observe();
-        std::invoke(f, c.error->error());
+        invoke_callback(f, c.error->error());
     } else if constexpr (When == ending::stopped || std::is_void_v<T>) {
-        std::invoke(f);
+        invoke_callback(f);
     } else if constexpr (std::is_reference_v<T>) {
-        std::invoke(f, *promise_of<T>(c).result());
+        invoke_callback(f, *promise_of<T>(c).result());
     } else {
-        std::invoke(f, std::as_const(promise_of<T>(c).result()));
+        invoke_callback(f, std::as_const(promise_of<T>(c).result()));
     }
 }
 

@@ -10,11 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/base/address_of.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/outcome.hpp>
@@ -89,7 +89,8 @@ public:
         requires std::is_constructible_v<T, U>
     void return_value(U&& value) noexcept(std::is_nothrow_constructible_v<T, U>) {
         if constexpr (std::is_reference_v<T>) {
-            ::new (static_cast<void*>(room_.address())) kept(std::addressof(static_cast<T>(std::forward<U>(value))));
+            ::new (static_cast<void*>(room_.address()))
+                kept(detail::address_of(static_cast<T>(std::forward<U>(value))));
         } else {
             ::new (static_cast<void*>(room_.address())) kept(std::forward<U>(value));
         }

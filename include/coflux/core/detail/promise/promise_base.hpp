@@ -5,7 +5,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <source_location>
 #include <utility>
 
