@@ -14,11 +14,6 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::int32_t ticks_per_round =
-    61;  // resumptions between two looks at what came from outside and what is ready
-constexpr std::uint32_t rounds_per_oldest =
-    1U << 16;  // rounds between two looks at the oldest fork: rare, because running it first
-               // gives up the depth-first order that bounds the memory of a tree
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the looks of the look-out
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
@@ -69,7 +64,8 @@ void pool_worker::serve() noexcept {
 
 std::coroutine_handle<> pool_worker::next() noexcept {
     if (tick_budget_ <= 0) [[unlikely]] {
-        tick_budget_ = ticks_per_round;
+        look_at_clock();
+        tick_budget_ = rounds_.begin_round();
         look_at_timers();
         if (const auto h = next_in_turn()) return h;
     }
@@ -82,17 +78,26 @@ std::coroutine_handle<> pool_worker::next() noexcept {
 
 bool pool_worker::budget_exhausted() noexcept {
     look_at_timers();
-    if (!pool_.injected_.empty() || ready_.size() != 0 || (round_ + 1) % rounds_per_oldest == 0) return true;
+    look_at_clock();
+    if (!pool_.injected_.empty() || ready_.size() != 0 || rounds_.oldest_is_due()) return true;
     ++round_;
-    tick_budget_ = ticks_per_round;
-    forks_.fetch_ahead(ticks_per_round);
+    tick_budget_ = rounds_.begin_round();
+    forks_.fetch_ahead(tick_budget_);
     return false;
 }
 
+void pool_worker::look_at_clock() noexcept {
+    const std::uint64_t cycles = cycles_now();
+    if (rounds_.wants_a_look(cycles)) rounds_.look(tick_now(), cycles);
+}
+
 /// Law 8: the youngest forks come first, so now and then the other sources do: what came from outside, what is ready,
-/// the oldest fork.
+/// the oldest fork. That is rare, because running it first gives up the depth-first order that bounds the memory of a
+/// tree.
 std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
-    if (++round_ % rounds_per_oldest == 0) {
+    ++round_;
+    if (rounds_.oldest_is_due()) {
+        rounds_.serve_oldest();
         if (void* const oldest = forks_.pop_oldest()) return std::coroutine_handle<>::from_address(oldest);
     }
     const bool ready_first = round_ % 2 == 0;
@@ -172,8 +177,9 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         if (stole_) steal_backoff_ = begin - stolen_at_ < short_theft ? next_backoff() : std::chrono::nanoseconds(0);
         stole_ = false;
         auto begin_to_steal = begin + steal_backoff_;
+        auto now = begin;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
-            const auto now = clock::now();
+            now = clock::now();
             if ((!timers_.nothing_to_look_at() && hand_out_timers(tick_of(now))) ||
                 hand_out_timers_of_others(tick_of(now))) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
@@ -196,6 +202,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
         if (found) {
+            rounds_.restart(tick_of(now));
+            tick_budget_ = rounds_.begin_round();
             timers_.notify_watch();
             return found;
         }

@@ -15,6 +15,7 @@
 #include <coflux/time/detail/timer_queue.hpp>
 
 #include "os/parker.hpp"
+#include "round_clock.hpp"
 #include "thread_pool.hpp"
 #include "time/detail/timer_watch.hpp"
 
@@ -68,6 +69,7 @@ private:
     /// Something is queued, and its worker does not come to it. Pre: the caller is counted as parked, so that the other
     /// worker counts what it pushes.
     bool work_lies() const noexcept;
+    void look_at_clock() noexcept;
     void look_at_timers() noexcept {
         if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
     }
@@ -92,7 +94,8 @@ private:
     const std::size_t position_;
     std::uint32_t random_;
     std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
-    bool stole_ = false;       // what ran last was stolen, at:
+    round_clock rounds_;
+    bool stole_ = false;  // what ran last was stolen, at:
     std::chrono::steady_clock::time_point stolen_at_{};
     std::chrono::nanoseconds steal_backoff_{0};  // how long to leave all victims alone before the next theft
     bool lost_a_race_ = false;                   // the last theft found its coroutine popped

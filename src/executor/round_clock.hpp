@@ -1,0 +1,67 @@
+// How long a worker's rounds are, and when its oldest fork is due: law 8 in time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include <coflux/time/clock.hpp>
+
+namespace coflux::detail {
+
+/// A count that grows with time, and costs some 20 cycles to read where the processor has one; else nanoseconds.
+inline std::uint64_t cycles_now() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_ia32_rdtsc();
+#else
+    return tick_now();
+#endif
+}
+
+/// The policy of a worker, without a clock: the caller passes the time. One thread.
+///
+/// A round has as many ticks as take `round_time` at the pace of the last ones, and `most_ticks` at most. The clock is
+/// read between rounds, and only when `cycles_between_looks` have passed, which is once in some ten rounds of short
+/// steps.
+class round_clock {
+public:
+    static constexpr std::int32_t most_ticks = 61;
+    static constexpr clock_tick round_time = 200'000;    ///< nanoseconds
+    static constexpr clock_tick oldest_after = 750'000;  ///< so that with the round that ends before it, it is 1 ms
+    static constexpr std::uint64_t cycles_between_looks = 1U << 15U;
+
+    /// True if the caller should read the clock and call look().
+    [[nodiscard]] bool wants_a_look(std::uint64_t cycles) const noexcept {
+        return cycles - looked_at_cycle_ >= cycles_between_looks;
+    }
+    void look(clock_tick now, std::uint64_t cycles) noexcept {
+        if (ticks_since_ != 0) {
+            const clock_tick pace = (now - looked_at_) / static_cast<clock_tick>(ticks_since_) + 1;
+            ticks_ = static_cast<std::int32_t>(std::clamp<clock_tick>(round_time / pace, 1, most_ticks));
+        }
+        ticks_since_ = 0;
+        looked_at_ = now;
+        looked_at_cycle_ = cycles;
+    }
+    /// The ticks of the round that begins.
+    [[nodiscard]] std::int32_t begin_round() noexcept {
+        ticks_since_ += ticks_;
+        return ticks_;
+    }
+    /// True if the oldest fork goes before all others.
+    [[nodiscard]] bool oldest_is_due() const noexcept { return looked_at_ - oldest_served_at_ >= oldest_after; }
+    void serve_oldest() noexcept { oldest_served_at_ = looked_at_; }
+    /// The worker had nothing queued, and has found something. It keeps the pace that it had.
+    void restart(clock_tick now) noexcept {
+        looked_at_ = oldest_served_at_ = now;
+        ticks_since_ = 0;
+    }
+
+private:
+    clock_tick looked_at_ = 0;
+    clock_tick oldest_served_at_ = 0;
+    std::uint64_t looked_at_cycle_ = 0;
+    std::int32_t ticks_since_ = 0;     // of the rounds that began since the last look
+    std::int32_t ticks_ = most_ticks;  // of a round
+};
+
+}  // namespace coflux::detail
