@@ -1,5 +1,25 @@
 include(GNUInstallDirs)
 
+# Sets `out` to sources that include the ones that follow, which stand below `folder`: most of a source is headers. Several, so that
+# two processors share them. CMake's own (UNITY_BUILD) name the checkout, and no compiler cache finds them for another one.
+function(coflux_unite_sources out target folder)
+    set(units "")
+    while(ARGN)
+        list(SUBLIST ARGN 0 20 batch)
+        list(REMOVE_ITEM ARGN ${batch})
+        set(text "")
+        foreach(source IN LISTS batch)
+            cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${folder}")
+            string(APPEND text "#include \"${source}\"\n")
+        endforeach()
+        list(LENGTH units number)
+        set(unit "${CMAKE_CURRENT_BINARY_DIR}/${target}_${number}.cpp")
+        file(CONFIGURE OUTPUT "${unit}" CONTENT "${text}" @ONLY)
+        list(APPEND units "${unit}")
+    endwhile()
+    set(${out} "${units}" PARENT_SCOPE)
+endfunction()
+
 # coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>...)
 #
 # Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of include/coflux/<folder>/
@@ -20,6 +40,9 @@ function(coflux_add_library name)
     endforeach()
 
     set(target coflux_${name})
+    if(COFLUX_UNITY)
+        coflux_unite_sources(sources ${target} "${source_dir}" ${sources})
+    endif()
     add_library(${target} ${sources})
     add_library(coflux::${name} ALIAS ${target})
     set_target_properties(
@@ -38,10 +61,6 @@ function(coflux_add_library name)
         ${target}
         PUBLIC "$<BUILD_INTERFACE:${include_dir}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"
         PRIVATE "${source_dir}")
-    if(COFLUX_UNITY)
-        # Most of a source is headers. Several units, so that two processors share them.
-        set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 20)
-    endif()
     coflux_warnings(${target})
     coflux_sanitize(${target})
 endfunction()
