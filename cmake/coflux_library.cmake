@@ -1,11 +1,11 @@
 include(GNUInstallDirs)
 
-# Sets `out` to sources that include the ones that follow, which stand below `folder`: most of a source is headers. Several, so that
-# two processors share them. CMake's own (UNITY_BUILD) name the checkout, and no compiler cache finds them for another one.
-function(coflux_unite_sources out target folder)
+# Sets `out` to sources that include the ones that follow, up to `size` each, by their paths from `folder`, which is an include
+# directory: most of a source is headers. CMake's own (UNITY_BUILD) name the checkout, and no compiler cache finds them for another one.
+function(coflux_unite_sources out target size folder)
     set(units "")
     while(ARGN)
-        list(SUBLIST ARGN 0 20 batch)
+        list(SUBLIST ARGN 0 ${size} batch)
         list(REMOVE_ITEM ARGN ${batch})
         set(text "")
         foreach(source IN LISTS batch)
@@ -41,7 +41,8 @@ function(coflux_add_library name)
 
     set(target coflux_${name})
     if(COFLUX_UNITY)
-        coflux_unite_sources(sources ${target} "${source_dir}" ${sources})
+        # Several units, so that two processors share them.
+        coflux_unite_sources(sources ${target} 20 "${source_dir}" ${sources})
     endif()
     add_library(${target} ${sources})
     add_library(coflux::${name} ALIAS ${target})

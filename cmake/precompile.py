@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs a compiler, and writes beside the precompiled header FILE that it makes a FILE.sum of what went into it.
 
-    test/unit/precompile.py --root=FOLDER COMPILER ARGUMENT...
+    cmake/precompile.py --root=FOLDER COMPILER ARGUMENT...
 
 ccache takes the sum for the header (CCACHE_PCH_EXTSUM), which names its checkout where clang wrote it; the sum is the same in each
 checkout FOLDER of the same sources.

@@ -1,0 +1,50 @@
+option(COFLUX_PRECOMPILE_TESTS "Build the unit tests with a precompiled header" ON)
+option(COFLUX_PRECOMPILE_PROGRAMS "Build examples, simulations, fuzz programs and their like with a precompiled header" OFF)
+
+# coflux_precompile(<target> LINK <library>... HEADERS <header>... [DEFINITIONS <definition>...] [OPTIONS <option>...])
+#
+# Makes <target>, whose precompiled header other targets of the same libraries, definitions and options use.
+function(coflux_precompile target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK;HEADERS;DEFINITIONS;OPTIONS")
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "// A target needs a source; this one is there for its precompiled header.\n")
+    add_library(${target} OBJECT "${source}")
+    target_link_libraries(${target} PRIVATE ${arg_LINK})
+    target_compile_definitions(${target} PRIVATE ${arg_DEFINITIONS})
+    target_compile_options(${target} PRIVATE ${arg_OPTIONS})
+    coflux_warnings(${target})
+    target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
+    if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        # clang's precompiled header names its checkout, so that another one must not have it from the cache.
+        set_target_properties(
+            ${target} PROPERTIES CXX_COMPILER_LAUNCHER
+                                 "${COFLUX_PYTHON};-B;${PROJECT_SOURCE_DIR}/cmake/precompile.py;--root=${PROJECT_SOURCE_DIR}")
+    endif()
+    coflux_no_header_times(${target})
+endfunction()
+
+# Else ccache, or a checkout that touches the headers, brings a file back that clang holds to be out of date.
+function(coflux_no_header_times target)
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
+# coflux_use_precompiled(<target> <the target that has the header>)
+function(coflux_use_precompiled target from)
+    target_precompile_headers(${target} REUSE_FROM ${from})
+    coflux_no_header_times(${target})
+endfunction()
+
+# What most programs include, for those that link the runtime and the kit. The programs still include what they use: the release
+# build of g++ goes without, and so do the examples of users.
+if(COFLUX_PRECOMPILE_PROGRAMS AND (COFLUX_BUILD_TESTS OR COFLUX_BUILD_EXAMPLES))
+    set(program_headers <algorithm> <atomic> <chrono> <cstdio> <optional> <stdexcept> <string> <thread> <utility> <vector>
+                        <coflux/coflux.hpp> <coflux/testing/testing.hpp>)
+    coflux_precompile(coflux_program_precompiled LINK coflux::coflux coflux::testing HEADERS ${program_headers})
+endif()
+
+# For a program that links those.
+function(coflux_precompiled_program target)
+    if(COFLUX_PRECOMPILE_PROGRAMS)
+        coflux_use_precompiled(${target} coflux_program_precompiled)
+    endif()
+endfunction()
