@@ -26,9 +26,21 @@ def known_of(source, kind):
     return found
 
 
+def build(given, level, program):
+    """In two commands, because a compiler cache has objects only."""
+    compiler = [given.compiler, "-std=c++20", "-w", *level.split(), *given.flag]
+    compiled = f"{program}.o"
+    launcher = [part for part in given.launcher.split(";") if part]
+    built = subprocess.run([*launcher, *compiler, "-c", str(given.source), "-o", compiled], capture_output=True, text=True)
+    if built.returncode != 0:
+        return built
+    return subprocess.run([*compiler, compiled, "-o", str(program), *given.link], capture_output=True, text=True)
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--compiler", required=True)
+    options.add_argument("--launcher", default="", help="what compiles are begun with, of parts separated by ';', e.g. a compiler cache")
     options.add_argument("--flag", action="append", default=[], help="for compiling and linking, e.g. --flag=-Iinclude")
     options.add_argument("--link", action="append", default=[], help="a library, after the source")
     options.add_argument("--level", action="append", default=[], help="default: -O0 to -O3, at -O1 with AddressSanitizer")
@@ -43,8 +55,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "shapes"
         for level in levels:
-            command = [given.compiler, "-std=c++20", "-w", *level.split(), *given.flag, str(given.source), "-o", str(program), *given.link]
-            built = subprocess.run(command, capture_output=True, text=True)
+            built = build(given, level, program)
             if built.returncode != 0:
                 print(built.stderr)
                 failures.append(f"does not compile at {level}")
