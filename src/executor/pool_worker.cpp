@@ -65,9 +65,13 @@ void pool_worker::serve() noexcept {
 std::coroutine_handle<> pool_worker::next() noexcept {
     if (tick_budget_ <= 0) [[unlikely]] {
         look_at_clock();
+        const bool oldest_first = rounds_.oldest_is_due();
         tick_budget_ = rounds_.begin_round();
         look_at_timers();
-        if (const auto h = next_in_turn()) return h;
+        if (const auto h = next_in_turn(oldest_first)) {
+            --tick_budget_;
+            return h;
+        }
     }
     --tick_budget_;
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
@@ -83,6 +87,7 @@ bool pool_worker::budget_exhausted() noexcept {
     ++round_;
     tick_budget_ = rounds_.begin_round();
     forks_.fetch_ahead(tick_budget_);
+    --tick_budget_;  // the fork that the parent pops now
     return false;
 }
 
@@ -94,12 +99,12 @@ void pool_worker::look_at_clock() noexcept {
 /// Law 8: the youngest forks come first, so now and then the other sources do: what came from outside, what is ready,
 /// the oldest fork. That is rare, because running it first gives up the depth-first order that bounds the memory of a
 /// tree.
-std::coroutine_handle<> pool_worker::next_in_turn() noexcept {
-    ++round_;
-    if (rounds_.oldest_is_due()) {
+std::coroutine_handle<> pool_worker::next_in_turn(bool oldest_first) noexcept {
+    if (oldest_first) {
         rounds_.serve_oldest();
         if (void* const oldest = forks_.pop_oldest()) return std::coroutine_handle<>::from_address(oldest);
     }
+    ++round_;  // only where they are looked at: no source has its turn in the rounds of the oldest alone
     const bool ready_first = round_ % 2 == 0;
     if (ready_first) {
         if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);

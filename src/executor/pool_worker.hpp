@@ -57,7 +57,7 @@ private:
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
     std::coroutine_handle<> next() noexcept;
-    std::coroutine_handle<> next_in_turn() noexcept;
+    std::coroutine_handle<> next_in_turn(bool oldest_first) noexcept;
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
     bool victim_computes(std::chrono::steady_clock::time_point now) noexcept;

@@ -19,9 +19,9 @@ inline std::uint64_t cycles_now() noexcept {
 
 /// The policy of a worker, without a clock: the caller passes the time. One thread.
 ///
-/// A round has as many ticks as take `round_time` at the pace of the last ones, and `most_ticks` at most. The clock is
-/// read between rounds, and only when `cycles_between_looks` have passed, which is once in some ten rounds of short
-/// steps.
+/// A round has as many ticks as take `round_time` at the pace of the last ones, `most_ticks` at most, and two at least:
+/// one for what comes in turn, one for the newest fork. The clock is read between rounds, and only when
+/// `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
@@ -36,7 +36,8 @@ public:
     void look(clock_tick now, std::uint64_t cycles) noexcept {
         if (ticks_since_ != 0) {
             const clock_tick pace = (now - looked_at_) / static_cast<clock_tick>(ticks_since_) + 1;
-            ticks_ = static_cast<std::int32_t>(std::clamp<clock_tick>(round_time / pace, 1, most_ticks));
+            const auto fitting = static_cast<std::int32_t>(std::clamp<clock_tick>(round_time / pace, 2, most_ticks));
+            ticks_ = std::min(fitting, ticks_ * 2);  // a few short steps do not end a time of long ones
         }
         ticks_since_ = 0;
         looked_at_ = now;
@@ -45,11 +46,18 @@ public:
     /// The ticks of the round that begins.
     [[nodiscard]] std::int32_t begin_round() noexcept {
         ticks_since_ += ticks_;
+        oldest_went_ = false;
         return ticks_;
     }
-    /// True if the oldest fork goes before all others.
-    [[nodiscard]] bool oldest_is_due() const noexcept { return looked_at_ - oldest_served_at_ >= oldest_after; }
-    void serve_oldest() noexcept { oldest_served_at_ = looked_at_; }
+    /// Asked before begin_round(): true if the oldest fork is the first of the round to come. Not in two rounds in a
+    /// row, so that with the longest steps the other sources have their turn.
+    [[nodiscard]] bool oldest_is_due() const noexcept {
+        return !oldest_went_ && looked_at_ - oldest_served_at_ >= oldest_after;
+    }
+    void serve_oldest() noexcept {
+        oldest_served_at_ = looked_at_;
+        oldest_went_ = true;
+    }
     /// The worker had nothing queued, and has found something. It keeps the pace that it had.
     void restart(clock_tick now) noexcept {
         looked_at_ = oldest_served_at_ = now;
@@ -62,6 +70,7 @@ private:
     std::uint64_t looked_at_cycle_ = 0;
     std::int32_t ticks_since_ = 0;     // of the rounds that began since the last look
     std::int32_t ticks_ = most_ticks;  // of a round
+    bool oldest_went_ = false;         // in this round
 };
 
 }  // namespace coflux::detail

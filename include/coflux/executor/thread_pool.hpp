@@ -56,7 +56,7 @@ struct worker_counters {
 /// A coroutine that forks on its own pool pushes to its own worker's queue; an await of the youngest fork there pops it
 /// and runs it. Other workers steal the oldest. What comes from outside goes through one queue of the pool. The
 /// coroutine at the head of a queue is served within two to four rounds of at most 61 resumptions, and the oldest fork
-/// of a worker within 1 ms and one resumption (docs/promises.md, law 8).
+/// of a worker within 1 ms and four resumptions (docs/promises.md, law 8).
 ///
 /// A timer of a coroutine belongs to the worker on which it was armed. If that computes, another worker hands it out,
 /// or a thread of the process that watches the pools: at the latest 1 ms after its time.

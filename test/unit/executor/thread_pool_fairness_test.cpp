@@ -211,10 +211,43 @@ std::chrono::nanoseconds best_wait_of_the_oldest(pool& p, std::chrono::nanosecon
 TEST(thread_pool_fairness, starts_the_oldest_fork_within_a_millisecond_beside_younger_ones_that_never_end) {
     pool p(1);
     for (const std::chrono::nanoseconds step : {0ns, 1'000ns, 20'000ns, 500'000ns})
-        EXPECT_LE(best_wait_of_the_oldest(p, step), 1ms + step + slack) << step.count() << " ns a step";
+        EXPECT_LE(best_wait_of_the_oldest(p, step), 1ms + (step <= 100us ? 1 : 4) * step + slack)
+            << step.count() << " ns a step";
 }
 
-TEST(thread_pool_fairness, starts_the_oldest_fork_of_each_worker_while_all_are_busy) {
+coflux::task<std::size_t, pool> long_steps_until_all_are_served(auto&&, borrowed<pool> p, borrowed<sightings> ready,
+                                                                std::chrono::nanoseconds step) {
+    auto&& here = co_await coflux::context();
+    yields(here, ready).attach();
+    co_await coflux::yield();
+    const auto take_a_step = [step](coflux::environment& e) {
+        spin_for(step);
+        return nothing(e);
+    };
+    for (int i = 0; i < 130; ++i) co_await take_a_step(here);  // from then on the worker knows the pace
+    std::size_t most = 0;
+    for (int round = 0; round < 10; ++round) {
+        std::atomic<bool> outside = false;
+        const std::size_t turns = ready->turns;
+        inject(*p, [&] { outside = true; });
+        std::size_t steps = 0;
+        for (; (!outside || ready->turns == turns) && steps < 1000; ++steps) co_await take_a_step(here);
+        most = std::max(most, steps);
+    }
+    ready->enough = true;
+    co_return most;
+}
+
+TEST(thread_pool_fairness, serves_what_is_ready_and_outsiders_where_steps_are_long) {
+    pool p(1);
+    auto env = coflux::make_environment(p);
+    for (const std::chrono::nanoseconds step : {150us, 250us, 500us, 1000us}) {
+        sightings s;
+        EXPECT_LE(long_steps_until_all_are_served(env, borrowed(p), borrowed(s), step).get(), 12U) << step.count();
+    }
+}
+
+TEST(thread_pool_fairness, starts_the_oldest_fork_while_another_worker_is_busy_too) {
     pool p(2);
     auto env = coflux::make_environment(p);
     std::atomic<bool> enough = false;
@@ -224,11 +257,11 @@ TEST(thread_pool_fairness, starts_the_oldest_fork_of_each_worker_while_all_are_b
     };
     auto other = forks_on(env, borrowed(enough));
     std::chrono::nanoseconds best = 10s;
-    for (int attempt = 0; attempt < 20 && best > 2ms; ++attempt)
+    for (int attempt = 0; attempt < 20 && best > 2ms + slack; ++attempt)
         best = std::min(best, forks_until_the_oldest_ran(env, 20'000ns).get());
     enough = true;
     other.get();
-    EXPECT_LE(best, 2ms);
+    EXPECT_LE(best, 2ms + slack);
 }
 
 }  // namespace
