@@ -3,6 +3,7 @@
 #include <coflux/coflux.hpp>
 
 #include <array>
+#include <chrono>
 #include <cinttypes>
 #include <cstddef>
 #include <cstdint>
@@ -317,7 +318,8 @@ coflux::task<void, pool> run_all(environment&) {
 
 int main() {
     std::printf("%s\t%s\n", COFLUX_CLANG ? "clang" : "g++", __VERSION__);
-    pool threads{1};
+    // The counts must not depend on how fast the program runs.
+    pool threads({.threads = 1, .oldest_wait = std::chrono::hours(1)});
     auto env = coflux::make_environment(threads, noop_executor{});
     run_all(env).get();
 }

@@ -64,20 +64,24 @@ void pool_worker::serve() noexcept {
 
 std::coroutine_handle<> pool_worker::next() noexcept {
     if (tick_budget_ <= 0) [[unlikely]] {
-        look_at_clock();
-        const bool oldest_first = rounds_.oldest_is_due();
-        tick_budget_ = rounds_.begin_round();
-        look_at_timers();
-        if (const auto h = next_in_turn(oldest_first)) {
-            --tick_budget_;
-            return h;
-        }
+        if (const auto h = begin_round()) return h;
     }
     --tick_budget_;
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
     if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     if (const auto h = take_injected()) return h;
     return search();
+}
+
+/// What has its turn, if something has.
+std::coroutine_handle<> pool_worker::begin_round() noexcept {
+    look_at_clock();
+    const bool oldest_first = rounds_.oldest_is_due();
+    tick_budget_ = rounds_.begin_round();
+    look_at_timers();
+    const std::coroutine_handle<> h = next_in_turn(oldest_first);
+    if (h) --tick_budget_;
+    return h;
 }
 
 bool pool_worker::budget_exhausted() noexcept {

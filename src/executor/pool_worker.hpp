@@ -28,6 +28,8 @@ public:
           pool_(pool),
           position_(position),
           random_(position * 2654435761U + 1),
+          rounds_(static_cast<clock_tick>(
+              std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
           timers_(pool.identity(), &timer_watch::shared()) {
         timer_watch::shared().watch(timers_);
     }
@@ -57,6 +59,7 @@ private:
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
     std::coroutine_handle<> next() noexcept;
+    COFLUX_NOINLINE std::coroutine_handle<> begin_round() noexcept;
     std::coroutine_handle<> next_in_turn(bool oldest_first) noexcept;
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;

@@ -19,15 +19,18 @@ inline std::uint64_t cycles_now() noexcept {
 
 /// The policy of a worker, without a clock: the caller passes the time. One thread.
 ///
-/// A round has as many ticks as take `round_time` at the pace of the last ones, `most_ticks` at most, and two at least:
-/// one for what comes in turn, one for the newest fork. The clock is read between rounds, and only when
-/// `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
+/// A round has as many ticks as take `round_time`, a fifth of the bound, at the pace of the last ones, `most_ticks` at
+/// most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds, and
+/// only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
-    static constexpr clock_tick round_time = 200'000;    ///< nanoseconds
-    static constexpr clock_tick oldest_after = 750'000;  ///< so that with the round that ends before it, it is 1 ms
-    static constexpr std::uint64_t cycles_between_looks = 1U << 15U;
+
+    /// `bound`: how long the oldest fork may wait, in nanoseconds. The rounds before it have a part of that.
+    explicit round_clock(clock_tick bound = 1'000'000) noexcept
+        : round_time(bound / 5),
+          oldest_after(bound / 4 * 3),
+          cycles_between_looks(bound / 32) {}
 
     /// True if the caller should read the clock and call look().
     [[nodiscard]] bool wants_a_look(std::uint64_t cycles) const noexcept {
@@ -63,6 +66,10 @@ public:
         looked_at_ = oldest_served_at_ = now;
         ticks_since_ = 0;
     }
+
+    const clock_tick round_time;
+    const clock_tick oldest_after;
+    const std::uint64_t cycles_between_looks;  // at 3 GHz a hundredth of the bound
 
 private:
     clock_tick looked_at_ = 0;

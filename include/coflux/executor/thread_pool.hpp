@@ -37,6 +37,9 @@ struct thread_pool_options {
     /// parks runs some 12 us late, up to 35 us after a long time; one that looks, well under 1 us. It costs a core for
     /// as long before each deadline: with 100 us and a tick of 1 ms, 10 %. 0: never.
     std::chrono::nanoseconds timer_spin = std::chrono::nanoseconds(0);
+    /// How long the oldest fork of a worker may wait beside its maker, which forks and awaits on (docs/promises.md, law
+    /// 8). Each time gives up the depth-first order that bounds the memory of a tree. At least 1 us.
+    std::chrono::nanoseconds oldest_wait = std::chrono::milliseconds(1);
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
 };
 
