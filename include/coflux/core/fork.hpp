@@ -32,8 +32,8 @@ public:
 
     /// True while the handle names a coroutine: until it was awaited, moved from or attached.
     [[nodiscard]] bool valid() const noexcept { return !this->is_empty(); }
-    /// True once the coroutine has ended; its result is still to be taken.
-    [[nodiscard]] bool done() const noexcept { return this->checked().done(); }
+    /// True once the coroutine has ended; its result is still to be taken. Its callbacks may still run.
+    [[nodiscard]] bool done() const noexcept { return this->checked().has_ended(); }
     /// Requests a stop of the coroutine, of everything below it, and of the handles that it took over.
     /// Threads: any, while the handle is not moved, awaited or destroyed by another; no signal handler.
     /// Costs: as environment::request_stop().
@@ -53,10 +53,10 @@ public:
     }
 
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
-    /// Shapes: the copy of a `T` that says it can be copied must compile: an await that is ready while `f` runs takes
-    /// one.
+    /// Shapes: the copy of a `T` that says it can be copied must compile: an await that comes with the end takes one.
     /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
-    /// Threads: `f` runs on the thread that ends the coroutine, before the coroutines that await it are woken.
+    /// Threads: `f` runs on the thread that ends the coroutine, when done() is true. What awaits the coroutine, or blocks
+    /// in get() or join() on a thread that runs no coroutines, goes on after `f` has returned.
     /// Costs: one allocation from the environment.
     template <typename F>
     Self& on_value(F f) & {
@@ -95,7 +95,8 @@ private:
     template <typename F>
     void promise_if_running(F f) const noexcept {
         frame_control& c = this->checked();
-        if (!c.done() || c.join.is_nested()) f(promise_base::of(c));  // nested on its awaiter's stack, it still runs
+        if (!c.has_ended() || c.join.is_nested())
+            f(promise_base::of(c));  // nested on its awaiter's stack, it still runs
     }
     template <ending When, typename F>
     Self& call_back(F f) {

@@ -146,7 +146,7 @@ public:
         if (control_ != nullptr) detail::promise_base::drop_reference(*control_);
     }
 
-    [[nodiscard]] bool done() const noexcept { return control().done(); }
+    [[nodiscard]] bool done() const noexcept { return control().has_ended(); }
 
 private:
     friend struct detail::await_access;

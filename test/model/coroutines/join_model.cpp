@@ -144,9 +144,27 @@ struct two_views : of_join<two_views, 3> {
     }
 };
 
-/// A callback and an await in one list: the callback is called once, and before the scope is joined. An await that
-/// comes when the coroutine has ended does not wait for it.
+/// A reader by a view, and an await of the handle, which moves the result out where it is the last to look.
+struct view_and_await : of_join<view_and_await, 3> {
+    static fork<void> reader(environment&, view_and_await* s, fork_view<traced> v) {
+        const traced& got = co_await v;
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+    }
+    static task<void> root(environment&, view_and_await* s) {
+        auto&& here = co_await coflux::context();
+        auto f = child(here, s);
+        reader(here, s, f.view()).attach();
+        const traced got = co_await std::move(f);
+        MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
+        s->by_parent.set(2);
+    }
+};
+
+/// Two callbacks and an await in one list: each callback is called once, and has returned when the await goes on, also
+/// where that comes while they are called.
 struct callback : of_join<callback, 2> {
+    plain<int> by_second{0};  // which runs beside the first where it comes when the child has ended
+
     static task<void> root(environment&, callback* s) {
         auto&& here = co_await coflux::context();
         auto f = child(here, s);
@@ -154,14 +172,16 @@ struct callback : of_join<callback, 2> {
             MODEL_CHECK(got.value() == 1 && s->by_child.get() == 7);
             s->by_other.set(s->by_other.get() + 1);
         });
+        f.on_value([s, own = traced(3)](const traced&) {
+            MODEL_CHECK(own.value() == 3);
+            s->by_second.set(s->by_second.get() + 1);
+        });
         const traced got = co_await std::move(f);
         MODEL_CHECK(got.value() == 1);
+        MODEL_CHECK(s->by_other.get() == 1 && s->by_second.get() == 1);
         s->by_parent.set(2);
     }
-    void ended() {
-        MODEL_CHECK(by_other.get() == 1);
-        MODEL_CHECK(by_parent.get() == 2);
-    }
+    void ended() { MODEL_CHECK(by_parent.get() == 2); }
 };
 
 /// A child that another coroutine makes in the root's environment: counted atomically.
@@ -225,7 +245,8 @@ int main(int count, char** arguments) {
          sampled<await_and_drop>("await_and_drop", "the owner's and the atomic count of one scope"),
          sampled<view>("view", "0 to list, list to done, done to list"),
          sampled<two_views>("two_views", "a list of two, the last reference"),
-         sampled<callback>("callback", "a callback and an awaiter"),
+         sampled<view_and_await>("view_and_await", "a list, and the last look, which moves the result"),
+         sampled<callback>("callback", "two callbacks and an awaiter"),
          sampled<counted_atomically>("counted_atomically", "a child that another coroutine makes"),
          sampled<derived_environment>("derived_environment", "the join of an environment object"),
          sampled<two_failures>("two_failures", "the list of failures")});

@@ -1,7 +1,11 @@
 #include <coflux/core/detail/join/callbacks.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -231,6 +235,157 @@ TEST(callbacks, whose_copy_or_move_throws_leave_nothing_behind) {
         }
         EXPECT_GE(throws, 2);
         EXPECT_LT(throws, 7);
+    }
+}
+
+// --- while they run --------------------------------------------------------------------------------------------------
+
+using pool = coflux::thread_pool_executor;
+
+/// A callback that is being called, and goes on when a party that awaits the coroutine is about to.
+struct lasting {
+    std::atomic<bool> attached{false};
+    std::atomic<bool> called{false};
+    std::atomic<bool> awaited{false};
+    bool returned = false;  // no atomic: what awaits the coroutine must see it without
+
+    void operator()() {
+        called.store(true);
+        while (!awaited.load()) coflux::detail::cpu_pause();
+        for (int i = 0; i < 20'000; ++i) coflux::detail::cpu_pause();  // the party has come, or will find it returned
+        returned = true;
+    }
+    /// From now on the coroutine may end, on another thread.
+    void wait_until_called() {
+        attached.store(true);
+        while (!called.load()) coflux::detail::cpu_pause();
+    }
+};
+
+coflux::fork<std::unique_ptr<int>, pool> owned(coflux::environment&, coflux::borrowed<lasting> l) {
+    while (!l->attached.load()) co_await coflux::yield();
+    co_return std::make_unique<int>(5);
+}
+coflux::fork<int, pool> plain(coflux::environment&, coflux::borrowed<lasting> l) {
+    while (!l->attached.load()) co_await coflux::yield();
+    co_return 5;
+}
+
+TEST(callbacks, have_returned_when_an_await_that_came_meanwhile_goes_on) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        lasting one;
+        int seen = 0;
+        auto moved = owned(here, coflux::borrowed(one));  // the callback looks at what the await moves out
+        moved.on_value([&](const std::unique_ptr<int>& v) {
+            one();
+            seen = *v;
+        });
+        one.wait_until_called();
+        EXPECT_TRUE(moved.done());
+        one.awaited.store(true);
+        EXPECT_EQ(*co_await std::move(moved), 5);
+        EXPECT_TRUE(one.returned);
+        EXPECT_EQ(seen, 5);
+    }(env)
+                                    .get();
+}
+
+TEST(callbacks, have_returned_when_an_await_of_several_a_view_an_outcome_or_a_limit_goes_on) {
+    pool threads{2};
+    auto env = coflux::make_environment(threads);
+    [](coflux::environment&) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        for (int way = 0; way < 5; ++way) {
+            lasting one;
+            auto f = plain(here, coflux::borrowed(one));
+            f.on_value([&one](int) { one(); });
+            const auto view = f.view();
+            one.wait_until_called();
+            EXPECT_TRUE(view.done());
+            one.awaited.store(true);
+            if (way == 0) {
+                EXPECT_EQ(get<0>(co_await coflux::when_all(std::move(f), plain(here, coflux::borrowed(one)))), 5);
+            } else if (way == 1) {
+                EXPECT_EQ(co_await view, 5);
+            } else if (way == 2) {
+                EXPECT_EQ(*co_await coflux::as_outcome(std::move(f)), 5);
+            } else if (way == 3) {
+                EXPECT_EQ(co_await coflux::timeout(std::move(f), std::chrono::hours(1)), 5);
+            } else {
+                const auto first = co_await coflux::when_any(std::move(f), coflux::sleep_for(std::chrono::hours(1)));
+                EXPECT_EQ(first.index(), 0U);
+            }
+            EXPECT_TRUE(one.returned) << way;
+        }
+    }(env)
+                                    .get();
+}
+
+TEST(callbacks, have_returned_when_a_thread_that_blocks_goes_on) {
+    pool threads{1};
+    auto env = coflux::make_environment(threads);
+    lasting one;
+    auto root = [](coflux::environment&, lasting* l) -> coflux::task<int, pool> {
+        while (!l->attached.load()) co_await coflux::yield();
+        co_return 5;
+    }(env, &one);
+    root.on_value([&one](int) { one(); });
+    one.wait_until_called();
+    EXPECT_TRUE(root.done());
+    one.awaited.store(true);
+    EXPECT_EQ(root.get(), 5);
+    EXPECT_TRUE(one.returned);
+}
+
+TEST(callbacks, that_come_while_others_run_are_called_at_once) {
+    by_hand s;
+    auto f = ends_as<manual_executor>(s.env, &s.go, ending::value);
+    f.on_value([&](int) {
+        s.log.write("first");
+        EXPECT_TRUE(f.done());
+        f.on_value([&](int) { s.log.write("inside"); });
+        s.log.write("first returns");
+    });
+    f.on_value([&](int) { s.log.write("second"); });
+    s.play();
+    EXPECT_EQ(s.log.lines(), (lines{"first", "inside", "first returns", "second"}));
+}
+
+TEST(callbacks, may_destroy_the_handle_of_the_task_that_has_ended) {
+    for (const std::size_t threads : {0, 1}) {  // on its own thread, and on a pool's
+        std::atomic<bool> destroyed{false};
+        {
+            std::optional<pool> workers;
+            std::atomic<bool> attached{false};
+            const auto fire = [&](auto& env, auto root) {
+                using handle = decltype(root(env, &attached));
+                auto t = std::make_unique<handle>(root(env, &attached));
+                handle& task = *t;
+                task.on_value([t = std::move(t), &destroyed]() mutable {
+                    t.reset();
+                    destroyed.store(true);
+                });
+                attached.store(true);
+            };
+            if (threads == 0) {
+                by_hand s;
+                fire(s.env, [](coflux::environment&, const std::atomic<bool>* go) -> root_by_hand {
+                    while (!go->load()) co_await coflux::yield();
+                });
+                s.play();
+            } else {
+                workers.emplace(threads);
+                auto env = coflux::make_environment(*workers);
+                fire(env, [](coflux::environment&, const std::atomic<bool>* go) -> coflux::task<void, pool> {
+                    while (!go->load()) co_await coflux::yield();
+                });
+                while (!destroyed.load()) coflux::detail::cpu_pause();
+            }
+        }
+        EXPECT_TRUE(destroyed.load());
     }
 }
 

@@ -1,7 +1,6 @@
 // Results whose type says that it can be copied, and cannot: a container of what only moves, and a class that has one.
 #include <coflux/core/detail/promise/copied_result.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -106,35 +105,6 @@ TEST(copied_result, stays_with_its_views) {
         EXPECT_EQ(co_await other, copy);
     }(env)
                                     .get();
-}
-
-/// Of its own, so that no other test has made a view of it.
-struct title {
-    std::string text;
-};
-coflux::fork<title, pool> titled(coflux::environment&) {
-    co_return title{"a title that is too long to be kept in place"};
-}
-
-TEST(copied_result, stays_with_a_callback_that_runs_while_an_await_takes_it) {
-    pool threads{2};
-    auto env = coflux::make_environment(threads);
-    std::atomic<bool> taken{false};
-    std::string seen;
-    [](coflux::environment&, std::atomic<bool>* taken, std::string* seen) -> coflux::task<void, pool> {
-        auto&& here = co_await coflux::context();
-        auto fork = titled(here);
-        fork.on_value([taken, seen](const title& t) {
-            while (!taken->load()) coflux::detail::cpu_pause();
-            *seen = t.text;
-        });
-        while (!fork.done()) coflux::detail::cpu_pause();  // the other worker runs it, and then the callback
-        const title t = co_await std::move(fork);
-        taken->store(true);
-        EXPECT_FALSE(t.text.empty());
-    }(env, &taken, &seen)
-                                                                                 .get();
-    EXPECT_FALSE(seen.empty());
 }
 
 }  // namespace

@@ -2,9 +2,20 @@
 
 namespace coflux::detail {
 
+join_snapshot join_state::begin_callbacks() noexcept {
+    // release publishes the result: pairs with has_ended(); acquire: what is in the list is visible, and suspended.
+    return join_snapshot(word_.exchange(bits::in_callbacks, memory_order_acq_rel));
+}
+
+waiter* join_state::end_callbacks() noexcept {
+    // release: what the callbacks did is visible to the awaiters: pairs with done(), await(); acquire as above.
+    return join_snapshot(word_.exchange(bits::list_bit | bits::done_bit, memory_order_acq_rel)).youngest();
+}
+
+/// A callback that comes when the coroutine has ended is its maker's to call.
 join_result join_state::await_in_list(waiter& w) noexcept {
-    join_snapshot s(word_.load(memory_order_acquire));  // pairs with the fetch_or of end()
-    while (!s.done()) {
+    join_snapshot s(word_.load(memory_order_acquire));  // pairs with the two exchanges above
+    while (!(w.first ? s.has_ended() : s.done())) {
         w.next = s.youngest();
         // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
         if (word_.compare_exchange_weak(s.word_, reinterpret_cast<std::uintptr_t>(&w) | (s.word_ & bits::tags),
@@ -15,7 +26,7 @@ join_result join_state::await_in_list(waiter& w) noexcept {
 }
 
 handle_end join_state::detach() noexcept {
-    std::uintptr_t s = word_.load(memory_order_acquire);  // pairs with the fetch_or of end()
+    std::uintptr_t s = word_.load(memory_order_acquire);  // pairs with the CAS of end()
     if ((s & bits::list_bit) != 0) return handle_end::shared;
     if ((s & bits::nested_bits) == bits::direct_bit) return handle_end::untaken;
     if ((s & bits::done_bit) == 0) {
@@ -33,7 +44,7 @@ void join_state::share_ended(atomic_ref<std::uint32_t> references, std::uint32_t
 
 void join_state::share_running(atomic_ref<std::uint32_t> references, std::uint32_t extra) noexcept {
     references.store(2 + extra, memory_order_relaxed);  // published by the fetch_or
-    // acq_rel pairs with the fetch_or of end().
+    // acq_rel pairs with the CAS of end().
     const std::uintptr_t s = word_.fetch_or(bits::list_bit, memory_order_acq_rel);
     if ((s & bits::done_bit) != 0) references.fetch_sub(1, memory_order_relaxed);  // it ended without seeing the list
 }

@@ -68,6 +68,12 @@ waiter* oldest_first(waiter* youngest) noexcept {
     return oldest;
 }
 
+void append(waiter*& first, waiter* behind) noexcept {
+    waiter** link = &first;
+    while (*link != nullptr) link = &(*link)->next;
+    *link = behind;
+}
+
 /// True if the child was the last of a scope that is closed: that scope is complete.
 bool release_from(environment& e) noexcept {
     return scope_children::count(e).release() == children_left::none;
@@ -139,7 +145,8 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
         seen.youngest()->next = nullptr;
         return {nullptr, seen.youngest(), seen.youngest()->coroutine};
     case awaited_by::list: {
-        waiter* const waiters = call_back_first(seen.youngest(), c, parent, here);
+        waiter* waiters = call_back_first(seen.youngest(), c, parent, here);
+        append(waiters, oldest_first(c.join.end_callbacks()));
         promise_base::drop_reference(c);  // the coroutine's own; each waiter holds another
         return {nullptr, waiters, nullptr};
     }

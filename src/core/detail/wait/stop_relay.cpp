@@ -30,7 +30,7 @@ bool is_part_of(const promise_base& p, const environment* parent) noexcept {
 }
 
 void request_stop_of(frame_control& c) noexcept {
-    if (!c.done()) promise_base::of(c).request_stop();
+    if (!c.has_ended()) promise_base::of(c).request_stop();
 }
 
 constinit const wait_kind stop_relay::kind{&stop_relay::claim, &stop_relay::pass_on, nullptr};

@@ -168,6 +168,7 @@ struct alignas(16) frame_control {
     /// Has ended, and not by a stop.
     [[nodiscard]] bool is_ready() const noexcept { return done() && !word.ended_stopped(); }
     [[nodiscard]] bool done() const noexcept { return join.done(); }
+    [[nodiscard]] bool has_ended() const noexcept { return join.has_ended(); }
 };
 
 /// In front of the control of a child of an environment object, whose destructor must be able to name it.

@@ -89,7 +89,7 @@ struct callback_node : waiter {
 /// handle's holder may call this.
 template <ending When, typename T, typename F>
 void attach_callback(frame_control& c, F f) {
-    if (c.done()) return call_if_ended_so<When, T>(f, c);
+    if (c.has_ended()) return call_if_ended_so<When, T>(f, c);
     using node_type = callback_node<When, T, F>;
     // Not the frame's own words: the coroutine may be running. Its environment keeps its memory.
     std::pmr::memory_resource* const memory = promise_base::of(c).memory_resource();

@@ -25,7 +25,7 @@ enum class awaited_by : std::uint8_t {
     nothing,    ///< no awaiter yet: the result waits in the frame
     coroutine,  ///< one in a plain await
     waiter,     ///< one waiter
-    list,       ///< the waiters and callbacks of a shared frame, of which there may be none
+    list,       ///< the waiters and callbacks of a shared frame, of which there may be none; end_callbacks() follows
     detached,   ///< the handle is gone: the end frees the frame
 };
 
@@ -41,6 +41,9 @@ enum class handle_end : std::uint8_t {
 class join_snapshot {
 public:
     [[nodiscard]] COFLUX_INLINE bool done() const noexcept { return (word_ & done_bit) != 0; }
+    [[nodiscard]] COFLUX_INLINE bool has_ended() const noexcept {
+        return done() || (word_ & in_callbacks) == in_callbacks;
+    }
     [[nodiscard]] COFLUX_INLINE bool is_shared() const noexcept { return (word_ & list_bit) != 0; }
     /// The handle is gone, and no awaiter is there; of a call: it has not begun.
     [[nodiscard]] COFLUX_INLINE bool is_detached() const noexcept { return word_ == detached_bit; }
@@ -83,6 +86,7 @@ private:
     static constexpr std::uintptr_t list_bit = 4;
     static constexpr std::uintptr_t direct_bit = 8;
     static constexpr std::uintptr_t nested_bits = done_bit | direct_bit;
+    static constexpr std::uintptr_t in_callbacks = list_bit | detached_bit;
     static constexpr std::uintptr_t tags = 15;
 
     std::uintptr_t word_;
@@ -115,9 +119,14 @@ public:
 
     // --- the awaiter
 
-    /// Has ended, or is nested. The result is visible.
+    /// Its awaiter may go on: it has ended, and its callbacks have returned; or it is nested. The result is visible.
     [[nodiscard]] COFLUX_INLINE bool done() const noexcept {
-        return (word_.load(memory_order_acquire) & bits::done_bit) != 0;  // pairs with the fetch_or of end()
+        // pairs with the CAS of end() and the exchange of end_callbacks()
+        return (word_.load(memory_order_acquire) & bits::done_bit) != 0;
+    }
+    /// done(), or its callbacks are being called. The result is visible.
+    [[nodiscard]] bool has_ended() const noexcept {
+        return join_snapshot(word_.load(memory_order_acquire)).has_ended();  // pairs with the CAS and exchange of end()
     }
     /// A plain await by `p` of a frame that is not shared.
     COFLUX_INLINE join_result await(const promise_base& p) noexcept {
@@ -174,13 +183,20 @@ public:
     /// called before that: from then on the frame may be gone, if it is not shared.
     template <typename F>
     COFLUX_INLINE join_snapshot end(F unawaited) noexcept {
-        const join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the CAS of await(), as seen_by_end()
+        join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the CAS of await(), as seen_by_end()
         if (seen.youngest() != nullptr && !seen.is_shared()) return seen;
         unawaited();
-        if (seen.is_detached()) return seen;
-        // release publishes the result: pairs with done(), await(), detach(); acquire: the awaiter is suspended.
-        return join_snapshot(word_.fetch_or(bits::done_bit, memory_order_acq_rel));
+        while (!seen.is_shared()) {
+            if (seen.word_ != 0) return seen;  // an awaiter has come, or the handle has gone
+            // release publishes the result: pairs with done(), await(), detach(); acquire: the awaiter is suspended.
+            if (word_.compare_exchange_strong(seen.word_, bits::done_bit, memory_order_release, memory_order_acquire))
+                return seen;
+        }
+        return begin_callbacks();
     }
+    /// Of a shared frame, after end(): the callbacks that it found have returned, and the awaiters may go on. Returns the
+    /// youngest of those that have come meanwhile.
+    [[nodiscard]] waiter* end_callbacks() noexcept;
     /// Before the awaiter that end() found is woken, where it may not come to take the result: the handle then finds
     /// that the coroutine has ended.
     COFLUX_INLINE void forget_awaiter() noexcept {
@@ -191,8 +207,9 @@ public:
 
     /// False only if it has ended.
     [[nodiscard]] bool may_run() const noexcept {
-        // acquire pairs with the fetch_or of end(): if it has ended, it looks at nothing any more.
-        return (word_.load(memory_order_acquire) & bits::nested_bits) == 0;
+        // acquire pairs with the CAS and the exchange of end(): if it has ended, it looks at nothing any more.
+        const join_snapshot now(word_.load(memory_order_acquire));
+        return !now.has_ended() && !now.is_in_plain_await();
     }
     /// Woken by its end, the awaiter has not taken the result. g++ completes all awaits of an expression before it
     /// takes the first result; if that throws, the other results stay where they are.
@@ -206,7 +223,7 @@ public:
     /// those of the handle and of the coroutine that runs; `runs()` is called first if it may.
     template <typename F>
     void share(atomic_ref<std::uint32_t> references, std::uint32_t extra, F runs) noexcept {
-        const join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the fetch_or of end()
+        const join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the CAS of end()
         if (seen.is_shared()) {
             references.fetch_add(extra, memory_order_relaxed);
         } else if (seen.done()) {
@@ -252,6 +269,7 @@ private:
     }
     COFLUX_INLINE void begin_as(std::uintptr_t word) noexcept { ::new (&word_) atomic<std::uintptr_t>(word); }
 
+    join_snapshot begin_callbacks() noexcept;
     join_result await_in_list(waiter& w) noexcept;
     void share_ended(atomic_ref<std::uint32_t> references, std::uint32_t extra) noexcept;
     void share_running(atomic_ref<std::uint32_t> references, std::uint32_t extra) noexcept;
@@ -260,7 +278,8 @@ private:
     //   0                 runs, or is queued; no awaiter
     //   pointer           one waiter
     //   pointer | direct  one coroutine in a plain await
-    //   list [| pointer]  views or callbacks exist: a stack of waiters; the frame is then counted by `references`
+    //   list [| pointer]  views or callbacks exist: a stack of waiters; the frame is then counted by `references`. With
+    //                     `detached` it has ended and its callbacks are being called; afterwards with `done`
     //   done              ended without an awaiter, or that was woken; the result is in the frame
     //   detached          the handle is gone: the frame frees itself when it ends; of a call: it has not begun
     //   pointer | nested  runs on the stack of the coroutine that awaits it, or has ended there; with `detached`, it
