@@ -1,6 +1,7 @@
 // when_all: waits for all of several coroutines or other awaitables.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory_resource>
@@ -38,7 +39,9 @@ struct values_of_all {
     }
 };
 
-/// Values; the first child that gives none decides, and the other children are stopped.
+/// Values; the first child that gives none decides, and the other children are stopped. `FixedSize`: of the std::array
+/// that they come from; 0: another range.
+template <std::size_t FixedSize = 0>
 struct values_or_first_error {
     static constexpr some_errors errors = some_errors::decide;
     static constexpr const char* name = "when_all";
@@ -57,6 +60,10 @@ struct values_or_first_error {
         using element = values_of_all::in_range<T>;
         if constexpr (std::is_void_v<element>) {
             for (std::size_t i = 0; i != all.wanted(); ++i) values_of_all::take<T, void>(all.taken(i));
+        } else if constexpr (FixedSize != 0) {
+            return [&all]<std::size_t... I>(std::index_sequence<I...>) {
+                return std::array<element, FixedSize>{values_of_all::take<T, element>(all.taken(I))...};
+            }(std::make_index_sequence<FixedSize>());
         } else {
             std::pmr::vector<element> results(all.awaiting().memory_resource());
             results.reserve(all.wanted());
@@ -71,7 +78,7 @@ template <scope_policy Policy, typename... As>
 inline constexpr bool stops_siblings = Policy == scope_policy::stop_on_error && sizeof...(As) != 0;
 
 template <scope_policy Policy, typename... As>
-using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_request<values_or_first_error, As...>,
+using all_of_request = std::conditional_t<stops_siblings<Policy, As...>, some_request<values_or_first_error<>, As...>,
                                           all_request<values_of_all, As...>>;
 
 }  // namespace detail
@@ -101,16 +108,18 @@ detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
 /// when_all() of a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place, and given away:
-/// std::move(range).
-/// Returns: a std::pmr::vector of the values in the order of the range, in the environment's resource; nothing for
-/// void, std::reference_wrapper for a reference, as views give them.
-/// Costs: the vector, and a vector of handles if the range cannot be used in place; with stop_on_error those of when_n.
+/// std::move(range). With g++ 12 a std::array needs a name (docs/promises.md).
+/// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a std::pmr::vector
+/// in the environment's resource: of the values in the order of the range. Nothing for void, std::reference_wrapper for a
+/// reference, as views give them.
+/// Costs: with stop_on_error those of when_n. Else for a std::array no allocation, and little more than awaits by hand
+/// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place.
 template <scope_policy Policy = scope_policy::collect_all, std::ranges::input_range Range>
 [[nodiscard("when_all does nothing until it is awaited: co_await it")]]
 auto when_all(Range&& range) noexcept {
     if constexpr (Policy == scope_policy::stop_on_error) {
-        return detail::some_range_request<detail::values_or_first_error, Range>(detail::as_chosen,
-                                                                                std::forward<Range>(range));
+        using results = detail::values_or_first_error<detail::array_size<Range>>;
+        return detail::some_range_request<results, Range>(detail::as_chosen, std::forward<Range>(range));
     } else {
         return detail::all_range_request<detail::values_of_all, Range>(std::forward<Range>(range));
     }

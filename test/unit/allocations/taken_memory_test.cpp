@@ -1,4 +1,5 @@
 // What docs/promises.md says that operations take from the environment's resource, counted there.
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <new>
@@ -44,6 +45,23 @@ TEST(taken_memory, of_when_all_over_a_vector_is_its_values) {
         const auto values = co_await coflux::when_all(std::move(forks));
         EXPECT_EQ(values.size(), 10U);
         EXPECT_EQ(counted->allocations(), before + 1);
+    }(s.env, &s.frames()));
+}
+
+TEST(taken_memory, of_when_all_over_an_array_is_none) {
+    stage<hand> s;
+    s.run([](coflux::environment&, frames* counted) -> root {
+        auto&& here = co_await coflux::context();
+        std::array forks{gives(here, 1), gives(here, 2), gives(here, 3)};
+        std::size_t before = counted->allocations();
+        const std::array<int, 3> values = co_await coflux::when_all(std::move(forks));
+        EXPECT_EQ(values[0] + values[1] + values[2], 6);
+        EXPECT_EQ(counted->allocations(), before);
+        std::array others{gives(here, 1), gives(here, 2)};
+        before = counted->allocations();
+        const auto outcomes = co_await coflux::when_all_outcomes(std::move(others));
+        EXPECT_EQ(*outcomes[1], 2);
+        EXPECT_EQ(counted->allocations(), before);
     }(s.env, &s.frames()));
 }
 

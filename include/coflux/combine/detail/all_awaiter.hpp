@@ -20,6 +20,8 @@ namespace coflux::detail {
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may
 /// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
 /// `fetch(std::size_t)` ahead of that, which is an access, and of children that may not be there: operator[] checks.
+/// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, `keep_result(i, word)` takes
+/// what it left, and from then on `has_frame(i)` is false.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -27,9 +29,12 @@ public:
     all_awaiter& operator=(const all_awaiter&) = delete;
 
     [[nodiscard]] bool await_ready() noexcept {
+        if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
+            // One that is the newest of this worker's forks has not begun: it is not asked whether it has ended.
+            while (left_ != 0 && run_nested(&children()[left_ - 1])) continue;
+        }
         while (frame_control* const c = next_running()) {
-            if (!coroutine->template run_fork_nested<nested_frame::kept>(c)) return false;
-            --left_;  // it has ended, with a value
+            if (!run_nested(c)) return false;
         }
         return !stops_awaiting();
     }
@@ -77,6 +82,7 @@ protected:
         }
         joined_failures failures;
         for (std::size_t i = 0; i < count_; ++i) {
+            if (!has_frame(i)) continue;
             frame_control& c = children()[i];
             if (c.word.end() != ending::error) continue;
             c.error->retain();
@@ -86,6 +92,17 @@ protected:
     }
 
 private:
+    /// True if the last of those left has ended here, with a value.
+    COFLUX_INLINE bool run_nested(frame_control* c) noexcept {
+        if (!coroutine->template run_fork_nested<Children::frame_after_nested_run>(c)) return false;
+        --left_;
+        if constexpr (Children::frame_after_nested_run == nested_frame::freed)
+            children().keep_result(left_, thread_result);
+        return true;
+    }
+    [[nodiscard]] bool has_frame(std::size_t i) noexcept {
+        return Children::frame_after_nested_run == nested_frame::kept || children().has_frame(i);
+    }
     frame_control* next_running() noexcept {
         for (; left_ != 0; --left_) {
             if constexpr (Children::many) {
@@ -120,7 +137,9 @@ private:
     }
     static void request_stops(void* self) noexcept {
         auto& all = *static_cast<all_awaiter*>(self);
-        for (std::size_t i = 0; i < all.count_; ++i) request_stop_of(all.children()[i]);
+        for (std::size_t i = 0; i < all.count_; ++i) {
+            if (all.has_frame(i)) request_stop_of(all.children()[i]);
+        }
     }
     static void go_on(void* self) noexcept { static_cast<all_awaiter*>(self)->relay_.wake(); }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <memory_resource>
 #include <ranges>
@@ -30,6 +31,7 @@ class [[nodiscard]] all_of_tuple : public all_awaiter<all_of_tuple<Results, Hand
 
 public:
     static constexpr bool many = false;
+    static constexpr nested_frame frame_after_nested_run = nested_frame::kept;
     static constexpr bool takes_stops = Results::takes_stops;
 
     explicit all_of_tuple(promise_base& p, Handles&&... handles) noexcept
@@ -44,6 +46,7 @@ public:
         }
     }
     frame_control& operator[](std::size_t i) noexcept { return *frames_[i]; }
+    static constexpr bool has_frame(std::size_t) noexcept { return true; }
 
     auto await_resume() {
         this->rethrow_failures();
@@ -59,7 +62,18 @@ private:
     std::array<frame_control*, sizeof...(Handles)> frames_;
 };
 
+/// How many handles a std::array has that is given away; 0: it is another range, or has none.
+template <typename Range>
+inline constexpr std::size_t array_size = 0;
+template <typename Handle, std::size_t N>
+    requires is_owned_handle<Handle>
+inline constexpr std::size_t array_size<std::array<Handle, N>> = N;
+
 /// `Range` holds the handles; a random-access range, so that waiting can begin with the youngest.
+///
+/// A std::array is left with empty handles. With clang it is used where it lies; g++ 12 destroys a copy of an array that
+/// is a temporary of the await. The frames of its children that run nested are freed at their end, as in a plain await, if
+/// their results fit into a word.
 template <typename Results, typename Range>
 class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Range>> {
     using base = all_awaiter<all_of_range<Results, Range>>;
@@ -68,12 +82,25 @@ class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Rang
 
 public:
     static constexpr bool many = true;
+    static constexpr std::size_t fixed_size = array_size<Range>;
+    static constexpr bool in_place = COFLUX_CLANG && fixed_size != 0;
+    static constexpr nested_frame frame_after_nested_run =
+        fixed_size != 0 && !Results::takes_stops
+            ? await_access::frame_after_nested_run<std::ranges::range_value_t<Range>>()
+            : nested_frame::kept;
     static constexpr bool takes_stops = Results::takes_stops;
 
     all_of_range(promise_base& p, Range&& handles) noexcept
         : base(p, std::ranges::size(handles)),
-          handles_(std::move(handles)) {
+          handles_(static_cast<std::conditional_t<in_place, Range&, Range&&>>(handles)) {
         for (auto& h : handles_) begin_if_wrapper(h, p);
+    }
+    ~all_of_range() {
+        if constexpr (in_place) {
+            if (!taken_) [[unlikely]] {
+                [[maybe_unused]] const Range dropped = std::move(handles_);
+            }
+        }
     }
 
     /// Checks the handle (law 11) here, where it is loaded anyway: a loop of its own would cost each child more.
@@ -87,8 +114,26 @@ public:
     }
     COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(await_access::address(handle(i))); }
 
+    [[nodiscard]] bool has_frame(std::size_t i) noexcept { return await_access::address(handle(i)) != nullptr; }
+    COFLUX_INLINE void keep_result(std::size_t i, std::uint64_t word) noexcept {
+        words_[i] = word;
+        await_access::clear(handle(i));
+    }
+
     auto await_resume() {
         this->rethrow_failures();
+        if constexpr (fixed_size != 0) {
+            return take_each(std::make_index_sequence<fixed_size>());
+        } else {
+            return take_all();
+        }
+    }
+
+private:
+    using iterator = std::ranges::iterator_t<Range>;
+    struct nothing {};
+
+    auto take_all() {
         const auto first = std::ranges::begin(handles_);
         const auto last = first + std::ranges::ssize(handles_);
         if constexpr (std::is_void_v<element>) {
@@ -100,9 +145,23 @@ public:
             return results;
         }
     }
-
-private:
-    using iterator = std::ranges::iterator_t<Range>;
+    template <std::size_t... I>
+    COFLUX_INLINE auto take_each(std::index_sequence<I...>) {
+        if constexpr (std::is_void_v<element>) {
+            (take_at(I), ...);
+            taken_ = true;
+        } else {
+            std::array<element, fixed_size> results{take_at(I)...};
+            taken_ = true;
+            return results;
+        }
+    }
+    COFLUX_INLINE auto take_at(std::size_t i) {
+        if constexpr (frame_after_nested_run == nested_frame::freed) {
+            if (!has_frame(i)) return static_cast<element>(take_from<value>(words_[i]));
+        }
+        return Results::template take<value, element>(await_access::release(handle(i)));
+    }
 
     COFLUX_INLINE auto& handle(std::size_t i) noexcept {
         return std::ranges::begin(handles_)[static_cast<std::ranges::range_difference_t<Range>>(i)];
@@ -112,7 +171,10 @@ private:
         return Results::template take<value, element>(await_access::release(*h));
     }
 
-    Range handles_;
+    std::conditional_t<in_place, Range&, Range> handles_;
+    bool taken_ = false;
+    using words = std::array<std::uint64_t, fixed_size>;
+    [[no_unique_address]] std::conditional_t<frame_after_nested_run == nested_frame::freed, words, nothing> words_;
 };
 
 template <typename Results, typename... As>

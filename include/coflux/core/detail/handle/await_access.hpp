@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <coflux/base/config.hpp>
+#include <coflux/core/detail/promise/coroutine_kind.hpp>
 
 namespace coflux::detail {
 
@@ -108,6 +109,17 @@ struct await_access {
     template <typename H>
     [[nodiscard]] static COFLUX_INLINE bool is_copied(const H& handle) noexcept {
         return handle.is_copied();
+    }
+    /// What becomes of the frame that a handle of type H owns when it has run nested.
+    template <typename H>
+    [[nodiscard]] static consteval nested_frame frame_after_nested_run() noexcept {
+        if constexpr (requires { H::frame_after_nested_run; }) return H::frame_after_nested_run;
+        return nested_frame::kept;
+    }
+    /// The frame has freed itself.
+    template <typename H>
+    static COFLUX_INLINE void clear(H& handle) noexcept {
+        handle.clear();
     }
     /// A view of `c`, which has been shared.
     template <typename View, typename Frame>

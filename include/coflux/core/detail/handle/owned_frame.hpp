@@ -82,11 +82,11 @@ class COFLUX_IN_REGISTER owned_frame {
     static_assert(is_result<T>());
 
     static constexpr bool starts_in_creator = Start == start_kind::inline_start;
+
+public:
     /// One that may run inside the call that makes it, and does not know until then, keeps its frame.
     static constexpr nested_frame frame_after_nested_run =
         Start == start_kind::queued ? nested_frame_for<T> : nested_frame::kept;
-
-public:
     using single_use = void;
 
     COFLUX_INLINE explicit owned_frame(frame_control& c) noexcept : control_(&c) {}
@@ -170,6 +170,8 @@ public:
     [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return control_.is_copied(); }
     /// For combinators: gives the frame up to the caller.
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
+    /// For combinators: the frame, which was nested, has freed itself.
+    COFLUX_INLINE void clear() noexcept { control_.clear(); }
     /// For combinators and awaiters: the frame, which the handle keeps.
     [[nodiscard]] COFLUX_INLINE frame_control& used() const noexcept { return *frame(); }
     /// For combinators and awaiters: the frame, or null.
