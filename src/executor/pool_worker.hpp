@@ -14,6 +14,7 @@
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
+#include "memory/detail/idle_memory.hpp"
 #include "os/parker.hpp"
 #include "round_clock.hpp"
 #include "thread_pool.hpp"
@@ -89,6 +90,8 @@ private:
             static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
         return due == timing_wheel::never ? due : due - std::min(due, spin);
     }
+    /// When a worker that parks now gives back memory.
+    clock_tick gives_back_at() const noexcept;
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
@@ -111,6 +114,7 @@ private:
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
     alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves
     os::parker parker_;
+    idle_memory memory_;
     timer_queue timers_;
 };
 

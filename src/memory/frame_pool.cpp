@@ -9,7 +9,8 @@
 
 #include <new>
 
-#include "memory/detail/central_list.hpp"
+#include "memory/detail/central_lists.hpp"
+#include "memory/detail/idle_memory.hpp"
 
 namespace coflux {
 namespace detail {
@@ -21,8 +22,6 @@ constexpr std::size_t cached_bytes =
 constexpr std::int32_t kept_of(std::size_t size_class) {
     return static_cast<std::int32_t>(cached_bytes / block_bytes(size_class));
 }
-
-constinit central_list central[frame_cache::classes];
 
 /// Frees a thread's lists when it ends. Frames freed by later destructors of the same thread pass the lists by.
 struct cache_cleaner {
@@ -132,12 +131,8 @@ frame_pool& frame_pool::shared() noexcept {
 }
 
 void frame_pool::trim() noexcept {
-    for (std::size_t c = 0; c < detail::frame_cache::classes; ++c) {
-        detail::free_block*& head = detail::this_frame_cache.heads[c];
-        if (head != nullptr) detail::central[c].sort(c, head);
-        head = nullptr;
-        detail::central[c].give_back(c);
-    }
+    detail::give_back_lists();
+    for (std::size_t size_class = 0; detail::give_back_chain(size_class);) {}
 }
 
 void frame_pool::set_reserve_limit(std::size_t bytes) noexcept {

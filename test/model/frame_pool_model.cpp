@@ -60,7 +60,7 @@ struct of_list : coflux::model::scenario<Threads> {
     }
     /// All blocks are back: no slab is left, and nothing is counted as reserved.
     void after() override {
-        list.give_back(size_class);
+        while (list.give_back_chain(size_class)) continue;
         MODEL_CHECK(detail::reserved.load(detail::memory_order_relaxed) == 0);
         MODEL_CHECK(detail::slabs_acquired.load(detail::memory_order_relaxed) ==
                     detail::slabs_released.load(detail::memory_order_relaxed));
@@ -104,7 +104,7 @@ struct trimmed : of_list<2> {
     void thread(unsigned index) override {
         put(take());
         if (index == 1) {
-            list.give_back(size_class);
+            while (list.give_back_chain(size_class)) continue;
         } else {
             put(take());
         }

@@ -42,7 +42,8 @@ static_assert(sizeof(chain) <= frame_cache::granule);
 // Statistics only: relaxed, nothing is ordered by them.
 inline constinit atomic<std::size_t> slabs_acquired{0};
 inline constinit atomic<std::size_t> slabs_released{0};
-inline constinit atomic<std::size_t> reserved{0};  // bytes in chains
+inline constinit atomic<std::size_t> reserved{0};        // bytes in chains
+inline constinit atomic<std::uint64_t> reserve_uses{0};  // chains that a thread took or put
 inline constinit atomic<std::size_t> reserve_limit{std::size_t{256} * 1024 * 1024};
 
 constexpr std::size_t block_bytes(std::size_t size_class) {
@@ -66,6 +67,7 @@ public:
             const adaptive_guard guard(lock_);
             if (chain* const c = chains_.pop()) {
                 reserved.fetch_sub(c->bytes, memory_order_relaxed);
+                reserve_uses.fetch_add(1, memory_order_relaxed);
                 return reinterpret_cast<free_block*>(c);
             }
             if (open_.empty() && !add_slab()) return nullptr;
@@ -100,24 +102,24 @@ public:
             reserved.fetch_sub(bytes, memory_order_relaxed);
             return sort(size_class, blocks);
         }
+        reserve_uses.fetch_add(1, memory_order_relaxed);
         auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
         const adaptive_guard guard(lock_);
         chains_.push(*c);
     }
 
-    /// Sorts all chains into their slabs.
-    void give_back(std::size_t size_class) noexcept {
-        for (;;) {
-            free_block* blocks = nullptr;
-            {
-                const adaptive_guard guard(lock_);
-                chain* const c = chains_.pop();
-                if (c == nullptr) return;
-                blocks = reinterpret_cast<free_block*>(c);
-                reserved.fetch_sub(c->bytes, memory_order_relaxed);
-            }
-            sort(size_class, blocks);
+    /// Sorts a chain into its slabs; false if there is none.
+    bool give_back_chain(std::size_t size_class) noexcept {
+        free_block* blocks = nullptr;
+        {
+            const adaptive_guard guard(lock_);
+            chain* const c = chains_.pop();
+            if (c == nullptr) return false;
+            blocks = reinterpret_cast<free_block*>(c);
+            reserved.fetch_sub(c->bytes, memory_order_relaxed);
         }
+        sort(size_class, blocks);
+        return true;
     }
 
     /// Puts blocks back into their slabs; slabs that become empty go to the heap.
