@@ -1,5 +1,6 @@
 #include "thread.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #if defined(__linux__)
@@ -9,6 +10,8 @@
 #endif
 
 #include <coflux/base/thread.hpp>
+
+#include "cpu_quota.hpp"
 
 namespace coflux::detail::os {
 
@@ -37,7 +40,8 @@ bool pin_this_thread(std::size_t n) noexcept {
 std::size_t usable_processors() noexcept {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
-    return static_cast<std::size_t>(CPU_COUNT(&allowed));
+    const auto processors = static_cast<std::size_t>(CPU_COUNT(&allowed));
+    return std::min(processors, cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup", processors));
 }
 
 void expect_precise_wake_ups() noexcept {

@@ -15,7 +15,7 @@ bool pin_this_thread(std::size_t n) noexcept;
 /// Asks the system to end this thread's sleeps when they are over, not up to 50 us later so that several end together.
 void expect_precise_wake_ups() noexcept;
 
-/// Number of processors that the process may use, at least 1.
+/// Number of processors that the process may use, by its affinity and by the quota of its control groups; at least 1.
 std::size_t usable_processors() noexcept;
 
 }  // namespace coflux::detail::os

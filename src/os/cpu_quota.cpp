@@ -1,0 +1,98 @@
+#include "cpu_quota.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+namespace coflux::detail::os {
+namespace {
+
+struct open_file {
+    explicit open_file(const char* path) noexcept : file(std::fopen(path, "re")) {}
+    ~open_file() {
+        if (file != nullptr) std::fclose(file);
+    }
+    open_file(const open_file&) = delete;
+    open_file& operator=(const open_file&) = delete;
+
+    std::FILE* file;
+};
+
+constexpr std::size_t longest_path = 4096;
+
+/// The number in file `name` of a folder; 0 where there is none.
+long long number_in(const char* folder, const char* name) noexcept {
+    char path[longest_path];
+    if (std::snprintf(path, sizeof path, "%s/%s", folder, name) >= static_cast<int>(sizeof path)) return 0;
+    const open_file opened(path);
+    long long number = 0;
+    return opened.file != nullptr && std::fscanf(opened.file, "%lld", &number) == 1 ? number : 0;
+}
+
+std::size_t whole_processors(long long quota, long long period, std::size_t none) noexcept {
+    if (quota <= 0 || period <= 0) return none;
+    return std::max<std::size_t>(1, static_cast<std::size_t>(quota / period));
+}
+
+std::size_t quota_in(const char* folder, bool version_2, std::size_t none) noexcept {
+    if (!version_2)
+        return whole_processors(number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"), none);
+    char path[longest_path];
+    if (std::snprintf(path, sizeof path, "%s/cpu.max", folder) >= static_cast<int>(sizeof path)) return none;
+    const open_file opened(path);
+    long long quota = 0;
+    long long period = 0;
+    if (opened.file == nullptr || std::fscanf(opened.file, "%lld %lld", &quota, &period) != 2)
+        return none;  // "max 100000"
+    return whole_processors(quota, period, none);
+}
+
+/// The narrowest of a group and those above it. In a container the folder of the group may be the mount's own.
+std::size_t narrowest(const char* mount, const char* group, bool version_2, std::size_t none) noexcept {
+    char folder[longest_path];
+    const int length = std::snprintf(folder, sizeof folder, "%s%s", mount, group);
+    if (length < 0 || length >= static_cast<int>(sizeof folder)) return none;
+    std::size_t least = none;
+    for (const std::size_t top = std::strlen(mount);;) {
+        least = std::min(least, quota_in(folder, version_2, none));
+        char* const slash = std::strrchr(folder + top, '/');
+        if (slash == nullptr) return least;
+        *slash = 0;
+    }
+}
+
+/// True if `name` is one of the names in `list`, which commas part.
+bool has_name(const char* list, const char* name) noexcept {
+    const std::size_t length = std::strlen(name);
+    for (const char* at = list; at != nullptr; at = std::strchr(at, ',')) {
+        if (*at == ',') ++at;
+        if (std::strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == 0)) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+std::size_t cpu_quota(const char* groups, const char* mount, std::size_t none) noexcept {
+    const open_file opened(groups);
+    if (opened.file == nullptr) return none;
+    std::size_t least = none;
+    char line[longest_path];
+    while (std::fgets(line, sizeof line, opened.file) != nullptr) {  // "number:controllers:/group"
+        line[std::strcspn(line, "\n")] = 0;
+        char* const controllers = std::strchr(line, ':');
+        char* const group = controllers != nullptr ? std::strchr(controllers + 1, ':') : nullptr;
+        if (group == nullptr) continue;
+        *group = 0;
+        if (controllers[1] == 0) {
+            least = std::min(least, narrowest(mount, group + 1, true, none));
+        } else if (has_name(controllers + 1, "cpu")) {
+            char below[longest_path];
+            if (std::snprintf(below, sizeof below, "%s/cpu", mount) < static_cast<int>(sizeof below))
+                least = std::min(least, narrowest(below, group + 1, false, none));
+        }
+    }
+    return least;
+}
+
+}  // namespace coflux::detail::os
