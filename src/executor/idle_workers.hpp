@@ -28,6 +28,11 @@ public:
     /// How many workers the pool has.
     [[nodiscard]] std::size_t size() const noexcept { return workers_; }
 
+    /// How many workers are not parked. A hint.
+    [[nodiscard]] std::size_t awake() const noexcept {
+        return workers_ - sleepers_of(idle_.load(memory_order_relaxed));  // pairs with nothing
+    }
+
     /// The idle word, for the workers' fast paths: they read it with relaxed order when they push to their own queues.
     [[nodiscard]] const atomic<std::uint32_t>& word() const noexcept { return idle_; }
 

@@ -19,20 +19,16 @@ constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the loo
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
-constexpr std::chrono::nanoseconds short_theft{1000};  // what was stolen took no longer than moving it between cores
-constexpr std::chrono::nanoseconds first_steal_backoff{
-    2000};  // how long a thief then leaves all victims alone; doubled each time
-constexpr std::chrono::nanoseconds longest_steal_backoff{32000};
-constexpr std::chrono::nanoseconds between_glances{700};  // at a victim that may be computing
-constexpr int glances_enough = 6;                         // as many without a change: it is
-constexpr int changes_enough = 2;                         // as many changes: it is not
-constexpr int lone_glances = 3;                           // at a lone coroutine, until it is known to lie there
+constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that may be computing
+constexpr int glances_enough = 6;            // as many without a change: it is
+constexpr int changes_enough = 2;            // as many changes: it is not
+constexpr int lone_glances = 3;              // at a lone coroutine, until it is known to lie there
 
-void pause_for(std::chrono::nanoseconds d) noexcept {
-    const auto begin = std::chrono::steady_clock::now();
+void pause_for(clock_tick nanoseconds) noexcept {
+    const clock_tick begin = tick_now();
     do {
         cpu_pause();
-    } while (std::chrono::steady_clock::now() - begin < d);
+    } while (tick_now() - begin < nanoseconds);
 }
 
 }  // namespace
@@ -155,7 +151,7 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
 /// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is
 /// slowed down by nothing that thieves do. A glance takes a line from a victim that does not compute: the second change
 /// ends them.
-bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noexcept {
+bool pool_worker::victim_computes(clock_tick now) noexcept {
     if (victim_ == nullptr || changes_ == changes_enough) return false;
     if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
     glanced_at_ = now;
@@ -170,27 +166,18 @@ bool pool_worker::victim_computes(std::chrono::steady_clock::time_point now) noe
     return glances_ == glances_enough;
 }
 
-std::chrono::nanoseconds pool_worker::next_backoff() const noexcept {
-    return std::clamp(steal_backoff_ * 2, first_steal_backoff, longest_steal_backoff);
-}
-
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
-    using clock = std::chrono::steady_clock;
-    for (;;) {
+    const clock_tick ran_out = tick_now();
+    if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
+    for (clock_tick begin = ran_out;; begin = tick_now()) {
         pool_.idle_.begin_search(parker_);
         std::coroutine_handle<> found = nullptr;
-        const auto begin = clock::now();
-        // Stealing moves some five cache lines between cores. A victim whose forks take less than that is faster
-        // left alone.
-        if (stole_) steal_backoff_ = begin - stolen_at_ < short_theft ? next_backoff() : std::chrono::nanoseconds(0);
-        stole_ = false;
-        auto begin_to_steal = begin + steal_backoff_;
-        auto now = begin;
+        clock_tick begin_to_steal = begin + steal_backoff_.wait();
+        clock_tick now = begin;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
-            now = clock::now();
-            if ((!timers_.nothing_to_look_at() && hand_out_timers(tick_of(now))) ||
-                hand_out_timers_of_others(tick_of(now))) {
+            now = tick_now();
+            if ((!timers_.nothing_to_look_at() && hand_out_timers(now)) || hand_out_timers_of_others(now)) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
             if (!found && (now >= begin_to_steal || victim_computes(now))) {
@@ -199,24 +186,24 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                     stole_ = true;
                     stolen_at_ = now;
                 } else if (std::exchange(lost_a_race_, false)) {
-                    // What it saw was popped meanwhile, and the fence has interrupted the victim for nothing.
-                    steal_backoff_ = next_backoff();
-                    begin_to_steal = now + steal_backoff_;
+                    steal_backoff_.lost_a_race();
+                    begin_to_steal = now + steal_backoff_.wait();
                 }
             }
             if (!found) found = take_injected();
             if (found || pool_.idle_.ended()) break;
-            if (now - begin_to_steal >= pool_.options_.spin && sleeps_until() > tick_of(now)) break;
+            if ((now >= begin_to_steal + spin_.now() || !may_look()) && sleeps_until() > now) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
         if (found) {
-            rounds_.restart(tick_of(now));
+            spin_.work_came(now - ran_out);
+            rounds_.restart(now);
             tick_budget_ = rounds_.begin_round();
             timers_.notify_watch();
             return found;
         }
-        steal_backoff_ = std::chrono::nanoseconds(0);
+        steal_backoff_.parked();
         sleep();
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }

@@ -17,6 +17,8 @@
 #include "memory/detail/idle_memory.hpp"
 #include "os/parker.hpp"
 #include "round_clock.hpp"
+#include "spin_budget.hpp"
+#include "steal_backoff.hpp"
 #include "thread_pool.hpp"
 #include "time/detail/timer_watch.hpp"
 
@@ -31,6 +33,7 @@ public:
           random_(position * 2654435761U + 1),
           rounds_(static_cast<clock_tick>(
               std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
+          spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
           timers_(pool.identity(), &timer_watch::shared()) {
         timer_watch::shared().watch(timers_);
     }
@@ -64,10 +67,10 @@ private:
     std::coroutine_handle<> next_in_turn(bool oldest_first) noexcept;
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
-    bool victim_computes(std::chrono::steady_clock::time_point now) noexcept;
-    std::chrono::nanoseconds next_backoff() const noexcept;
+    bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
+    bool may_look() const noexcept { return spin_budget::may_look(pool_.processors_, pool_.idle_.awake()); }
     bool work_in_sight() const noexcept;
     std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
     /// Something is queued, and its worker does not come to it. Pre: the caller is counted as parked, so that the other
@@ -102,14 +105,15 @@ private:
     std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
     round_clock rounds_;
     bool stole_ = false;  // what ran last was stolen, at:
-    std::chrono::steady_clock::time_point stolen_at_{};
-    std::chrono::nanoseconds steal_backoff_{0};  // how long to leave all victims alone before the next theft
-    bool lost_a_race_ = false;                   // the last theft found its coroutine popped
-    pool_worker* victim_ = nullptr;              // of the last theft
-    std::uint64_t forked_there_ = 0;             // its forked() after that, or at the last glance
-    int glances_ = 0;                            // without a change, glances_enough at most; the last one at:
-    int changes_ = 0;                            // glances that saw one, since the last theft
-    std::chrono::steady_clock::time_point glanced_at_{};
+    clock_tick stolen_at_ = 0;
+    steal_backoff steal_backoff_;
+    spin_budget spin_;
+    bool lost_a_race_ = false;        // the last theft found its coroutine popped
+    pool_worker* victim_ = nullptr;   // of the last theft
+    std::uint64_t forked_there_ = 0;  // its forked() after that, or at the last glance
+    int glances_ = 0;                 // without a change, glances_enough at most; the last one at:
+    int changes_ = 0;                 // glances that saw one, since the last theft
+    clock_tick glanced_at_ = 0;
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
     alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves

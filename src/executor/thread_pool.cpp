@@ -56,7 +56,8 @@ heavy_fence fence_for(pop_order pops, std::size_t workers) {
 
 thread_pool::thread_pool(thread_pool_options options)
     : options_(std::move(options)),
-      idle_(options_.threads != 0 ? options_.threads : os::usable_processors()),
+      processors_(os::usable_processors()),
+      idle_(options_.threads != 0 ? options_.threads : processors_),
       heavy_fence_(fence_for(options_.pops, idle_.size())) {
     const std::size_t n = idle_.size();
     workers_.reserve(n);

@@ -43,6 +43,7 @@ private:
     thread_pool_options options_;
     pool_door door_{*this};
     os::process_mark process_;
+    const std::size_t processors_;  // that the process may use
     idle_workers idle_;
     heavy_fence heavy_fence_;
     alignas(cache_line) injection_queue injected_;

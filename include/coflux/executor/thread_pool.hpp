@@ -25,13 +25,14 @@ enum class pop_order {
 
 /// How a thread pool is made.
 struct thread_pool_options {
-    std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the machine has processors
+    std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the process may use processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
     bool pin = false;             ///< binds worker i to the i-th processor that the process may use
-    /// How long a worker without work keeps looking before it parks. To wake a parked worker costs the waker 5 to 10
-    /// us, and the woken worker 10 to 30 us more; looking costs one core for as long. 0 parks at once. While other
-    /// workers make forks that they pop themselves, one parked worker looks again every 30 us, so that a fork that they
-    /// leave does not wait for long.
+    /// How long a worker without work keeps looking before it parks, at most. It looks for less where work comes later
+    /// again and again, and not at all where the process has one processor, or more workers are awake than processors.
+    /// To wake a parked worker costs the waker 5 to 10 us, and the woken worker 10 to 30 us more; looking costs one core
+    /// for as long. 0 parks at once. While other workers make forks that they pop themselves, one parked worker looks
+    /// again every 30 us, so that a fork that they leave does not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to park. A worker that
     /// parks runs some 12 us late, up to 35 us after a long time; one that looks, well under 1 us. It costs a core for
@@ -77,7 +78,7 @@ struct worker_counters {
 /// Lifetime: outlives the environments that name it; not destroyed on one of its own threads.
 class thread_pool_executor {
 public:
-    /// `threads` workers; 0: as many as the machine has processors.
+    /// `threads` workers; 0: as many as the process may use processors, by its affinity and the quota of its control groups.
     explicit thread_pool_executor(std::size_t threads = 0);
     explicit thread_pool_executor(thread_pool_options options);
     thread_pool_executor(thread_pool_executor&&) noexcept;
