@@ -51,9 +51,10 @@ class Definitions(unittest.TestCase):
         self.assertEqual(workload.items(params, threads), items)
 
     def test_the_catalog_has_all_workloads(self) -> None:
-        self.assertEqual(list(WORKLOADS), ["call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc", "fib",
-                                           "fork_noop", "fork_pool", "matmul", "mpsc_batches", "mutex_handoff",
-                                           "nqueens", "pipeline", "skynet", "spawn_join", "timer_storm", "yield"])
+        self.assertEqual(list(WORKLOADS), ["call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
+                                           "fairness", "fib", "fork_noop", "fork_pool", "matmul", "mpsc_batches",
+                                           "mutex_handoff", "nqueens", "pipeline", "skynet", "spawn_join",
+                                           "timer_storm", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -83,6 +84,12 @@ class Definitions(unittest.TestCase):
         self.assert_defined("pipeline", {"concurrency": 8, "depth": 5, "items": 50}, 2, 8 * 5 * 50, 8 * 50)
         self.assert_defined("yield", {"tasks": 8, "yields": 100}, 2, 800, 800)
         self.assert_defined("call_overhead", {"calls": 5}, 1, 5, 5)
+
+    def test_the_jobs_of_fairness_agree_with_their_definition(self) -> None:
+        for step in (0, 20):
+            self.assert_defined("fairness", {"jobs": 200, "step_us": step}, 1, 200, 200)
+        # The maker gave up waiting for the last of them.
+        self.assertIsNotNone(WORKLOADS["fairness"].check("199", {"jobs": 200, "step_us": 0}, 1))
 
     def test_channels_agree_with_their_definition(self) -> None:
         in_order = sum(place * value for place, value in enumerate(range(1, 1001), start=1))

@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
     app.add("spawn_join", lab::spawn_join, "co_spawn with a completion handler that counts");
     app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
     app.add("yield", lab::yield, "co_await of defer");
+    app.add("fairness", lab::fairness,
+            "co_spawn of a job that begins with a post; co_await of a co_spawn for each child");
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
     app.add("skynet", lab::skynet, "co_spawn of each child");
     app.add("nqueens", lab::nqueens, "co_spawn of each child");

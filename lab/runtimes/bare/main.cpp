@@ -254,7 +254,7 @@ int main(int argc, char** argv) {
     app.add("yield", yield, "a ready queue on one thread, whatever --threads says");
     for (const char* const name :
          {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
-          "channel_rendezvous", "mpsc_batches", "mutex_handoff", "timer_storm"}) {
+          "channel_rendezvous", "fairness", "mpsc_batches", "mutex_handoff", "timer_storm"}) {
         app.unsupported(name, "hand-written coroutines have no scheduler; a floor for this would be a runtime");
     }
     return app.main(argc, argv);

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
     app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");
     app.add("yield", lab::yield, "co_await coflux::yield()");
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
+    app.add("fairness", lab::fairness, "a fork whose handle is kept; forks of a pool task, awaited at once");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
     app.add("skynet", lab::skynet, "nine forks and a call a node; the forks are awaited from the youngest on");
     app.add("nqueens", lab::nqueens, "a fork for each safe row, awaited from the youngest on");

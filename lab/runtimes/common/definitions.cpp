@@ -14,14 +14,15 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 16>& definitions() {
-    static const std::array<definition, 16> all{{
+const std::array<definition, 17>& definitions() {
+    static const std::array<definition, 17> all{{
         {"call_overhead", {"calls"}, [](const request& r) { return r.integer("calls"); }},
         {"channel_mpmc",
          {"count", "capacity", "producers", "consumers"},
          [](const request& r) { return r.integer("count") / r.integer("producers") * r.integer("producers"); }},
         {"channel_rendezvous", {"count"}, [](const request& r) { return r.integer("count"); }},
         {"channel_spsc", {"count", "capacity"}, [](const request& r) { return r.integer("count"); }},
+        {"fairness", {"jobs", "step_us"}, [](const request& r) { return r.integer("jobs"); }},
         // Every call but a leaf forks one call and makes another.
         {"fib", {"n"}, [](const request& r) { return 2 * fib_forks(r.integer("n")) + 1; }},
         {"fork_noop", {"resource", "count"}, [](const request& r) { return r.integer("count"); }},

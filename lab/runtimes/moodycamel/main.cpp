@@ -169,8 +169,9 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", mpsc_batches, "BlockingConcurrentQueue with tokens between two threads");
     app.unsupported("channel_rendezvous",
                     "the queue always has a buffer: a sender cannot wait until its value was taken");
-    for (const char* const name : {"call_overhead", "fib", "fork_noop", "fork_pool", "matmul", "mutex_handoff",
-                                   "nqueens", "pipeline", "skynet", "spawn_join", "timer_storm", "yield"}) {
+    for (const char* const name :
+         {"call_overhead", "fairness", "fib", "fork_noop", "fork_pool", "matmul", "mutex_handoff", "nqueens",
+          "pipeline", "skynet", "spawn_join", "timer_storm", "yield"}) {
         app.unsupported(name, "a queue and no runtime: it has no tasks, locks or timers");
     }
     return app.main(argc, argv);

@@ -69,5 +69,7 @@ int main(int argc, char** argv) {
             "std::mutex with a turn and a condition variable a thread: it would let the last owner in again");
     app.unsupported("fork_pool", no_pool);
     app.unsupported("pipeline", no_pool);
+    app.unsupported("fairness",
+                    "the standard library has no pool: each task would be a thread, and the kernel would let it begin");
     return app.main(argc, argv);
 }

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     app.add("fork_pool", lab::fork_pool, "immediate: task_group::run_and_wait; final: run, then wait");
     app.add("spawn_join", lab::spawn_join, "task_group");
     app.add("pipeline", lab::pipeline, "nested task_group::run_and_wait");
+    app.add("fairness", lab::fairness, "task_group::run, and run and wait of a second one for each child");
     app.add("fib", lab::fib, "parallel_invoke");
     app.add("skynet", lab::skynet, "task_group");
     app.add("nqueens", lab::nqueens, "task_group");

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod channels;
+mod fairness;
 mod limits;
 mod measure;
 mod timers;
@@ -37,7 +38,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 16] = [
+const WORKLOADS: [(&str, &[&str], Ability); 17] = [
     ("call_overhead", &["calls"], Supported),
     (
         "channel_mpmc",
@@ -46,6 +47,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 16] = [
     ),
     ("channel_rendezvous", &["count"], Unsupported(NO_RENDEZVOUS)),
     ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
+    ("fairness", &["jobs", "step_us"], Supported),
     ("fib", &["n"], Supported),
     ("fork_noop", &["resource", "count"], Unsupported(NO_INLINE_FORK)),
     ("fork_pool", &["mode", "count"], Supported),
@@ -111,6 +113,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             rt.spawn(channels::channel_mpmc(integer("count")?, integer("capacity")?, producers, consumers))
         }
         "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
+        "fairness" => rt.spawn(fairness::fairness(integer("jobs")?, integer("step_us")?)),
         "fib" => rt.spawn(workloads::fib(integer("n")?)),
         "fork_pool" => {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
@@ -141,6 +144,7 @@ fn items(request: &Request) -> Result<u64, UsageError> {
     Ok(match request.workload.as_str() {
         "call_overhead" => integer("calls")?,
         "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
+        "fairness" => integer("jobs")?,
         "fib" => limits::fib_calls(integer("n")?),
         "fork_pool" => integer("count")? / request.threads * request.threads,
         "matmul" => (integer("n")? / 32).pow(3),

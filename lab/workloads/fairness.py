@@ -1,0 +1,35 @@
+"""A background job beside a maker that forks and awaits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, word
+
+NAME = "fairness"
+DESCRIPTION = ("A task starts a background job that it does not await, and then makes and awaits one short child after "
+               "the other until the job has begun; the next job follows.")
+ITEM = "one background job, from its spawn until it has begun"
+# One thread tells most: on more, an idle one takes the job. But a workload has one number or leaves it to the run.
+THREADS = None
+
+# From the laws of this project, not from a seed document.
+SEED: list[dict[str, Any]] = []
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    jobs = {"smoke": 5, "base": 200, "large": 2_000}[size]
+    return [{"jobs": jobs, "step_us": step} for step in (0, 20)]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["jobs"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    """The jobs that began in time; after one that did not, the maker gives up and answers less."""
+    return word(params["jobs"])
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))
