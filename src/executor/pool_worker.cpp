@@ -131,7 +131,9 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
         if (&victim == this) continue;
         void* taken = nullptr;
         if (victim.forks_.size() != 0) {
+            const clock_tick before = pool_.heavy_fence_ != nullptr ? tick_now() : 0;
             taken = victim.forks_.steal();
+            if (before != 0) steal_backoff_.fence_took(tick_now() - before);
             lost_a_race_ = taken == nullptr;
         }
         if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();

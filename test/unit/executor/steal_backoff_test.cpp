@@ -24,7 +24,7 @@ TEST(steal_backoff, grows_to_its_longest_in_a_burst_of_trivial_forks) {
     steal_backoff thief;
     clock_tick before = 0;
     int thefts = 0;
-    for (; thief.wait() != steal_backoff::longest; ++thefts) {
+    for (; thief.wait() != thief.longest_wait(); ++thefts) {
         thief.theft_ended(100);
         EXPECT_GE(thief.wait(), before);
         before = thief.wait();
@@ -32,7 +32,8 @@ TEST(steal_backoff, grows_to_its_longest_in_a_burst_of_trivial_forks) {
     }
     EXPECT_EQ(thefts, 5);  // 2, 4, 8, 16, 32 us
     for (int i = 0; i < 100; ++i) thief.theft_ended(100);
-    EXPECT_EQ(thief.wait(), steal_backoff::longest);
+    EXPECT_EQ(thief.wait(), thief.longest_wait());
+    EXPECT_EQ(thief.longest_wait(), 32'000U);
 }
 
 TEST(steal_backoff, ends_with_the_first_theft_that_is_worth_some_others) {
@@ -63,6 +64,26 @@ TEST(steal_backoff, of_an_unbalanced_tree_is_rare) {
         waited += thief.wait();
     }
     EXPECT_LT(waited, worked / 10);
+}
+
+TEST(steal_backoff, counts_what_a_fence_costs) {
+    steal_backoff thief;
+    for (int i = 0; i < 100; ++i) thief.fence_took(11'000);
+    EXPECT_NEAR(static_cast<double>(thief.cost()), 12'000, 100);
+    for (int i = 0; i < 100; ++i) {
+        thief.theft_ended(13'000);
+        EXPECT_EQ(thief.wait(), 0U);
+    }
+    for (int i = 0; i < 200; ++i) thief.theft_ended(5'000);
+    EXPECT_EQ(thief.wait(), 200'000U);
+    thief.theft_ended(60'000);
+    EXPECT_EQ(thief.wait(), 0U);
+}
+
+TEST(steal_backoff, does_not_take_a_thief_without_a_processor_for_a_dear_fence) {
+    steal_backoff thief;
+    for (int i = 0; i < 100; ++i) thief.fence_took(4'000'000);
+    EXPECT_LE(thief.cost(), 21'000U);
 }
 
 TEST(steal_backoff, is_over_when_the_thief_has_parked) {
