@@ -45,10 +45,14 @@ blocking_context describe_blocked() noexcept {
 
 void block_until_done(frame_control& c, bool may_throw) {
     if (c.done()) return;
-    const bool may_block = this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers;
-    // Its callbacks are being called: by this thread, perhaps, whose callback has the task's handle; or by one that this
-    // thread must not wait for.
-    if ((!may_block || this_thread.ends != nullptr) && c.has_ended()) return;
+    // What a callback waits for may await the coroutine that has ended, which its awaiters have when it has returned.
+    const frame_control* const ends = this_thread.ends;
+    const bool in_callback = ends != nullptr && ends->has_ended() && !ends->done();
+    const bool may_block =
+        this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers && !in_callback;
+    // The callbacks of `c` are being called: by this thread, perhaps, whose callback has the task's handle; or by one that
+    // this thread must not wait for.
+    if ((!may_block || ends != nullptr) && c.has_ended()) return;
     const blocking_context in = may_block ? blocking_context() : describe_blocked();
     COFLUX_VERIFY(may_block,
                   "a blocking wait for %s on a thread that runs coroutines, in %s%s: co_await the task instead",

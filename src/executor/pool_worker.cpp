@@ -131,12 +131,16 @@ std::coroutine_handle<> pool_worker::steal() noexcept {
         if (&victim == this) continue;
         void* taken = nullptr;
         if (victim.forks_.size() != 0) {
-            const clock_tick before = pool_.heavy_fence_ != nullptr ? tick_now() : 0;
+            const clock_tick before = tick_now();
             taken = victim.forks_.steal();
-            if (before != 0) steal_backoff_.fence_took(tick_now() - before);
             lost_a_race_ = taken == nullptr;
+            stolen_at_ = tick_now();
+            if (taken != nullptr && pool_.heavy_fence_ != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
         }
-        if (taken == nullptr && victim.ready_.size() != 0) taken = victim.ready_.take();
+        if (taken == nullptr && victim.ready_.size() != 0) {
+            taken = victim.ready_.take();
+            stolen_at_ = tick_now();
+        }
         if (taken == nullptr) continue;
         victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
         count(stolen_);
@@ -186,7 +190,6 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                 found = steal();
                 if (found) {
                     stole_ = true;
-                    stolen_at_ = now;
                 } else if (std::exchange(lost_a_race_, false)) {
                     steal_backoff_.lost_a_race();
                     begin_to_steal = now + steal_backoff_.wait();
@@ -244,10 +247,11 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-clock_tick pool_worker::gives_back_at() const noexcept {
+void pool_worker::begin_to_keep_memory() noexcept {
     const std::chrono::nanoseconds kept = pool_.options_.keep_memory;
-    if (kept == std::chrono::nanoseconds::max()) return os::parker::never;
-    return tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
+    if (kept == std::chrono::nanoseconds::max()) return;
+    memory_.begin();
+    give_back_at_ = tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
 }
 
 /// Parks unless there is work after all. The caller looks again.
@@ -264,21 +268,22 @@ void pool_worker::sleep() noexcept {
         quiet = std::exchange(pushed, now) == now ? quiet + 1 : 0;
         return quiet <= most_quiet_looks;
     };
-    memory_.begin();
-    clock_tick give_back_at = gives_back_at();
-    bool has_lists = give_back_at != os::parker::never;
+    // Short times of work, a timer's, say, do not put it off: what matters is whether the reserve was used.
+    if (give_back_at_ == os::parker::never) begin_to_keep_memory();
+    bool has_lists = give_back_at_ != os::parker::never;
     const auto park = [&](idle_workers::rest r) {
         const bool idle = r == idle_workers::rest::for_ever;
         clock_tick look = os::parker::never;
         if (!idle) look = tick_now() + (r == idle_workers::rest::moment ? lookout_period : watch_period);
-        if (idle || has_lists) look = std::min(look, give_back_at);
+        if (idle || has_lists) look = std::min(look, give_back_at_);
         const clock_tick due = sleeps_until();
         if (parker_.park_until(std::min(look, due)) || due <= look) return true;
-        if (look == give_back_at) {
+        if (look == give_back_at_) {
             has_lists = false;
             if (idle) {
                 const bool again = memory_.give_back(true, [this] { return pool_.idle_.ended() || work_in_sight(); });
-                give_back_at = again ? gives_back_at() : os::parker::never;
+                give_back_at_ = os::parker::never;
+                if (again) begin_to_keep_memory();
             } else {
                 (void)memory_.give_back(false, [] { return false; });
             }

@@ -39,7 +39,8 @@ bool pin_this_thread(std::size_t n) noexcept {
 
 std::size_t usable_processors() noexcept {
     cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return 1;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)  // more processors than a cpu_set_t counts
+        return std::max<std::size_t>(1, thread::hardware_concurrency());
     const auto processors = static_cast<std::size_t>(CPU_COUNT(&allowed));
     return std::min(processors, cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup", processors));
 }

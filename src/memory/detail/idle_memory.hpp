@@ -15,20 +15,20 @@ bool give_back_chain(std::size_t& size_class) noexcept;
 /// What one thread sees of the blocks that are kept for the next burst.
 class idle_memory {
 public:
-    /// The thread begins to wait.
+    /// From now on it is of interest whether threads use the reserve.
     void begin() noexcept;
-    /// It still waits, and `idle` says whether its pool has nothing to do: gives back the thread's lists and then, if it
-    /// is, the reserve of all threads, unless a thread has used that since begin(). Ends early when `interrupted()`,
-    /// which is asked before each chain. True if something is left that is worth a later try.
+    /// The thread waits, and `idle` says whether its pool has nothing to do. Gives back the thread's lists; if the pool is
+    /// idle, that and the reserve of all threads, or neither where a thread has used the reserve since begin(). Ends
+    /// early when `interrupted()`, which is asked before each chain. True if something is left that is worth a later try.
     template <typename F>
     bool give_back(bool idle, F interrupted) noexcept {
+        if (!idle) return give_back_lists(), true;
+        if (reserve_was_used()) return true;
         give_back_lists();
-        if (!idle) return true;
-        for (std::size_t size_class = 0; !reserve_was_used();) {
-            if (interrupted()) return true;
+        for (std::size_t size_class = 0; !interrupted();) {
+            if (reserve_was_used()) return true;
             if (!give_back_chain(size_class)) return false;
         }
-        begin();
         return true;
     }
 

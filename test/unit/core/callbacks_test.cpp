@@ -389,4 +389,31 @@ TEST(callbacks, may_destroy_the_handle_of_the_task_that_has_ended) {
     }
 }
 
+coflux::fork<int, noop> waits_for(coflux::environment&, foreign_event* e) {
+    co_await *e;
+    co_return 5;
+}
+coflux::task<int, noop> reads(coflux::environment&, coflux::fork_view<int> v) {
+    co_return co_await v;
+}
+
+// The reader goes on when the callback has returned.
+TEST(callbacks_death, that_block_for_what_awaits_the_coroutine_that_has_ended_are_refused) {
+    testing::FLAGS_gtest_death_test_style = "threadsafe";
+    const auto hangs = [] {
+        auto env = coflux::make_environment();
+        foreign_event go;
+        auto root = [](coflux::environment& outer, foreign_event* e) -> coflux::task<void, noop> {
+            auto&& here = co_await coflux::context();
+            auto f = waits_for(here, e);
+            auto v = f.view();
+            f.on_value([&outer, v](int) { (void)reads(outer, v).get(); });
+            (void)co_await std::move(f);
+        }(env, &go);
+        go.set();
+        root.get();
+    };
+    EXPECT_DEATH(hangs(), "a blocking wait for .*reads.* on a thread that runs coroutines, in the end of .*waits_for");
+}
+
 }  // namespace

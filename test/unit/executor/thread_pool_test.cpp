@@ -230,7 +230,9 @@ TEST(thread_pool, sleeps_at_once_without_spin_and_not_at_all_within_it) {
     auto env = coflux::make_environment(awake);
     for (int i = 0; i < 100; ++i) ASSERT_EQ(answer(env, i).get(), i);
     // On one processor a worker that looks would keep off the thread that brings work.
-    if (coflux::detail::os::usable_processors() > 1) EXPECT_EQ(asleep(awake), 0);
+    if (coflux::detail::os::usable_processors() > 1) {
+        EXPECT_EQ(asleep(awake), 0);
+    }
 }
 
 TEST(thread_pool, counts_what_it_takes_from_its_queues) {
