@@ -247,11 +247,10 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-void pool_worker::begin_to_keep_memory() noexcept {
+clock_tick pool_worker::gives_back_at() const noexcept {
     const std::chrono::nanoseconds kept = pool_.options_.keep_memory;
-    if (kept == std::chrono::nanoseconds::max()) return;
-    memory_.begin();
-    give_back_at_ = tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
+    if (kept == std::chrono::nanoseconds::max()) return os::parker::never;
+    return tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
 }
 
 /// Parks unless there is work after all. The caller looks again.
@@ -268,22 +267,22 @@ void pool_worker::sleep() noexcept {
         quiet = std::exchange(pushed, now) == now ? quiet + 1 : 0;
         return quiet <= most_quiet_looks;
     };
-    // Short times of work, a timer's, say, do not put it off: what matters is whether the reserve was used.
-    if (give_back_at_ == os::parker::never) begin_to_keep_memory();
-    bool has_lists = give_back_at_ != os::parker::never;
+    memory_.begin();
+    clock_tick give_back_at = gives_back_at();
+    bool has_lists = give_back_at != os::parker::never;
     const auto park = [&](idle_workers::rest r) {
         const bool idle = r == idle_workers::rest::for_ever;
         clock_tick look = os::parker::never;
         if (!idle) look = tick_now() + (r == idle_workers::rest::moment ? lookout_period : watch_period);
-        if (idle || has_lists) look = std::min(look, give_back_at_);
+        if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
         if (parker_.park_until(std::min(look, due)) || due <= look) return true;
-        if (look == give_back_at_) {
+        if (look == give_back_at) {
             has_lists = false;
             if (idle) {
                 const bool again = memory_.give_back(true, [this] { return pool_.idle_.ended() || work_in_sight(); });
-                give_back_at_ = os::parker::never;
-                if (again) begin_to_keep_memory();
+                memory_.begin();
+                give_back_at = again ? gives_back_at() : os::parker::never;
             } else {
                 (void)memory_.give_back(false, [] { return false; });
             }

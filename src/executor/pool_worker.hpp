@@ -93,7 +93,8 @@ private:
             static_cast<clock_tick>(std::max(pool_.options_.timer_spin, std::chrono::nanoseconds(0)).count());
         return due == timing_wheel::never ? due : due - std::min(due, spin);
     }
-    void begin_to_keep_memory() noexcept;
+    /// When a worker that parks now gives back memory.
+    clock_tick gives_back_at() const noexcept;
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
@@ -118,7 +119,6 @@ private:
     alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves
     os::parker parker_;
     idle_memory memory_;
-    clock_tick give_back_at_ = os::parker::never;  // once it has been parked, until it has given back what it keeps
     timer_queue timers_;
 };
 

@@ -94,7 +94,7 @@ class global_allocations_in_a_pool : public global_allocations, public ::testing
 protected:
     template <typename Body>
     std::size_t measure(Body body) {
-        pool workers(GetParam());
+        pool workers({.threads = GetParam(), .keep_memory = std::chrono::nanoseconds::max()});
         auto env = coflux::make_environment(workers);
         return measured<pool>(env, body).get();
     }

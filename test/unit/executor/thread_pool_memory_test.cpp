@@ -1,7 +1,6 @@
 // What an idle pool gives back of the memory of freed frames.
 #include <coflux/executor/thread_pool.hpp>
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <thread>
@@ -54,28 +53,6 @@ TEST(thread_pool_memory, of_a_burst_goes_back_to_the_heap_when_the_pool_has_been
             while (slab_bytes() > before + std::size_t{8} * 64 * 1024) std::this_thread::yield();
         }
     }
-}
-
-coflux::fork<void, pool> beats(coflux::environment&, coflux::borrowed<std::atomic<bool>> over) {
-    while (!over->load()) co_await coflux::sleep_for(200us);
-}
-
-TEST(thread_pool_memory, goes_back_beside_a_timer_that_wakes_the_worker_more_often) {
-    COFLUX_TEST_NEEDS_SLABS();
-    const coflux_test::watchdog guard("a pool with a timer keeps the memory of a burst");
-    coflux::frame_pool::shared().trim();
-    const std::size_t before = slab_bytes();
-    pool workers({.threads = 1, .keep_memory = 2ms});
-    auto env = coflux::make_environment(workers);
-    std::atomic<bool> over{false};
-    auto heart = [](coflux::environment&, std::atomic<bool>* until) -> coflux::task<void, pool> {
-        auto&& here = co_await coflux::context();
-        co_await beats(here, coflux::borrowed(*until));
-    }(env, &over);
-    (void)burst(env).get();
-    while (slab_bytes() > before + std::size_t{8} * 64 * 1024) std::this_thread::yield();
-    over.store(true);
-    heart.join();
 }
 
 TEST(thread_pool_memory, stays_for_the_next_burst_where_that_comes_soon) {
