@@ -32,8 +32,7 @@ private:
 
 /// An item is a timer that is armed and cancelled on its own thread, among other timers.
 void arm_and_cancel(benchmark::State& state) {
-    int executor = 0;
-    coflux::detail::timer_queue queue(&executor);
+    coflux::detail::timer_queue queue;
     coflux::detail::this_thread.timers = &queue;
     std::mt19937_64 random(42);
     const auto deadline = [&] { return queue.now() + 1'000'000 + random() % 49'000'000; };

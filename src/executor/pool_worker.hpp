@@ -34,7 +34,7 @@ public:
           rounds_(static_cast<clock_tick>(
               std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
           spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
-          timers_(pool.identity(), &timer_watch::shared()) {
+          timers_(&timer_watch::shared()) {
         timer_watch::shared().watch(timers_);
     }
     ~pool_worker() { leave_watch(); }

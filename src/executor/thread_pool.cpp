@@ -16,7 +16,7 @@
 namespace coflux::detail {
 
 void thread_pool::execute(std::coroutine_handle<> h) noexcept {
-    if (worker* const w = this_thread.queues; w != nullptr && w->executor() == identity()) return w->push_ready(h);
+    if (worker* const w = worker::of_thread_for(identity()); w != nullptr) return w->push_ready(h);
     COFLUX_VERIFY(
         process_.is_here(),
         "a thread pool that was made before fork() is used in the child, where its threads are not: make one there");
@@ -74,8 +74,7 @@ thread_pool::thread_pool(thread_pool_options options)
 }
 
 thread_pool::~thread_pool() {
-    COFLUX_VERIFY(this_thread.queues == nullptr || this_thread.queues->executor() != identity(),
-                  "a thread pool is destroyed on one of its own threads");
+    COFLUX_VERIFY(worker::of_thread_for(identity()) == nullptr, "a thread pool is destroyed on one of its own threads");
     if (!process_.is_here()) {  // nor are the threads: what they would have left stays as it is
         auto* const left = new left_by_fork{std::move(workers_), std::move(threads_)};
         left->next = left_by_forks.exchange(left, memory_order_acq_rel);  // pairs with itself
@@ -140,7 +139,7 @@ void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
     pool_->execute(h);
 }
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
-    detail::thread_pool* const behind = detail::pool_door::behind(identity);
+    detail::thread_pool* const behind = detail::executor_door<detail::thread_pool>::behind(identity);
     COFLUX_VERIFY(behind != nullptr, "%s would go on upon a thread pool that is gone: %s",
                   detail::location_text(h).c_str(), COFLUX_RULE_OF_POOLS);
     behind->execute(h);

@@ -12,10 +12,10 @@
 #include <coflux/base/thread.hpp>
 #include <coflux/executor/thread_pool.hpp>
 
+#include "executor_door.hpp"
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
 #include "os/process.hpp"
-#include "pool_door.hpp"
 
 namespace coflux::detail {
 
@@ -41,7 +41,7 @@ private:
     void check_none_left_behind() noexcept;
 
     thread_pool_options options_;
-    pool_door door_{*this};
+    executor_door<thread_pool> door_{*this};
     os::process_mark process_;
     const std::size_t processors_;  // that the process may use
     idle_workers idle_;

@@ -47,7 +47,7 @@ std::string what_of(const std::exception_ptr& error) {
 
 }  // namespace
 
-sim_worker::sim_worker(world& in) : worker(this, in.no_sleepers), in_(in), timers_(this) {}
+sim_worker::sim_worker(world& in) : worker(this, in.no_sleepers), in_(in) {}
 
 /// Asked whenever a parent would pop a fork, because the tick budget is always exhausted.
 bool sim_worker::budget_exhausted() noexcept {

@@ -64,9 +64,8 @@ bool timer_queue::hand_out_one() noexcept {
 }
 
 void timer_queue::notify_watch_if_busy_aside() noexcept {
-    const worker* const w = this_thread.queues;
     const bool stands_on_another = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
-    if (stands_on_another || w == nullptr || w->has_queued()) notify_watch();
+    if (stands_on_another || worker::thread_has_queued()) notify_watch();
 }
 
 void timer_queue::notify_watch_aside() noexcept {

@@ -20,10 +20,16 @@ constexpr std::uint64_t hour = 3'600'000'000'000;
 /// A queue of the test's own thread for an executor that only has an identity.
 struct mine {
     const executor_entry executor{nullptr, this, nullptr, nullptr};
-    timer_queue queue{this};
+    timer_queue queue;
 
-    mine() { this_thread.timers = &queue; }
-    ~mine() { this_thread.timers = nullptr; }
+    mine() {
+        this_thread.timers = &queue;
+        this_thread.executor = this;
+    }
+    ~mine() {
+        this_thread.timers = nullptr;
+        this_thread.executor = nullptr;
+    }
 };
 
 TEST(time_limit, requests_a_stop_when_its_time_comes_and_not_before) {

@@ -46,12 +46,17 @@ private:
 
 /// A queue of the test's own thread.
 struct mine {
-    int executor = 0;
-    timer_queue queue{&executor};
+    timer_queue queue;
     clock_tick start = queue.now();
 
-    mine() { this_thread.timers = &queue; }
-    ~mine() { this_thread.timers = nullptr; }
+    mine() {
+        this_thread.timers = &queue;
+        this_thread.executor = this;
+    }
+    ~mine() {
+        this_thread.timers = nullptr;
+        this_thread.executor = nullptr;
+    }
 };
 
 void elsewhere(auto f) {
@@ -161,7 +166,7 @@ TEST(timer_queue, hands_out_in_portions_and_says_that_more_is_due) {
 TEST(timer_queue, serves_the_coroutines_of_its_own_executor_only) {
     mine m;
     int other = 0;
-    const executor_entry own{nullptr, &m.executor, nullptr, nullptr};
+    const executor_entry own{nullptr, &m, nullptr, nullptr};
     const executor_entry foreign{nullptr, &other, nullptr, nullptr};
     EXPECT_EQ(timer_queue::of_thread_for(&own), &m.queue);
     EXPECT_EQ(timer_queue::of_thread_for(&foreign), nullptr);

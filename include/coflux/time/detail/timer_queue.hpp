@@ -59,30 +59,26 @@ private:
     const timer_kind* kind_;
 };
 
-/// The timers of the coroutines of one executor on one of its threads, which is called the owner.
+/// The timers of the coroutines that one thread of an executor runs. That thread is called the owner.
 ///
 /// Threads: any, but where a function says the owner's.
 /// Costs: no allocation; 16 KB.
 /// Lifetime: outlives its timers, which is checked.
 class timer_queue {
 public:
-    /// `executor` is the identity of the executor whose coroutines it serves. `watch` looks after it while the owner
-    /// runs coroutines, from watch_timers() on; nullptr: nothing does.
-    explicit timer_queue(const void* executor, timer_watch* watch = nullptr) noexcept
-        : wheel_(tick_now()),
-          executor_(executor),
-          watch_(watch) {
+    /// `watch` looks after it while the owner runs coroutines, from notify_watch() on; nullptr: nothing does.
+    explicit timer_queue(timer_watch* watch = nullptr) noexcept : wheel_(tick_now()), watch_(watch) {
         seen_.store(wheel_.now(), memory_order_relaxed);  // pairs with nothing: published with the queue
     }
     timer_queue(const timer_queue&) = delete;
     timer_queue& operator=(const timer_queue&) = delete;
     ~timer_queue();
 
-    /// This thread's queue, if it serves coroutines of `e`. One of another executor may outlive this thread: then
-    /// nullptr.
+    /// This thread's queue, if the thread runs coroutines of `e` at present. One of another executor may outlive this
+    /// thread: then nullptr.
     [[nodiscard]] static COFLUX_INLINE timer_queue* of_thread_for(const executor_entry* e) noexcept {
-        timer_queue* const q = this_thread.timers;
-        return q != nullptr && e != nullptr && e->identity == q->executor_ ? q : nullptr;
+        const thread_state& t = this_thread;
+        return e != nullptr && e->identity == t.executor ? t.timers : nullptr;
     }
 
     /// Arms `t`, whose set_queue() named this queue, unless `refused()`, which is asked under the lock that take()
@@ -182,7 +178,6 @@ private:
 
     adaptive_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
     timing_wheel wheel_;
-    const void* executor_;
     timer_watch* const watch_;
     // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
     // thread that looks or takes.

@@ -19,6 +19,19 @@ public:
     worker& operator=(const worker&) = delete;
 
     [[nodiscard]] const void* executor() const noexcept { return executor_; }
+    /// The worker of `executor` that the calling thread is, also where another one is mounted on it; nullptr: none.
+    [[nodiscard]] static worker* of_thread_for(const void* executor) noexcept {
+        worker* w = this_thread.queues;
+        while (w != nullptr && w->executor_ != executor) w = w->below_;
+        return w;
+    }
+    /// True if the calling thread is no worker, or one of the workers that it is has something queued.
+    [[nodiscard]] static bool thread_has_queued() noexcept {
+        const worker* w = this_thread.queues;
+        if (w == nullptr) return true;
+        while (w != nullptr && !w->has_queued()) w = w->below_;
+        return w != nullptr;
+    }
     /// The calling thread is `w` from now on, or no worker.
     static void set_current(worker* w) noexcept {
         this_thread.queues = w;
@@ -72,10 +85,11 @@ public:
 
 protected:
     /// `heavy`: as in work_stealing_deque.
-    worker(const void* executor, const atomic<std::uint32_t>& idle, heavy_fence heavy = nullptr) noexcept
+    worker(const void* executor, const atomic<std::uint32_t>& idle, heavy_fence heavy = nullptr,
+           std::size_t capacity = first_capacity) noexcept
         : executor_(executor),
           idle_(&idle),
-          forks_(first_capacity, heavy) {}
+          forks_(capacity, heavy) {}
     ~worker() = default;
 
     virtual void notify_one() noexcept = 0;
@@ -95,8 +109,10 @@ protected:
     }
 
     static constexpr std::size_t first_capacity = 1024;  // of forks_, which grows
+    static constexpr std::size_t serial_capacity = 16;   // where there may be thousands of workers
 
     const void* executor_;
+    worker* below_ = nullptr;  ///< what the thread was when this one was mounted on it
     const atomic<std::uint32_t>* idle_;
     std::int32_t tick_budget_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
     work_stealing_deque forks_;
