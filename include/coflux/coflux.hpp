@@ -38,8 +38,11 @@
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/executor/noop_executor.hpp>
+#include <coflux/executor/run_loop.hpp>
 #include <coflux/executor/stop_on_signals.hpp>
+#include <coflux/executor/strand.hpp>
 #include <coflux/executor/thread_pool.hpp>
+#include <coflux/executor/worker.hpp>
 #include <coflux/fwd.hpp>
 #include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>

@@ -1,0 +1,146 @@
+// What a strand and a worker add to what they run on.
+#include <atomic>
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <thread>
+
+#include <benchmark/benchmark.h>
+
+#include <coflux/coflux.hpp>
+
+#if defined(__linux__)
+#    include <linux/futex.h>
+#    include <sys/syscall.h>
+#    include <unistd.h>
+#endif
+
+namespace {
+
+using pool = coflux::thread_pool_executor;
+using serial = coflux::strand<pool>;
+
+/// A handle that counts its resumptions: what it costs to post and to run, without a coroutine's frame.
+struct counted {
+    void (*resume)(void*) = [](void* at) { ++static_cast<counted*>(at)->times; };
+    void (*destroy)(void*) = nullptr;
+    std::int64_t times = 0;
+
+    std::coroutine_handle<> handle() noexcept { return std::coroutine_handle<>::from_address(this); }
+};
+
+// --- one worker
+
+coflux::task<void, pool> post_one_at_a_time(coflux::environment&, serial* on, benchmark::State* state) {
+    counted c;
+    std::int64_t posted = 0;
+    for (auto _ : *state) {
+        on->execute(c.handle());
+        ++posted;
+        while (c.times != posted) co_await coflux::yield();
+    }
+    state->SetItemsProcessed(posted);
+}
+/// An item is a post to an idle strand, its turn, and a yield of the poster.
+void strand_post_and_run(benchmark::State& state) {
+    pool threads(1);
+    serial on(threads);
+    auto env = coflux::make_environment(threads, on);
+    post_one_at_a_time(env, &on, &state).get();
+}
+BENCHMARK(strand_post_and_run)->UseRealTime();
+
+coflux::task<void, pool> post_many(coflux::environment&, serial* on, benchmark::State* state) {
+    counted c;
+    std::int64_t posted = 0;
+    for (auto _ : *state) {
+        for (int i = 0; i < 100; ++i) on->execute(c.handle());
+        posted += 100;
+        while (c.times != posted) co_await coflux::yield();
+    }
+    state->SetItemsProcessed(posted);
+}
+/// An item is one of a hundred posts to a strand, and its turn.
+void strand_post_many(benchmark::State& state) {
+    pool threads(1);
+    serial on(threads);
+    auto env = coflux::make_environment(threads, on);
+    post_many(env, &on, &state).get();
+}
+BENCHMARK(strand_post_many)->UseRealTime();
+
+template <typename A, typename B>
+coflux::task<void, A> back_and_forth(coflux::environment&, A* a, B* b, benchmark::State* state) {
+    for (auto _ : *state) {
+        co_await coflux::resume_on(*b);
+        co_await coflux::resume_on(*a);
+    }
+    state->SetItemsProcessed(state->iterations());
+}
+/// An item is a visit of a strand, there and back.
+void strand_visit(benchmark::State& state) {
+    pool threads(1);
+    serial on(threads);
+    auto env = coflux::make_environment(threads, on);
+    back_and_forth(env, &threads, &on, &state).get();
+}
+BENCHMARK(strand_visit)->UseRealTime();
+
+coflux::task<void, serial> yields(coflux::environment&, benchmark::State* state) {
+    for (auto _ : *state) co_await coflux::yield();
+    state->SetItemsProcessed(state->iterations());
+}
+/// An item is a yield of a strand's only coroutine.
+void strand_yield(benchmark::State& state) {
+    pool threads(1);
+    serial on(threads);
+    auto env = coflux::make_environment(on);
+    yields(env, &state).get();
+}
+BENCHMARK(strand_yield)->UseRealTime();
+
+// --- two threads
+
+#if defined(__linux__)
+void pass(std::atomic<std::uint32_t>& word) {
+    word.store(1);
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+}
+void take(std::atomic<std::uint32_t>& word) {
+    while (word.exchange(0) == 0) syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+}
+/// The floor: two threads that wake each other.
+void futex_ping(benchmark::State& state) {
+    std::atomic<std::uint32_t> here{0};
+    std::atomic<std::uint32_t> there{0};
+    std::atomic<bool> ends{false};
+    std::thread other([&] {
+        for (;;) {
+            take(there);
+            if (ends.load()) return;
+            pass(here);
+        }
+    });
+    for (auto _ : state) {
+        pass(there);
+        take(here);
+    }
+    ends.store(true);
+    pass(there);
+    other.join();
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(futex_ping)->UseRealTime();
+#endif
+
+/// An item is a visit of the other worker, there and back; `spin`: microseconds that a worker looks before it parks.
+void worker_ping(benchmark::State& state) {
+    const std::chrono::microseconds spin(state.range(0));
+    coflux::worker_executor a(coflux::worker_options{.spin = spin});
+    coflux::worker_executor b(coflux::worker_options{.spin = spin});
+    auto env = coflux::make_environment(a, b);
+    back_and_forth(env, &a, &b, &state).get();
+}
+BENCHMARK(worker_ping)->ArgName("spin")->Arg(0)->Arg(50)->UseRealTime();
+
+}  // namespace

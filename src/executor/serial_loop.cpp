@@ -1,0 +1,127 @@
+// The page docs/design/serial_executors.md has the protocol.
+#include "serial_loop.hpp"
+
+#include <algorithm>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/stack.hpp>
+
+#include "core/detail/scope/left_behind.hpp"
+#include "os/thread.hpp"
+#include "time/detail/timer_watch.hpp"
+
+namespace coflux::detail {
+namespace {
+
+clock_tick ticks(std::chrono::nanoseconds t) noexcept {
+    return static_cast<clock_tick>(std::max(t, std::chrono::nanoseconds(0)).count());
+}
+
+}  // namespace
+
+serial_loop::serial_loop(const char* what, std::chrono::nanoseconds spin, std::chrono::nanoseconds timer_spin,
+                         std::chrono::nanoseconds keep_memory)
+    : serial_worker(nullptr),
+      what_(what),
+      timer_spin_(ticks(timer_spin)),
+      keep_memory_(keep_memory == std::chrono::nanoseconds::max() ? timing_wheel::never : ticks(keep_memory)),
+      processors_(os::usable_processors()),
+      spin_(ticks(spin)),
+      timers_(&timer_watch::shared()) {
+    executor_ = door_.identity();
+    timer_watch::shared().watch(timers_);
+}
+
+serial_loop::~serial_loop() {
+    if (!process_.is_here()) return;
+    timer_watch::shared().forget(timers_);  // before close(), if that was not called
+}
+
+void serial_loop::close() noexcept {
+    timer_watch::shared().forget(timers_);
+    door_.close();
+    wait_for_rousers();
+    left_behind asleep;
+    timers_.take_left([&asleep](const timer& t) { asleep.add(t.kind().whose(t), t.kind().what); });
+    COFLUX_VERIFY(
+        asleep.count() == 0,
+        "%s ends with %zu coroutine%s on it (listed above), first %s: it outlives what runs in the environments "
+        "that name it",
+        what_, asleep.count(), asleep.count() == 1 ? "" : "s", asleep.first());
+    COFLUX_VERIFY(!has_work(),
+                  "%s ends with a coroutine queued on it: it outlives what runs in the environments that name it",
+                  what_);
+}
+
+void serial_loop::execute(std::coroutine_handle<> h) noexcept {
+    if (worker* const w = of_thread_for(identity()); w != nullptr) return w->push_ready(h);
+    COFLUX_VERIFY(process_.is_here(),
+                  "%s that was made before fork() is used in the child, where its thread is not: make one there",
+                  what_);
+    if (!post(h, true)) return;
+    wake();
+    roused();
+}
+
+serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounted_(loop, this_thread) {
+    t_.timers = &loop.timers_;
+    t_.open_nested_limit = stack_address() - stack_for_awaits;
+    loop.attend();
+}
+
+serial_loop::on_this_thread::~on_this_thread() {
+    t_.open_nested_limit = no_room;
+    t_.timers = nullptr;
+}
+
+void serial_loop::begin_turn() noexcept {
+    (void)collect();
+    (void)look_at_timers();
+    if (has_work()) timers_.notify_watch();
+}
+
+bool serial_loop::look_at_timers() noexcept {
+    if (timers_.nothing_to_look_at()) return false;
+    return timers_.look(tick_now()) != 0;
+}
+
+clock_tick serial_loop::sleeps_until() const noexcept {
+    const clock_tick due = timers_.next_deadline();
+    return due == timing_wheel::never ? due : due - std::min(due, timer_spin_);
+}
+
+void serial_loop::wait(clock_tick deadline) noexcept {
+    const clock_tick ran_out = tick_now();
+    clock_tick now = ran_out;
+    for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, 64U)) {
+        if (look_at_timers() || has_something()) break;
+        const bool may_look = spin_budget::may_look(processors_, awake());
+        if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {
+            park(deadline);
+            now = tick_now();
+            break;
+        }
+        for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+        now = tick_now();
+    }
+    spin_.work_came(now - ran_out);
+}
+
+void serial_loop::park(clock_tick until) noexcept {
+    if (!rest()) return;
+    if (begin_to_rest()) {
+        const clock_tick gives_back_at = keep_memory_ == timing_wheel::never ? keep_memory_ : tick_now() + keep_memory_;
+        memory_.begin();
+        timers_.prepare_park();
+        const clock_tick wakes_at = std::min(until, sleeps_until());
+        if (!parker_.park_until(std::min(gives_back_at, wakes_at)) && gives_back_at < wakes_at) {
+            (void)memory_.give_back(false, [] { return false; });
+            (void)parker_.park_until(wakes_at);
+        }
+        timers_.end_park();
+    }
+    end_rest();
+    attend();
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,94 @@
+// A serial worker with timers that waits for its work: what a thread of its own and a loop that its user drives have in
+// common. The page docs/design/serial_executors.md has the protocol.
+#pragma once
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/executor/worker.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
+
+#include "executor_door.hpp"
+#include "memory/detail/idle_memory.hpp"
+#include "os/parker.hpp"
+#include "os/process.hpp"
+#include "serial_worker.hpp"
+#include "spin_budget.hpp"
+
+namespace coflux::detail {
+
+class serial_loop : protected serial_worker {
+public:
+    serial_loop(const serial_loop&) = delete;
+    serial_loop& operator=(const serial_loop&) = delete;
+
+    void execute(std::coroutine_handle<> h) noexcept;
+    [[nodiscard]] void* identity() const noexcept { return door_.identity(); }
+    using door = executor_door<serial_loop>;
+
+    /// For messages: "a worker".
+    [[nodiscard]] const char* what() const noexcept { return what_; }
+
+protected:
+    /// Looks for work for `spin`, and so on: as in worker_options.
+    serial_loop(const char* what, std::chrono::nanoseconds spin, std::chrono::nanoseconds timer_spin,
+                std::chrono::nanoseconds keep_memory);
+    ~serial_loop();
+
+    /// While it lives, the calling thread runs this loop.
+    class on_this_thread {
+    public:
+        explicit on_this_thread(serial_loop& loop) noexcept;
+        ~on_this_thread();
+        on_this_thread(const on_this_thread&) = delete;
+        on_this_thread& operator=(const on_this_thread&) = delete;
+
+    private:
+        thread_state& t_ = this_thread;
+        const mount mounted_;
+    };
+
+    // What a loop serves besides; nothing here. On its thread:
+    /// Queues what has arrived. True if that was something.
+    virtual bool collect() noexcept { return false; }
+    /// It would park. True: nothing has arrived, and from now on a sender calls wake().
+    virtual bool begin_to_rest() noexcept { return true; }
+    virtual void end_rest() noexcept {}
+    /// How many threads look for work, this one among them, or run, that want a processor each.
+    [[nodiscard]] virtual std::size_t awake() const noexcept { return 1; }
+    /// Any thread: wakes the loop, or makes its next wait short.
+    virtual void wake() noexcept { parker_.unpark(); }
+
+    // The thread that runs it:
+    /// Queues what has arrived, and what is due.
+    void begin_turn() noexcept;
+    [[nodiscard]] bool has_something() noexcept { return collect() || has_work(); }
+    /// Waits until something is queued, until wake(), or until `deadline`, or shorter; looks for a while, then parks.
+    void wait(clock_tick deadline) noexcept;
+    [[nodiscard]] clock_tick next_deadline() const noexcept { return timers_.next_deadline(); }
+
+    /// No thread runs it any more: what still waits on it is a checked error.
+    void close() noexcept;
+    [[nodiscard]] bool is_in_its_process() const noexcept { return process_.is_here(); }
+
+private:
+    bool look_at_timers() noexcept;
+    void park(clock_tick until) noexcept;
+    [[nodiscard]] clock_tick sleeps_until() const noexcept;
+    bool must_give_way() noexcept override { return collect() || look_at_timers(); }
+
+    const char* const what_;
+    const clock_tick timer_spin_;
+    const clock_tick keep_memory_;  // timing_wheel::never: for ever
+    door door_{*this};
+    os::process_mark process_;
+    const std::size_t processors_;  // that the process may use
+    spin_budget spin_;
+    timer_queue timers_;
+    os::parker parker_;
+    idle_memory memory_;
+};
+
+}  // namespace coflux::detail

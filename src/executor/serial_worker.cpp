@@ -1,0 +1,113 @@
+// The page docs/design/serial_executors.md has the protocol.
+#include "serial_worker.hpp"
+
+#include <utility>
+
+#include <coflux/core/detail/thread/transfer.hpp>
+
+namespace coflux::detail {
+namespace {
+
+/// No other worker waits for what it pushes.
+constinit const atomic<std::uint32_t> no_idle_workers{0};
+
+/// There is no thief.
+void pass_no_thread() noexcept {}
+
+}  // namespace
+
+serial_worker::serial_worker(const void* identity, clock_tick longest_round) noexcept
+    : worker(identity, no_idle_workers, &pass_no_thread, serial_capacity),
+      rounds_(longest_round) {}
+
+serial_worker::mount::mount(serial_worker& w, thread_state& t) noexcept
+    : mounted_(w),
+      t_(t),
+      queues_(std::exchange(t.queues, &w)),
+      executor_(std::exchange(t.executor, w.executor_)),
+      current_(std::exchange(t.current, nullptr)),
+      below_(std::exchange(t.below, nullptr)),
+      nested_limit_(t.nested_limit) {
+    w.below_ = queues_;
+}
+
+serial_worker::mount::~mount() {
+    mounted_.below_ = nullptr;
+    t_.queues = queues_;
+    t_.executor = executor_;
+    t_.current = current_;
+    t_.below = below_;
+    t_.nested_limit = nested_limit_;
+}
+
+std::size_t serial_worker::run_round(thread_state& t) noexcept {
+    begin_round();
+    std::size_t resumed = 0;
+    while (tick_budget_ > 0 && run_one(t)) ++resumed;
+    round_was_full_ = tick_budget_ <= 0;
+    return resumed;
+}
+
+std::size_t serial_worker::run_single(thread_state& t) noexcept {
+    tick_budget_ = 1;  // it lets no other one run in its place
+    return run_one(t) ? 1 : 0;
+}
+
+/// Resumes one; false: nothing is queued.
+bool serial_worker::run_one(thread_state& t) noexcept {
+    const std::coroutine_handle<> h = next();
+    if (!h) return false;
+    --tick_budget_;
+    t.nested_limit = t.open_nested_limit;
+    run(h, t);
+    t.current = nullptr;
+    return true;
+}
+
+/// The pace is that of full rounds in a row. A round with little in it is short whatever its steps take, and reads no
+/// clock.
+void serial_worker::begin_round() noexcept {
+    if (!round_was_full_) {
+        rounds_are_timed_ = false;
+    } else if (!std::exchange(rounds_are_timed_, true)) {
+        rounds_.restart(tick_now());
+    } else {
+        const std::uint64_t cycles = cycles_now();
+        if (rounds_.wants_a_look(cycles)) rounds_.look(tick_now(), cycles);
+    }
+    tick_budget_ = rounds_.begin_round();
+}
+
+/// Each source in turn, so that none that fills itself keeps the others waiting.
+std::coroutine_handle<> serial_worker::next() noexcept {
+    for (unsigned tried = 0; tried < 3; ++tried) {
+        const unsigned source = source_;
+        source_ = source == 2 ? 0 : source + 1;
+        void* found = nullptr;
+        if (source == 0) {
+            found = ready_.take();
+        } else if (source == 1) {
+            if (const auto h = intake_.take()) return h;
+        } else {
+            found = forks_.pop_oldest();
+        }
+        if (found != nullptr) return std::coroutine_handle<>::from_address(found);
+    }
+    return nullptr;
+}
+
+bool serial_worker::budget_exhausted() noexcept {
+    if (ready_.size() != 0 || intake_.has_some() || forks_.size() > 1 || must_give_way()) return true;
+    round_was_full_ = true;
+    begin_round();
+    --tick_budget_;  // the fork that the parent pops now
+    return false;
+}
+
+void serial_worker::notify_one() noexcept {}
+
+void serial_worker::overflow(std::coroutine_handle<> h) noexcept {
+    (void)intake_.push(h, false);  // it is not at rest
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,41 @@
+// What a strand is behind its handle. The page docs/design/serial_executors.md has the protocol.
+#pragma once
+
+#include <coroutine>
+
+#include <coflux/core/executor.hpp>
+
+#include "serial_worker.hpp"
+
+namespace coflux::detail {
+
+class strand_state final : private serial_worker {
+public:
+    explicit strand_state(const executor_entry& over) noexcept : serial_worker(this), over_(over) {}
+
+    void execute(std::coroutine_handle<> h) noexcept;
+    /// The handle dies; the strand ends with it, or with the turn that is on its way.
+    void end() noexcept;
+
+private:
+    ~strand_state() = default;
+
+    /// What the executor below resumes: begins like a coroutine frame of either compiler.
+    struct frame {
+        void (*resume)(void*);
+        void (*destroy)(void*);
+        strand_state* strand;
+    };
+
+    static void run_turn(void* at) noexcept;
+    static void destroy_turn(void* at) noexcept;
+    void turn() noexcept;
+    void post_turn() noexcept { over_.post(std::coroutine_handle<>::from_address(&turn_)); }
+    bool must_give_way() noexcept override { return true; }
+
+    const executor_entry over_;
+    frame turn_{&run_turn, &destroy_turn, this};
+    bool ends_ = false;  // the handle is dead; guarded as its rest is
+};
+
+}  // namespace coflux::detail

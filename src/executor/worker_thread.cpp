@@ -1,0 +1,52 @@
+// The page docs/design/serial_executors.md has the protocol.
+#include "worker_thread.hpp"
+
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+
+#include "os/thread.hpp"
+
+namespace coflux::detail {
+
+worker_thread::worker_thread(worker_options options, const char* what)
+    : serial_loop(what, options.spin, options.timer_spin, options.keep_memory),
+      options_(std::move(options)) {}
+
+void worker_thread::start() {
+    thread_ = thread([this] { serve(); });
+}
+
+worker_thread::~worker_thread() {
+    end();
+}
+
+void worker_thread::end() noexcept {
+    if (ends_.load(memory_order_relaxed)) return;  // written by this thread
+    COFLUX_VERIFY(of_thread_for(identity()) == nullptr, "%s is destroyed on its own thread", what());
+    ends_.store(true, memory_order_release);  // pairs with serve()
+    if (!is_in_its_process()) {
+        // Nor is the thread: what it would have left stays as it is.
+        if (thread_.joinable()) thread_.detach();
+        return;
+    }
+    wake();
+    if (thread_.joinable()) thread_.join();
+    close();
+}
+
+void worker_thread::serve() noexcept {
+    os::name_this_thread(options_.name.c_str());
+    if (options_.pin) os::pin_this_thread(*options_.pin);
+    os::expect_precise_wake_ups();
+    const on_this_thread here(*this);
+    for (;;) {
+        begin_turn();
+        if (run_round(this_thread) != 0) continue;
+        // acquire pairs with end(): what came before it is in sight.
+        if (ends_.load(memory_order_acquire) && !has_something()) break;
+        wait(timing_wheel::never);
+    }
+}
+
+}  // namespace coflux::detail

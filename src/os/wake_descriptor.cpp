@@ -1,0 +1,83 @@
+#include "wake_descriptor.hpp"
+
+#include <system_error>
+
+#if defined(__linux__)
+#    include <cerrno>
+#    include <sys/epoll.h>
+#    include <sys/eventfd.h>
+#    include <sys/timerfd.h>
+#    include <unistd.h>
+#endif
+
+namespace coflux::detail::os {
+
+#if defined(__linux__)
+
+namespace {
+
+void add(int to, int descriptor) {
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    readable.data.fd = descriptor;
+    if (epoll_ctl(to, EPOLL_CTL_ADD, descriptor, &readable) != 0)
+        throw std::system_error(errno, std::generic_category(), "coflux: a descriptor for a run_loop");
+}
+
+}  // namespace
+
+wake_descriptor::wake_descriptor()
+    : all_(epoll_create1(EPOLL_CLOEXEC)),
+      signalled_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+    try {
+        if (all_ < 0 || signalled_ < 0 || timer_ < 0)
+            throw std::system_error(errno, std::generic_category(), "coflux: a descriptor for a run_loop");
+        add(all_, signalled_);
+        add(all_, timer_);
+    } catch (...) {
+        this->~wake_descriptor();
+        throw;
+    }
+}
+
+wake_descriptor::~wake_descriptor() {
+    for (const int descriptor : {all_, signalled_, timer_}) {
+        if (descriptor >= 0) close(descriptor);
+    }
+}
+
+void wake_descriptor::signal() noexcept {
+    const std::uint64_t one = 1;
+    (void)!write(signalled_, &one, sizeof one);  // it fails where it is readable already
+}
+
+void wake_descriptor::reset() noexcept {
+    std::uint64_t count = 0;
+    (void)!read(signalled_, &count, sizeof count);  // it fails where it was not signalled
+}
+
+void wake_descriptor::readable_at(std::uint64_t deadline) noexcept {
+    itimerspec at{};  // zero: it is disarmed
+    if (deadline != ~std::uint64_t{0}) {
+        at.it_value.tv_sec = static_cast<time_t>(deadline / 1'000'000'000);
+        at.it_value.tv_nsec = static_cast<long>(deadline % 1'000'000'000);
+        if (deadline == 0) at.it_value.tv_nsec = 1;
+    }
+    timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+#else
+
+wake_descriptor::wake_descriptor() {
+    throw std::system_error(std::make_error_code(std::errc::function_not_supported),
+                            "coflux: a run_loop has a descriptor on Linux only");
+}
+wake_descriptor::~wake_descriptor() = default;
+void wake_descriptor::signal() noexcept {}
+void wake_descriptor::reset() noexcept {}
+void wake_descriptor::readable_at(std::uint64_t) noexcept {}
+
+#endif
+
+}  // namespace coflux::detail::os
