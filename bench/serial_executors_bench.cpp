@@ -143,4 +143,61 @@ void worker_ping(benchmark::State& state) {
 }
 BENCHMARK(worker_ping)->ArgName("spin")->Arg(0)->Arg(50)->UseRealTime();
 
+// --- shards
+
+coflux::task<void, coflux::shard> submits(coflux::environment&, coflux::shard_group* shards, std::size_t to,
+                                          benchmark::State* state) {
+    std::int64_t sum = 0;
+    for (auto _ : *state) sum += co_await shards->submit_to(to, [] { return 1; });
+    benchmark::DoNotOptimize(sum);
+    state->SetItemsProcessed(state->iterations());
+}
+/// An item is a submission, there and back, of shard 0 to itself or to another one that is awake.
+void shard_submit(benchmark::State& state) {
+    coflux::shard_group shards(coflux::shard_options{.shards = 2, .spin = std::chrono::milliseconds(1)});
+    auto env = coflux::make_environment(shards[0]);
+    submits(env, &shards, static_cast<std::size_t>(state.range(0)), &state).get();
+}
+BENCHMARK(shard_submit)->ArgName("to")->Arg(0)->Arg(1)->UseRealTime();
+
+/// The floor: a line that two threads write in turn. An item is a round trip.
+void line_round_trip(benchmark::State& state) {
+    alignas(64) std::atomic<std::uint64_t> there{0};
+    alignas(64) std::atomic<std::uint64_t> back{0};
+    std::atomic<bool> ends{false};
+    std::thread other([&] {
+        for (std::uint64_t n = 1; !ends.load(std::memory_order_relaxed); ++n) {
+            while (there.load(std::memory_order_acquire) != n) {
+                if (ends.load(std::memory_order_relaxed)) return;
+            }
+            back.store(n, std::memory_order_release);
+        }
+    });
+    std::uint64_t n = 0;
+    for (auto _ : state) {
+        there.store(++n, std::memory_order_release);
+        while (back.load(std::memory_order_acquire) != n) {}
+    }
+    ends.store(true);
+    other.join();
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(line_round_trip)->UseRealTime();
+
+coflux::fork<void, coflux::shard> submits_many(coflux::environment&, coflux::shard_group* shards, int times) {
+    for (int i = 0; i < times; ++i) co_await shards->submit_to(1, [] {});
+}
+coflux::task<void, coflux::shard> submits_side_by_side(coflux::environment&, coflux::shard_group* shards, int times) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < 100; ++i) submits_many(here, shards, times).attach();
+}
+/// An item is one of the submissions of a hundred coroutines of shard 0 to shard 1.
+void shard_submit_side_by_side(benchmark::State& state) {
+    coflux::shard_group shards(coflux::shard_options{.shards = 2, .spin = std::chrono::milliseconds(1)});
+    auto env = coflux::make_environment(shards[0]);
+    for (auto _ : state) submits_side_by_side(env, &shards, 1000).get();
+    state.SetItemsProcessed(state.iterations() * 100'000);
+}
+BENCHMARK(shard_submit_side_by_side)->UseRealTime();
+
 }  // namespace

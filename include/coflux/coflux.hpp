@@ -39,6 +39,8 @@
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/executor/noop_executor.hpp>
 #include <coflux/executor/run_loop.hpp>
+#include <coflux/executor/shard_group.hpp>
+#include <coflux/executor/sharded.hpp>
 #include <coflux/executor/stop_on_signals.hpp>
 #include <coflux/executor/strand.hpp>
 #include <coflux/executor/thread_pool.hpp>

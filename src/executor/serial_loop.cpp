@@ -13,6 +13,8 @@
 namespace coflux::detail {
 namespace {
 
+constexpr unsigned most_pauses = 8;  // between two looks, which are at lines of its own
+
 clock_tick ticks(std::chrono::nanoseconds t) noexcept {
     return static_cast<clock_tick>(std::max(t, std::chrono::nanoseconds(0)).count());
 }
@@ -93,7 +95,7 @@ clock_tick serial_loop::sleeps_until() const noexcept {
 void serial_loop::wait(clock_tick deadline) noexcept {
     const clock_tick ran_out = tick_now();
     clock_tick now = ran_out;
-    for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, 64U)) {
+    for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
         if (look_at_timers() || has_something()) break;
         const bool may_look = spin_budget::may_look(processors_, awake());
         if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {

@@ -51,8 +51,10 @@ protected:
     };
 
     // What a loop serves besides; nothing here. On its thread:
-    /// Queues what has arrived. True if that was something.
+    /// Serves what has arrived. True if that was something. Where no coroutine runs.
     virtual bool collect() noexcept { return false; }
+    /// Something has arrived.
+    [[nodiscard]] virtual bool has_arrived() noexcept { return false; }
     /// It would park. True: nothing has arrived, and from now on a sender calls wake().
     virtual bool begin_to_rest() noexcept { return true; }
     virtual void end_rest() noexcept {}
@@ -77,7 +79,7 @@ private:
     bool look_at_timers() noexcept;
     void park(clock_tick until) noexcept;
     [[nodiscard]] clock_tick sleeps_until() const noexcept;
-    bool must_give_way() noexcept override { return collect() || look_at_timers(); }
+    bool must_give_way() noexcept override { return has_arrived() || look_at_timers(); }
 
     const char* const what_;
     const clock_tick timer_spin_;

@@ -12,12 +12,12 @@ namespace {
 constinit const atomic<std::uint32_t> no_idle_workers{0};
 
 /// There is no thief.
-void pass_no_thread() noexcept {}
+void need_no_fence() noexcept {}
 
 }  // namespace
 
 serial_worker::serial_worker(const void* identity, clock_tick longest_round) noexcept
-    : worker(identity, no_idle_workers, &pass_no_thread, serial_capacity),
+    : worker(identity, no_idle_workers, &need_no_fence, serial_capacity),
       rounds_(longest_round) {}
 
 serial_worker::mount::mount(serial_worker& w, thread_state& t) noexcept

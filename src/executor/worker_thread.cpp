@@ -39,6 +39,7 @@ void worker_thread::serve() noexcept {
     os::name_this_thread(options_.name.c_str());
     if (options_.pin) os::pin_this_thread(*options_.pin);
     os::expect_precise_wake_ups();
+    enter();
     const on_this_thread here(*this);
     for (;;) {
         begin_turn();

@@ -1,0 +1,228 @@
+// The page docs/design/shards.md has the protocol.
+#include <coflux/executor/shard_group.hpp>
+
+#include <string>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+
+#include "os/heavy_fence.hpp"
+#include "os/thread.hpp"
+#include "shard_thread.hpp"
+
+namespace coflux {
+namespace detail {
+
+// --- a submission ----------------------------------------------------------------------------------------------------
+
+constinit const wait_kind submission::how_it_stops{&submission::claim, nullptr, "another shard"};
+
+submission::submission(promise_base& p, shard_set& of, std::size_t to, void (*call)(submission&) noexcept)
+    : wait_operation(p, how_it_stops),
+      to_(&of[to]),
+      call_(call) {}
+
+bool submission::is_here() const noexcept {
+    return this_thread.executor == to_->identity();
+}
+
+std::coroutine_handle<> submission::send() {
+    promise_base& p = coroutine();
+    if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
+        return p.stop_here();
+    begin();
+    sent_ = true;
+    from_ = to_->sender_here(p.runs_on());
+    if (from_ != nullptr) {
+        from_->send(*to_, *this);
+    } else {
+        to_->receive_from_outside(*this);
+    }
+    return suspended();  // this object may be gone
+}
+
+// --- a shard ---------------------------------------------------------------------------------------------------------
+
+shard_thread::shard_thread(shard_set& group, std::size_t number, worker_options options)
+    : worker_thread(std::move(options), "a shard"),
+      group_(group),
+      number_(number) {}
+
+shard_thread::~shard_thread() {
+    end();
+}
+
+void shard_thread::connect() {
+    from_ = std::make_unique<ring[]>(group_.size());
+    outboxes_.resize(group_.size());
+}
+
+void shard_thread::enter() noexcept {
+    of_this_thread = this;
+}
+
+shard_thread* shard_thread::sender_here(const executor_entry* own) const noexcept {
+    shard_thread* const here = of_this_thread;
+    const bool sends = here != nullptr && &here->group_ == &group_ && own != nullptr &&
+                       own->identity == here->identity() && own->identity == this_thread.executor;
+    return sends ? here : nullptr;
+}
+
+void shard_thread::send(shard_thread& to, submission& s) noexcept {
+    outbox& box = outboxes_[to.number_];
+    if (box.first == nullptr && push(to, s)) return;
+    s.next_sent_ = nullptr;
+    (box.first == nullptr ? box.first : box.last->next_sent_) = &s;
+    box.last = &s;
+    ++kept_back_;
+}
+
+bool shard_thread::push(shard_thread& to, submission& s) noexcept {
+    if (!to.from_[number_].push(&s)) return false;
+    to.rouse_if_asleep();
+    return true;
+}
+
+void shard_thread::rouse_if_asleep() noexcept {
+    if (group_.heavy_fence_ != nullptr) {
+        light_fence();                                        // pairs with the heavy fence of begin_to_rest()
+        if (asleep_.load(memory_order_relaxed) == 0) return;  // ordered by the fence
+    }
+    // acq_rel: of this and the exchange of begin_to_rest(), the later one sees what came before the other.
+    if (asleep_.exchange(0, memory_order_acq_rel) != 0) wake();
+}
+
+/// What was kept back goes in order. True if something went.
+bool shard_thread::flush() noexcept {
+    bool some = false;
+    for (std::size_t i = 0; i < outboxes_.size(); ++i) {
+        outbox& box = outboxes_[i];
+        while (box.first != nullptr) {
+            submission& s = *box.first;
+            submission* const next = s.next_sent_;
+            if (!push(group_[i], s)) break;  // once pushed, it may be gone
+            box.first = next;
+            --kept_back_;
+            some = true;
+        }
+    }
+    return some;
+}
+
+bool shard_thread::has_arrived() noexcept {
+    for (std::size_t i = 0; i < outboxes_.size(); ++i) {
+        if (!from_[i].empty()) return true;
+    }
+    return false;
+}
+
+bool shard_thread::collect() noexcept {
+    bool some = kept_back_ != 0 && flush();
+    for (std::size_t i = 0; i < outboxes_.size(); ++i)
+        some = from_[i].take(most_in_a_turn, [this](submission& s) noexcept { receive(s); }) || some;
+    return some;
+}
+
+void shard_thread::receive(submission& s) noexcept {
+    if (s.done_) return s.wake();
+    run(s);
+    send(*s.from_, s);
+}
+
+/// The function is no coroutine, and may still make some: none is the current one.
+void shard_thread::run(submission& s) noexcept {
+    s.call_(s);
+    s.done_ = true;
+}
+
+void shard_thread::receive_from_outside(submission& s) noexcept {
+    s.frame_ = {&run_from_outside, &destroy_from_outside, &s};
+    execute(std::coroutine_handle<>::from_address(&s.frame_));
+}
+
+void shard_thread::run_from_outside(void* at) noexcept {
+    submission& s = *static_cast<submission::frame*>(at)->of;
+    run(s);
+    s.wake();
+}
+
+void shard_thread::destroy_from_outside(void*) noexcept {
+    COFLUX_VERIFY(false, "a shard destroys what was submitted to it");
+}
+
+bool shard_thread::begin_to_rest() noexcept {
+    if (kept_back_ != 0) {
+        yield_processor();  // a receiver with a full ring may need it
+        return false;
+    }
+    (void)asleep_.exchange(1, memory_order_acq_rel);            // pairs with rouse_if_asleep()
+    if (group_.heavy_fence_ != nullptr) group_.heavy_fence_();  // pairs with the light fence of rouse_if_asleep()
+    if (has_arrived()) return false;
+    group_.resting_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint
+    rests_ = true;
+    return true;
+}
+
+void shard_thread::end_rest() noexcept {
+    asleep_.store(0, memory_order_relaxed);  // a sender that has taken it back wakes for nothing
+    if (std::exchange(rests_, false)) group_.resting_.fetch_sub(1, memory_order_relaxed);
+}
+
+std::size_t shard_thread::awake() const noexcept {
+    return group_.size() - group_.resting_.load(memory_order_relaxed);
+}
+
+// --- a group ---------------------------------------------------------------------------------------------------------
+
+shard_set::shard_set(const shard_options& options) : heavy_fence_(os::find_heavy_fence()) {
+    const std::size_t n = options.shards != 0 ? options.shards : os::usable_processors();
+    shards_.reserve(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        worker_options of_shard{.name = options.name + '-' + std::to_string(i),
+                                .spin = options.spin,
+                                .timer_spin = options.timer_spin,
+                                .keep_memory = options.keep_memory};
+        if (options.pin) of_shard.pin = i;
+        shards_.push_back(std::make_unique<shard_thread>(*this, i, std::move(of_shard)));
+    }
+    for (const auto& s : shards_) s->connect();
+    for (const auto& s : shards_) s->start();
+}
+
+shard_set::~shard_set() {
+    for (const auto& s : shards_) s->end();
+    for (const auto& s : shards_) {
+        COFLUX_VERIFY(
+            !s->has_arrived(),
+            "a shard_group ends with something submitted on its way: it outlives what runs in the environments "
+            "that name its shards");
+    }
+}
+
+shard_thread& shard_set::operator[](std::size_t i) const noexcept {
+    COFLUX_VERIFY(i < shards_.size(), "shard %zu of %zu", i, shards_.size());
+    return *shards_[i];
+}
+
+}  // namespace detail
+
+shard_group::shard_group(std::size_t shards) : shard_group(shard_options{.shards = shards}) {}
+shard_group::shard_group(shard_options options) : set_(std::make_unique<detail::shard_set>(options)) {
+    shards_.reserve(set_->size());
+    for (std::size_t i = 0; i < set_->size(); ++i) shards_.push_back(shard((*set_)[i].identity()));
+}
+shard_group::~shard_group() = default;
+
+shard& shard_group::operator[](std::size_t i) noexcept {
+    (void)(*set_)[i];  // checks the number
+    return shards_[i];
+}
+
+std::optional<std::size_t> shard_group::here() const noexcept {
+    for (std::size_t i = 0; i < size(); ++i) {
+        if (detail::worker::of_thread_for(shards_[i].identity()) != nullptr) return i;
+    }
+    return std::nullopt;
+}
+
+}  // namespace coflux
