@@ -32,6 +32,10 @@ class WorkloadSection:
     cases: list[CaseResult]
     plot: str | None
 
+    @property
+    def has_floor(self) -> bool:
+        return any(case.floor is not None for case in self.cases)
+
 
 @dataclass(frozen=True)
 class Missing:
@@ -116,5 +120,5 @@ def _environment(escape: bool) -> jinja2.Environment:
     environment.filters.update(ns=tables.nanoseconds, figure=tables.figure, label=catalog.label,
                                short=catalog.short_label, mebibytes=lambda value: f"{value / 2**20:,.1f}",
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
-    environment.globals.update(against=tables.against_coflux)
+    environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor)
     return environment

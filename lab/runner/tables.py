@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from runner.runtimes import COFLUX
-from runner.verdicts import CaseResult, ResultRow
+from runner.verdicts import CaseResult, ResultRow, factor
 
 GAP = "  "
 
@@ -26,6 +26,15 @@ def against_coflux(case: CaseResult, runtime: str) -> str:
     """The second line of a cell."""
     compared = None if runtime == COFLUX else case.ratio_to_baseline(runtime)
     return "" if compared is None else compared.text()
+
+
+def over_floor(case: CaseResult, runtime: str, name: str) -> str:
+    """What a runtime adds to the floor's median or CPU of an item, and its multiple: +612, 1.58 x. Nothing for the floor itself."""
+    row, floor = case.rows[runtime], case.floor
+    if floor is None or row is floor or not floor[name]:
+        return ""
+    added = row[name] - floor[name]
+    return f"{'+' if added >= 0 else '-'}{nanoseconds(abs(added))}, {factor(row[name] / floor[name])}"
 
 
 def matrix(cases: list[CaseResult], runtimes: list[str], width: int) -> str:

@@ -74,6 +74,11 @@ class CaseResult:
         """Coflux's row, where it took part."""
         return self.rows.get(COFLUX)
 
+    @cached_property
+    def floor(self) -> ResultRow | None:
+        """The row of what is possible without a library, where it has a figure."""
+        return next((row for name, row in self.rows.items() if RUNTIMES[name].floor and row["status"] == "ok"), None)
+
     def ratio_to_baseline(self, runtime: str) -> Ratio | None:
         return ratio(self.rows.get(runtime), self.baseline)
 

@@ -47,6 +47,19 @@ class Losses(unittest.TestCase):
         self.assertEqual(list(case.losses), ["asio"])
         self.assertEqual(case.ratio_to_baseline("bare").text(), "0.50 x")
 
+    def test_what_a_runtime_adds_to_the_floor_is_told_in_time_and_in_cpu(self) -> None:
+        (case,) = by_case([near("bare", 1000.0, cpu_ns_per_item=1000.0), near("coflux", 1040.0, cpu_ns_per_item=2080.0),
+                           near("asio", 990.0, cpu_ns_per_item=1000.0)])
+        self.assertEqual(tables.over_floor(case, "coflux", "median"), "+40.0, 1.04 x")
+        self.assertEqual(tables.over_floor(case, "coflux", "cpu_ns_per_item"), "+1,080, 2.08 x")
+        self.assertEqual(tables.over_floor(case, "asio", "median"), "-10.0, 0.99 x")
+        self.assertEqual(tables.over_floor(case, "bare", "median"), "")
+
+    def test_without_a_figure_of_the_floor_nothing_is_over_it(self) -> None:
+        for rows in ([near("coflux", 10.0)], [near("coflux", 10.0), result_row("bare", [], status="unsupported")]):
+            (case,) = by_case(rows)
+            self.assertEqual(tables.over_floor(case, "coflux", "median"), "")
+
     def test_a_table_without_coflux_has_figures_and_no_ratios(self) -> None:
         text = tables.matrix(by_case([near("asio", 5.0), near("tbb", 6.0)]), ["asio", "tbb"], 120)
         self.assertIn("5.00", text)
@@ -135,6 +148,16 @@ class Reports(LabTest):
         self.assertLess(text.index("Wrong, failed"), loses)
         self.assertLess(loses, text.index("All figures"))
         self.assertIn("asio 8.00 (0.80 x)", text[loses:])
+
+    def test_the_details_tell_what_is_over_the_floor_where_there_is_one(self) -> None:
+        self.out.mkdir()
+        over = "| over the floor | CPU over it |"
+        for rows, told in (([near("coflux", 10.0), near("bare", 5.0)], True), ([near("coflux", 10.0)], False)):
+            report.write(results_of(*rows), None, self.out)
+            text = (self.out / "report.md").read_text(encoding="utf-8")
+            self.assertEqual(over in text, told)
+            self.assertEqual("+5.00, 2.00 x" in text, told)
+            self.assertEqual("over the floor" in (self.out / "report.html").read_text(encoding="utf-8"), told)
 
     def test_a_report_without_any_figure_is_written_too(self) -> None:
         self.out.mkdir()
