@@ -15,6 +15,11 @@ def ordered_sum_to(count: int) -> int:
     return count * (count + 1) * (2 * count + 1) // 6
 
 
+def cache_of(calculations: int) -> int:
+    """The ten counters of a cache, which begin at 10 000 and have one more of each calculation; counter i counts i + 1 times."""
+    return sum(range(1, 11)) * (10_000 + calculations)
+
+
 def word(value: int) -> str:
     """The answer that a runtime prints which adds up in unsigned 64-bit arithmetic."""
     return str(value % WORD)

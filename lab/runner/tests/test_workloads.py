@@ -44,6 +44,16 @@ def matmul_by_definition(n: int) -> tuple[int, int]:
     return sum(row.count(n) for row in product), products(n)
 
 
+def cache_by_definition(calculations: int) -> int:
+    """The answer of a cache after so many calculations one after the other."""
+    cache: dict[str, str] = {}
+    for _ in range(calculations):
+        for counter in range(10):
+            value = cache.get(f"hello{counter}", "")
+            cache[f"hello{counter}"] = str(int(value or 10_000) + 1)
+    return sum(counter * int(value) for counter, value in enumerate(cache.values(), start=1))
+
+
 class Definitions(unittest.TestCase):
     def assert_defined(self, name: str, params: catalog.Params, threads: int, answer: int, items: int) -> None:
         workload = WORKLOADS[name]
@@ -51,10 +61,10 @@ class Definitions(unittest.TestCase):
         self.assertEqual(workload.items(params, threads), items)
 
     def test_the_catalog_has_all_workloads(self) -> None:
-        self.assertEqual(list(WORKLOADS), ["call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
-                                           "fairness", "fib", "fork_noop", "fork_pool", "matmul", "mpsc_batches",
-                                           "mutex_handoff", "nqueens", "pipeline", "skynet", "spawn_join",
-                                           "timer_storm", "yield"])
+        self.assertEqual(list(WORKLOADS), ["cachecalc", "cachecalc_sharded", "call_overhead", "channel_mpmc",
+                                           "channel_rendezvous", "channel_spsc", "fairness", "fib", "fork_noop",
+                                           "fork_pool", "matmul", "mpsc_batches", "mutex_handoff", "nqueens",
+                                           "pipeline", "skynet", "spawn_join", "timer_storm", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -112,6 +122,20 @@ class Definitions(unittest.TestCase):
     def test_locks_and_timers_agree_with_their_definition(self) -> None:
         self.assert_defined("mutex_handoff", {"tasks": 8, "locks": 250}, 2, 2000, 2000)
         self.assert_defined("timer_storm", {"count": 3, "shortest_us": 10, "longest_us": 19}, 2, 10 + 19 + 18, 3)
+
+    def test_the_caches_agree_with_their_definition(self) -> None:
+        for idiom in ("compute", "worker", "strand", "mutex"):
+            self.assert_defined("cachecalc", {"idiom": idiom, "rounds": 3, "tasks": 7, "wait_us": 8}, 2,
+                                3 * cache_by_definition(14), 21)
+        self.assert_defined("cachecalc_sharded", {"shards": 2, "rounds": 3, "tasks": 7, "wait_us": 8}, 2,
+                            2 * 3 * cache_by_definition(14), 42)
+
+    def test_a_shard_has_a_thread_and_all_shards_do_the_work_of_one_cache(self) -> None:
+        sharded, single = WORKLOADS["cachecalc_sharded"], WORKLOADS["cachecalc"]
+        for params in [*sharded.cases("base"), *sharded.SEED]:
+            self.assertEqual(params["shards"], sharded.THREADS)
+            self.assertIn(params["wait_us"], [each["wait_us"] for each in single.SEED])
+            self.assertEqual(sharded.items(params, 2), single.items(single.cases("base")[0], 2))
 
     def test_the_sleepers_of_a_storm_sleep_for_every_time_from_the_shortest_to_the_longest(self) -> None:
         for size in ("base", "large"):

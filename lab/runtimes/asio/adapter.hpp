@@ -42,9 +42,10 @@ inline awaitable<pool_executor> to_the_pool() {
 // The join of children that were started with a completion handler: each delivers one value through delivery(), and the
 // coroutine that started them awaits their sum once. Asio's own joins either need the children as one group from the
 // start (parallel_group, operator&&) or are not safe on a pool (experimental::promise).
-class sum_of_children {
+template <typename Executor>
+class sum_of_children_on {
 public:
-    explicit sum_of_children(std::uint64_t children) : pending_{children + 1} {}
+    explicit sum_of_children_on(std::uint64_t children) : pending_{children + 1} {}
 
     // The completion handler of one child; one without a value delivers nothing but its end.
     auto delivery() {
@@ -61,9 +62,10 @@ public:
         };
     }
 
-    awaitable<std::uint64_t> wait() {
+    asio::awaitable<std::uint64_t, Executor> wait() {
         if (pending_.load(std::memory_order_acquire) != 1) {
-            co_await asio::async_initiate<decltype(use_awaitable), void()>(
+            constexpr asio::use_awaitable_t<Executor> token{};
+            co_await asio::async_initiate<decltype(token), void()>(
                 [this](handler waiter) {
                     waiter_.emplace(std::move(waiter));
                     // Where the waiter itself is the last: an initiation must not complete inside its own call.
@@ -72,13 +74,13 @@ public:
                         asio::post(std::move(resumed));
                     }
                 },
-                use_awaitable);
+                token);
         }
         co_return sum_.load(std::memory_order_relaxed);
     }
 
 private:
-    using handler = asio::async_result<asio::use_awaitable_t<pool_executor>, void()>::handler_type;
+    using handler = typename asio::async_result<asio::use_awaitable_t<Executor>, void()>::handler_type;
 
     // acq_rel: the last one to come sees what the others wrote, the waiter's handler included.
     bool is_last() { return pending_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
@@ -87,6 +89,8 @@ private:
     std::atomic<std::uint64_t> sum_{0};
     std::optional<handler> waiter_;
 };
+
+using sum_of_children = sum_of_children_on<pool_executor>;
 
 // Runs one coroutine on the pool to its end, from a thread outside.
 template <typename T>

@@ -28,5 +28,8 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", lab::mpsc_batches, channel);
     app.add("mutex_handoff", lab::mutex_handoff, "co_await of a post to a strand");
     app.add("timer_storm", lab::timer_storm, "a steady_timer in each coroutine");
+    app.add("cachecalc", lab::cachecalc,
+            "worker: an io_context; strand: over thread_pool; mutex: std::mutex on thread_pool; a steady_timer a task");
+    app.add("cachecalc_sharded", lab::cachecalc_sharded, "an io_context and a thread a shard");
     return app.main(argc, argv);
 }

@@ -1,8 +1,12 @@
 // The floor: coroutines written by hand for one workload each, with nothing but what the workload needs. No structure, no stop, no
 // errors, no other thread; ramps are not inlined, because an elided coroutine is no coroutine.
+#include "cachecalc.hpp"
+#include "crew.hpp"
 #include "definitions.hpp"
 #include "harness.hpp"
+#include "pinning.hpp"
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -245,6 +249,30 @@ harness::measured yield(const harness::request& r) {
     });
 }
 
+// Whatever the idiom: the floor stands beside each of them.
+harness::measured cachecalc(const harness::request& r) {
+    const harness::cache_work work{r};
+    return harness::measure(r, [&work] { return work.compute_alone(); });
+}
+
+// The shards do not wait for one another between the rounds.
+harness::measured cachecalc_sharded(const harness::request& r) {
+    const harness::cache_work work{r};
+    const std::uint64_t shards = r.integer("shards");
+    return harness::measure(r, [&work, shards](harness::stopwatch& watch) {
+        std::atomic<std::uint64_t> sum{0};
+        harness::crew threads{shards};
+        for (std::uint64_t shard = 0; shard < shards; ++shard) {
+            threads.add([&work, &sum, shard] {
+                harness::pin_this_thread(shard);
+                sum.fetch_add(work.compute_alone());
+            });
+        }
+        threads.run(watch);
+        return sum.load();
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -252,6 +280,8 @@ int main(int argc, char** argv) {
     app.add("fork_noop", fork_noop, "an eager coroutine whose result waits in its frame");
     app.add("call_overhead", call_overhead, "a lazy coroutine, symmetric transfer both ways");
     app.add("yield", yield, "a ready queue on one thread, whatever --threads says");
+    app.add("cachecalc", cachecalc, "the calculations alone, on one thread, whatever the idiom");
+    app.add("cachecalc_sharded", cachecalc_sharded, "the calculations alone, on a thread a shard");
     for (const char* const name :
          {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
           "channel_rendezvous", "fairness", "mpsc_batches", "mutex_handoff", "timer_storm"}) {

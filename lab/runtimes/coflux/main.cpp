@@ -23,5 +23,8 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
     app.add("mutex_handoff", lab::mutex_handoff, "co_await of mutex.lock(); first come, first served");
     app.add("timer_storm", lab::timer_storm, "co_await of sleep_for in a fork a sleeper");
+    app.add("cachecalc", lab::cachecalc,
+            "a fork a task, on a worker_executor, on a strand, or under a mutex on a pool");
+    app.add("cachecalc_sharded", lab::cachecalc_sharded, "a shard_group, a fork a task");
     return app.main(argc, argv);
 }

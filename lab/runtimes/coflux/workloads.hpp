@@ -22,5 +22,7 @@ harness::measured channel_rendezvous(const harness::request& r);
 harness::measured mpsc_batches(const harness::request& r);
 harness::measured mutex_handoff(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
+harness::measured cachecalc(const harness::request& r);
+harness::measured cachecalc_sharded(const harness::request& r);
 
 }  // namespace lab

@@ -14,8 +14,14 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 17>& definitions() {
-    static const std::array<definition, 17> all{{
+const std::array<definition, 19>& definitions() {
+    static const std::array<definition, 19> all{{
+        {"cachecalc",
+         {"idiom", "rounds", "tasks", "wait_us"},
+         [](const request& r) { return r.integer("rounds") * r.integer("tasks"); }},
+        {"cachecalc_sharded",
+         {"shards", "rounds", "tasks", "wait_us"},
+         [](const request& r) { return r.integer("shards") * r.integer("rounds") * r.integer("tasks"); }},
         {"call_overhead", {"calls"}, [](const request& r) { return r.integer("calls"); }},
         {"channel_mpmc",
          {"count", "capacity", "producers", "consumers"},

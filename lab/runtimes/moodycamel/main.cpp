@@ -170,8 +170,8 @@ int main(int argc, char** argv) {
     app.unsupported("channel_rendezvous",
                     "the queue always has a buffer: a sender cannot wait until its value was taken");
     for (const char* const name :
-         {"call_overhead", "fairness", "fib", "fork_noop", "fork_pool", "matmul", "mutex_handoff", "nqueens",
-          "pipeline", "skynet", "spawn_join", "timer_storm", "yield"}) {
+         {"cachecalc", "cachecalc_sharded", "call_overhead", "fairness", "fib", "fork_noop", "fork_pool", "matmul",
+          "mutex_handoff", "nqueens", "pipeline", "skynet", "spawn_join", "timer_storm", "yield"}) {
         app.unsupported(name, "a queue and no runtime: it has no tasks, locks or timers");
     }
     return app.main(argc, argv);

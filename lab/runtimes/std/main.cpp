@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
     app.add("nqueens", lab::nqueens, "std::async(launch::async): a thread a board, so small n only");
     app.add("matmul", lab::matmul, "std::async(launch::async): a thread a part");
     app.add("timer_storm", lab::timer_storm, "std::this_thread::sleep_for in a thread a sleeper, so few sleepers only");
+    app.add("cachecalc", lab::cachecalc, "eight threads, std::mutex and std::this_thread::sleep_for; idiom mutex only");
+    app.add("cachecalc_sharded", lab::cachecalc_sharded, "a thread a shard, which sleeps through its tasks in turn");
     app.add("channel_spsc", lab::channel_spsc, "mutex, two condition variables and a deque between two threads");
     app.add("channel_mpmc", lab::channel_mpmc, "mutex, two condition variables and a deque; a thread a task");
     app.add("channel_rendezvous", lab::channel_rendezvous, "mutex and two condition variables between two threads");

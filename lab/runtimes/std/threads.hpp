@@ -12,5 +12,7 @@ harness::measured skynet(const harness::request& r);
 harness::measured nqueens(const harness::request& r);
 harness::measured matmul(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
+harness::measured cachecalc(const harness::request& r);
+harness::measured cachecalc_sharded(const harness::request& r);
 
 }  // namespace lab

@@ -21,7 +21,9 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", lab::mpsc_batches, "concurrent_bounded_queue without a capacity between two threads");
     app.unsupported("channel_rendezvous", "no queue of oneTBB promises that a push waits until its value was taken");
     app.unsupported("mutex_handoff", "a TBB task that waits for a mutex keeps its thread: tasks cannot hand one over");
-    app.unsupported("timer_storm", "oneTBB has no timers");
+    for (const char* const name : {"cachecalc", "cachecalc_sharded", "timer_storm"}) {
+        app.unsupported(name, "oneTBB has no timers");
+    }
     app.unsupported("fork_noop", "a TBB task is no coroutine: it cannot be awaited and takes no memory resource");
     app.unsupported("call_overhead", "a TBB task is no coroutine: there is no asynchronous call to await");
     app.unsupported("yield", "a TBB task runs to its end: it cannot yield to the scheduler and go on later");

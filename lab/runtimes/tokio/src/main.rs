@@ -2,6 +2,7 @@
 //! `--threads` workers, `--runtime tokio_ct` the current-thread one. The protocol is in lab/runtimes/common/README.md.
 
 mod arguments;
+mod cachecalc;
 mod channels;
 mod fairness;
 mod limits;
@@ -11,6 +12,7 @@ mod trees;
 mod workloads;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use serde_json::{json, Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -38,7 +40,17 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 17] = [
+const WORKLOADS: [(&str, &[&str], Ability); 19] = [
+    (
+        "cachecalc",
+        &["idiom", "rounds", "tasks", "wait_us"],
+        Noted("mutex: a std::sync::Mutex; worker: a LocalSet, on tokio_ct; tokio::time::sleep has ticks of 1 ms"),
+    ),
+    (
+        "cachecalc_sharded",
+        &["shards", "rounds", "tasks", "wait_us"],
+        Noted("a LocalSet on a current-thread runtime and a thread a shard; tokio::time::sleep has ticks of 1 ms"),
+    ),
     ("call_overhead", &["calls"], Supported),
     (
         "channel_mpmc",
@@ -65,6 +77,32 @@ const WORKLOADS: [(&str, &[&str], Ability); 17] = [
     ),
     ("yield", &["tasks", "yields"], Supported),
 ];
+
+#[derive(Clone, Copy)]
+enum Idiom {
+    Compute,
+    Worker,
+    Strand,
+    Mutex,
+}
+
+const IDIOMS: [(&str, Idiom); 4] =
+    [("compute", Idiom::Compute), ("worker", Idiom::Worker), ("strand", Idiom::Strand), ("mutex", Idiom::Mutex)];
+
+/// What one of the two schedulers cannot do with these parameters, and why.
+fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
+    let single = matches!(request.flavor, Flavor::CurrentThread);
+    Ok(match request.workload.as_str() {
+        "cachecalc" => match request.choice("idiom", &IDIOMS)? {
+            Idiom::Compute | Idiom::Worker if !single => Some("that is the scheduler of one thread: tokio_ct"),
+            Idiom::Mutex if single => Some("on one thread nothing need be locked out: idiom worker"),
+            Idiom::Strand => Some("Tokio has no strand: a task goes to any worker, and a LocalSet is one thread's"),
+            _ => None,
+        },
+        "cachecalc_sharded" if !single => Some("a shard is a scheduler of one thread: tokio_ct"),
+        _ => None,
+    })
+}
 
 fn describe(flavor: Flavor) -> Value {
     let workloads: Map<String, Value> = WORKLOADS
@@ -97,7 +135,7 @@ fn runtime(request: &Request) -> std::io::Result<Runtime> {
     if let Flavor::MultiThread = request.flavor {
         builder.worker_threads(request.threads as usize);
     }
-    if request.workload == "timer_storm" {
+    if matches!(request.workload.as_str(), "timer_storm" | "cachecalc" | "cachecalc_sharded") {
         builder.enable_time();
     }
     builder.build()
@@ -106,7 +144,17 @@ fn runtime(request: &Request) -> std::io::Result<Runtime> {
 /// One repetition. The body is spawned, never the root of block_on: that root is polled outside the scheduler.
 fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
     let integer = |name| request.integer(name);
+    let work = || -> Result<cachecalc::Work, UsageError> {
+        let wait = Duration::from_micros(integer("wait_us")?);
+        Ok(cachecalc::Work { rounds: integer("rounds")?, tasks: integer("tasks")?, wait })
+    };
     let task = match request.workload.as_str() {
+        "cachecalc" => match request.choice("idiom", &IDIOMS)? {
+            Idiom::Compute => rt.spawn(cachecalc::compute_alone(work()?)),
+            Idiom::Worker => return Ok(cachecalc::on_one_thread(rt, work()?)),
+            Idiom::Strand | Idiom::Mutex => rt.spawn(cachecalc::under_a_mutex(work()?)),
+        },
+        "cachecalc_sharded" => return Ok(cachecalc::on_shards(rt, integer("shards")?, work()?)),
         "call_overhead" => rt.spawn(workloads::call_overhead(integer("calls")?)),
         "channel_mpmc" => {
             let (producers, consumers) = (integer("producers")?, integer("consumers")?);
@@ -142,6 +190,8 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
 fn items(request: &Request) -> Result<u64, UsageError> {
     let integer = |name| request.integer(name);
     Ok(match request.workload.as_str() {
+        "cachecalc" => integer("rounds")? * integer("tasks")?,
+        "cachecalc_sharded" => integer("shards")? * integer("rounds")? * integer("tasks")?,
         "call_overhead" => integer("calls")?,
         "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
         "fairness" => integer("jobs")?,
@@ -168,6 +218,9 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
         return Ok(json!({"unsupported": reason}));
     }
     if let Some(reason) = limits::out_of_memory(request)? {
+        return Ok(json!({"unsupported": reason}));
+    }
+    if let Some(reason) = unsupported(request)? {
         return Ok(json!({"unsupported": reason}));
     }
     let rt = runtime(request)?;

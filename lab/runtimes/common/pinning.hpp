@@ -1,0 +1,13 @@
+// A CPU for a thread, for the workloads that have one thread for each CPU: Linux may leave new threads together on one CPU for
+// longer than such a workload takes.
+#pragma once
+
+#include <cstddef>
+
+namespace harness {
+
+// Keeps the calling thread on one of the CPUs that the process may use, counted from 0, modulo their number. Does nothing where
+// the system refuses. The main thread is the process's measure, so it must not be pinned itself.
+void pin_this_thread(std::size_t cpu) noexcept;
+
+}  // namespace harness

@@ -1,0 +1,41 @@
+"""Tasks that compute, wait and compute, with a cache for each thread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import cache_of, mismatch, word
+
+NAME = "cachecalc_sharded"
+DESCRIPTION = ("The work of cachecalc spread over shards: each has a thread and a cache of its own, and its tasks "
+               "compute, wait and compute there, so that nothing need be locked.")
+ITEM = "one task: two calculations and a wait"
+# A thread for each shard.
+SHARDS = 2
+THREADS = SHARDS
+
+TASKS = 500
+
+
+def _case(rounds: int, wait: int) -> dict[str, Any]:
+    return {"shards": SHARDS, "rounds": rounds, "tasks": TASKS, "wait_us": wait}
+
+
+SEED = [_case(100, wait) for wait in (8, 64)]
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    return [_case({"smoke": 2, "base": 100, "large": 1_000}[size], 8)]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["shards"] * params["rounds"] * params["tasks"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    """What the caches of all shards hold, each at the end of its round."""
+    return word(params["shards"] * params["rounds"] * cache_of(2 * params["tasks"]))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))
