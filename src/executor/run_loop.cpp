@@ -51,6 +51,7 @@ void run_loop_state::leave() noexcept {
     const bool rests = rest();
     if (descriptor_ != nullptr) {
         descriptor_->readable_at(next_deadline());
+        if (source() != nullptr && source()->descriptor() >= 0) descriptor_->include(source()->descriptor());
         if (!rests) descriptor_->signal();
     }
     runs_.store(false, memory_order_release);  // pairs with run()

@@ -13,7 +13,8 @@
 namespace coflux::detail {
 namespace {
 
-constexpr unsigned most_pauses = 8;  // between two looks, which are at lines of its own
+constexpr std::uint64_t cycles_between_looks = 6000;  // 2 us at 3 GHz; at events
+constexpr unsigned most_pauses = 8;                   // between two looks, which are at lines of its own
 
 clock_tick ticks(std::chrono::nanoseconds t) noexcept {
     return static_cast<clock_tick>(std::max(t, std::chrono::nanoseconds(0)).count());
@@ -67,6 +68,7 @@ void serial_loop::execute(std::coroutine_handle<> h) noexcept {
 
 serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounted_(loop, this_thread) {
     t_.timers = &loop.timers_;
+    t_.events = &loop;
     t_.open_nested_limit = stack_address() - stack_for_awaits;
     loop.attend();
 }
@@ -74,17 +76,29 @@ serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounte
 serial_loop::on_this_thread::~on_this_thread() {
     t_.open_nested_limit = no_room;
     t_.timers = nullptr;
+    t_.events = nullptr;
 }
 
 void serial_loop::begin_turn() noexcept {
     (void)collect();
     (void)look_at_timers();
+    (void)look_at_events();
     if (has_work()) timers_.notify_watch();
 }
 
 bool serial_loop::look_at_timers() noexcept {
     if (timers_.nothing_to_look_at()) return false;
     return timers_.look(tick_now()) != 0;
+}
+
+/// A look at an event source is a system call. Beside rounds of short steps it comes once in a while.
+bool serial_loop::look_at_events() noexcept {
+    event_source* const s = source();
+    if (s == nullptr || !s->has_pending()) return false;
+    const std::uint64_t cycles = cycles_now();
+    if (cycles - looked_at_events_ < cycles_between_looks && has_work()) return false;
+    looked_at_events_ = cycles;
+    return s->look() != 0;
 }
 
 clock_tick serial_loop::sleeps_until() const noexcept {
@@ -96,7 +110,7 @@ void serial_loop::wait(clock_tick deadline) noexcept {
     const clock_tick ran_out = tick_now();
     clock_tick now = ran_out;
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
-        if (look_at_timers() || has_something()) break;
+        if (look_at_timers() || look_at_events() || has_something()) break;
         const bool may_look = spin_budget::may_look(processors_, awake());
         if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {
             park(deadline);
@@ -109,6 +123,12 @@ void serial_loop::wait(clock_tick deadline) noexcept {
     spin_.work_came(now - ran_out);
 }
 
+/// True if it was woken.
+bool serial_loop::sleep_in_place(clock_tick until) noexcept {
+    event_source* const s = source();
+    return s != nullptr && s->has_pending() ? parker_.park_in(*s, until) : parker_.park_until(until);
+}
+
 void serial_loop::park(clock_tick until) noexcept {
     if (!rest()) return;
     if (begin_to_rest()) {
@@ -116,9 +136,10 @@ void serial_loop::park(clock_tick until) noexcept {
         memory_.begin();
         timers_.prepare_park();
         const clock_tick wakes_at = std::min(until, sleeps_until());
-        if (!parker_.park_until(std::min(gives_back_at, wakes_at)) && gives_back_at < wakes_at) {
+        if (!sleep_in_place(std::min(gives_back_at, wakes_at)) && gives_back_at < wakes_at &&
+            tick_now() >= gives_back_at) {
             (void)memory_.give_back(false, [] { return false; });
-            (void)parker_.park_until(wakes_at);
+            (void)sleep_in_place(wakes_at);
         }
         timers_.end_park();
     }

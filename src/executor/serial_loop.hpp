@@ -10,6 +10,7 @@
 #include <coflux/executor/worker.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
+#include "event/event_source.hpp"
 #include "executor_door.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/parker.hpp"
@@ -19,7 +20,7 @@
 
 namespace coflux::detail {
 
-class serial_loop : protected serial_worker {
+class serial_loop : protected serial_worker, public event_host {
 public:
     serial_loop(const serial_loop&) = delete;
     serial_loop& operator=(const serial_loop&) = delete;
@@ -77,9 +78,11 @@ protected:
 
 private:
     bool look_at_timers() noexcept;
+    bool look_at_events() noexcept;
     void park(clock_tick until) noexcept;
+    bool sleep_in_place(clock_tick until) noexcept;
     [[nodiscard]] clock_tick sleeps_until() const noexcept;
-    bool must_give_way() noexcept override { return has_arrived() || look_at_timers(); }
+    bool must_give_way() noexcept override { return has_arrived() || look_at_timers() || look_at_events(); }
 
     const char* const what_;
     const clock_tick timer_spin_;
@@ -91,6 +94,7 @@ private:
     timer_queue timers_;
     os::parker parker_;
     idle_memory memory_;
+    std::uint64_t looked_at_events_ = 0;  // in cycles
 };
 
 }  // namespace coflux::detail

@@ -12,8 +12,23 @@ bool parker::park_until(std::uint64_t deadline) noexcept {
     return true;
 }
 
+bool parker::park_in(sleeping_place& place, std::uint64_t deadline) noexcept {
+    place_ = &place;
+    std::uint32_t nothing = 0;
+    // release pairs with the exchange in unpark(): it reads place_.
+    if (token_.compare_exchange_strong(nothing, elsewhere, memory_order_release, memory_order_relaxed))
+        place.sleep_until(deadline);
+    return token_.exchange(0, memory_order_acquire) == 1;  // pairs with the exchange in unpark()
+}
+
 void parker::unpark() noexcept {
-    if (token_.exchange(1, memory_order_release) == 0) wake_sleeper(token_);  // pairs with the exchange in park_until()
+    // release pairs with the exchanges in park_until() and park_in(), acquire with the CAS there.
+    const std::uint32_t before = token_.exchange(1, memory_order_acq_rel);
+    if (before == 0) {
+        wake_sleeper(token_);
+    } else if (before == elsewhere) {
+        place_->wake();
+    }
 }
 
 }  // namespace coflux::detail::os

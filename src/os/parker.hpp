@@ -7,6 +7,18 @@
 
 namespace coflux::detail::os {
 
+/// A place to sleep in other than the parker's own.
+class sleeping_place {
+public:
+    /// Until wake(), or until `deadline`, or for no reason.
+    virtual void sleep_until(std::uint64_t deadline) noexcept = 0;
+    /// Ends the sleep, or the next one. Any thread.
+    virtual void wake() noexcept = 0;
+
+protected:
+    ~sleeping_place() = default;
+};
+
 /// A wake before the sleep is kept.
 class parker {
 public:
@@ -15,12 +27,17 @@ public:
 
     /// Sleeps until unpark(), or until `deadline` of the steady clock in nanoseconds. True if it was woken.
     bool park_until(std::uint64_t deadline) noexcept;
+    /// The same in `place`, whose own events end it, too: then false. `place` is the same in all calls.
+    bool park_in(sleeping_place& place, std::uint64_t deadline) noexcept;
     void unpark() noexcept;
 
 private:
-    // 0 nothing, 1 a wake is waiting. Woken by exchange to 1 (release), taken by exchange to 0 (acquire): the
-    // sleeper sees what the waker did.
+    // 0 nothing, 1 a wake is waiting, 2 the thread sleeps in place_. Woken by exchange to 1, taken by exchange to 0
+    // (acquire; pairs with the release of the waker): the sleeper sees what the waker did. 0 -> 2 by CAS (release; pairs
+    // with the acquire of the waker, which then reads place_).
+    static constexpr std::uint32_t elsewhere = 2;
     atomic<std::uint32_t> token_{0};
+    sleeping_place* place_ = nullptr;
 };
 
 }  // namespace coflux::detail::os

@@ -47,6 +47,13 @@ wake_descriptor::~wake_descriptor() {
     }
 }
 
+void wake_descriptor::include(int other) noexcept {
+    epoll_event readable{};
+    readable.events = EPOLLIN;
+    readable.data.fd = other;
+    (void)epoll_ctl(all_, EPOLL_CTL_ADD, other, &readable);  // it fails where it is included already
+}
+
 void wake_descriptor::signal() noexcept {
     const std::uint64_t one = 1;
     (void)!write(signalled_, &one, sizeof one);  // it fails where it is readable already
@@ -74,6 +81,7 @@ wake_descriptor::wake_descriptor() {
                             "coflux: a run_loop has a descriptor on Linux only");
 }
 wake_descriptor::~wake_descriptor() = default;
+void wake_descriptor::include(int) noexcept {}
 void wake_descriptor::signal() noexcept {}
 void wake_descriptor::reset() noexcept {}
 void wake_descriptor::readable_at(std::uint64_t) noexcept {}

@@ -15,6 +15,8 @@ public:
     wake_descriptor& operator=(const wake_descriptor&) = delete;
 
     [[nodiscard]] int descriptor() const noexcept { return all_; }
+    /// It is readable while `other` is, too.
+    void include(int other) noexcept;
     /// It is readable until reset().
     void signal() noexcept;
     void reset() noexcept;

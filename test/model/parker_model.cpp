@@ -94,15 +94,67 @@ struct in_turns : coflux::model::scenario<2> {
     }
 };
 
+/// An event source as the parker sees it: it keeps a wake, and its own events end a sleep.
+struct event_place : coflux::detail::os::sleeping_place {
+    coflux::detail::atomic<std::uint32_t> signalled{0};
+
+    void sleep_until(std::uint64_t deadline) noexcept override {
+        // Nothing is ordered here: what the waker did is seen by the parker's word.
+        if (signalled.exchange(0, memory_order_relaxed) == 0) (void)signalled.park_if(0, deadline != parker::never);
+        signalled.store(0, memory_order_relaxed);
+    }
+    void wake() noexcept override {
+        signalled.store(1, memory_order_relaxed);
+        signalled.notify_one();
+    }
+};
+
+/// A wake comes before, while or after the sleeper goes to its event source.
+struct wake_elsewhere : coflux::model::scenario<2> {
+    parker here;
+    event_place place;
+    plain<int> notified{0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            while (!here.park_in(place, parker::never)) {}
+            MODEL_CHECK(notified.get() == 1);
+        } else {
+            notified.set(1);
+            here.unpark();
+        }
+    }
+};
+
+/// It sleeps in its event source, and then in the futex: a token that came late ends the second.
+struct both_places : coflux::model::scenario<2> {
+    parker here;
+    event_place place;
+    plain<int> notified{0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            if (!here.park_in(place, soon)) MODEL_CHECK(here.park_until(parker::never));
+            MODEL_CHECK(notified.get() == 1);
+        } else {
+            notified.set(1);
+            here.unpark();
+        }
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
     using coflux::model::searched;
-    return coflux::model::run(count, arguments, "parker", "the parker's token over a futex",
-                              {
-                                  searched<one_wake>("one_wake", "0 -> 1 before, while and after the sleeper looks", 6),
-                                  searched<two_wakers>("two_wakers", "1 -> 1: one token for two wakes", 3),
-                                  searched<deadline>("deadline", "a deadline passes: token taken with it, or kept", 6),
-                                  searched<in_turns>("in_turns", "tokens back and forth", 4),
-                              });
+    return coflux::model::run(
+        count, arguments, "parker", "the parker's token over a futex",
+        {
+            searched<one_wake>("one_wake", "0 -> 1 before, while and after the sleeper looks", 6),
+            searched<two_wakers>("two_wakers", "1 -> 1: one token for two wakes", 3),
+            searched<deadline>("deadline", "a deadline passes: token taken with it, or kept", 6),
+            searched<in_turns>("in_turns", "tokens back and forth", 4),
+            searched<wake_elsewhere>("wake_elsewhere", "0 -> 2 -> 1: asleep in an event source", 6),
+            searched<both_places>("both_places", "2 -> 0 by an event, then 0 -> 1", 6),
+        });
 }

@@ -16,6 +16,7 @@ class environment;
 
 namespace detail {
 
+class event_host;
 class thread_driver;
 class timer_queue;
 class wait_operation;
@@ -51,6 +52,7 @@ struct thread_state {
     worker* queues;
     const void* executor;   ///< that of `queues`, or nullptr
     timer_queue* timers;    ///< the timers that this thread looks at, or nullptr
+    event_host* events;     ///< the event source that this thread looks at, or nullptr
     thread_driver* driver;  ///< what this thread's blocking waits and clock go through, or nullptr: the system
     void* next;             ///< frame that the loop below on this stack resumes next
     unsigned transfers;     ///< transfers since that loop had control; only where tail calls are not guaranteed

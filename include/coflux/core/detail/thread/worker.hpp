@@ -80,6 +80,10 @@ public:
         return std::coroutine_handle<>::from_address(next);
     }
 
+    /// A coroutine has done what may take its time without a suspension: false if its round is over, and it should
+    /// suspend.
+    [[nodiscard]] COFLUX_INLINE bool spend_tick() noexcept { return --tick_budget_ > 0; }
+
     /// True if a coroutine waits in one of the two queues.
     [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
 
