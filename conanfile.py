@@ -56,6 +56,10 @@ class Coflux(ConanFile):
         runtime.libs = ["coflux_runtime"]
         runtime.requires = ["core"]
         runtime.system_libs = ["pthread"]
+        io = self.cpp_info.components["io"]
+        io.set_property("cmake_target_name", "coflux::io")
+        io.libs = ["coflux_io"]
+        io.requires = ["runtime"]
         testing = self.cpp_info.components["testing"]
         testing.set_property("cmake_target_name", "coflux::testing")
         testing.set_property("pkg_config_name", "coflux-testing")

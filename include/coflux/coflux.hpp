@@ -48,6 +48,9 @@
 #include <coflux/fwd.hpp>
 #include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>
+#include <coflux/io/endpoint.hpp>
+#include <coflux/io/result.hpp>
+#include <coflux/io/tcp.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>
 #include <coflux/memory/frame_pool.hpp>

@@ -159,10 +159,11 @@ struct pair_of {
     using home = Home;
     using away = Away;
 };
-using pairs = testing::Types<pair_of<on_pool, on_worker>, pair_of<on_worker, on_pool>, pair_of<on_pool, on_strand<on_pool>>,
-                             pair_of<on_strand<on_worker>, on_shard>, pair_of<on_shard, on_strand<on_users_own>>,
-                             pair_of<on_users_own, on_loop>, pair_of<on_loop, on_group>,
-                             pair_of<on_group, on_strand<on_strand<on_pool>>>, pair_of<on_strand<on_loop>, on_users_own>>;
+using pairs =
+    testing::Types<pair_of<on_pool, on_worker>, pair_of<on_worker, on_pool>, pair_of<on_pool, on_strand<on_pool>>,
+                   pair_of<on_strand<on_worker>, on_shard>, pair_of<on_shard, on_strand<on_users_own>>,
+                   pair_of<on_users_own, on_loop>, pair_of<on_loop, on_group>,
+                   pair_of<on_group, on_strand<on_strand<on_pool>>>, pair_of<on_strand<on_loop>, on_users_own>>;
 TYPED_TEST_SUITE(mixed_executors, pairs);
 
 template <typename Pair, typename Run>
@@ -218,7 +219,7 @@ coflux::task<int, pool> asks_where(coflux::environment&) {
     const auto first = co_await where<0>(here);
     const auto second = co_await where<1>(here);
     const auto again = co_await where<0>(here);
-    co_return first == again && first != second ? 1 : 0;
+    co_return first == again&& first != second ? 1 : 0;
 }
 
 TEST(mixed_executors_of_one_type, are_chosen_by_their_position) {

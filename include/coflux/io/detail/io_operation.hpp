@@ -1,0 +1,110 @@
+// One operation of a descriptor that may have to wait. The page docs/design/io.md has its states.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/wait_operation.hpp>
+#include <coflux/io/endpoint.hpp>
+
+namespace coflux::detail {
+
+class descriptor;
+class epoll_source;
+class io_source;
+
+/// What an operation waits for.
+enum class direction : std::uint8_t { in, out };
+
+/// What a kind of operation does.
+struct io_kind {
+    /// Makes the system call. False: it would block, and nothing has happened. Called by one thread at a time.
+    bool (*attempt)(class io_operation& op) noexcept;
+    direction way;
+    wait_kind stops;
+};
+
+/// The base of its awaiter.
+class io_operation : public wait_operation {
+public:
+    io_operation(const io_operation&) = delete;
+    io_operation& operator=(const io_operation&) = delete;
+
+    [[nodiscard]] descriptor& on() const noexcept { return on_; }
+    [[nodiscard]] direction way() const noexcept { return kind_.way; }
+    [[nodiscard]] bool attempt() noexcept { return kind_.attempt(*this); }
+
+    /// For wait_kind::claim.
+    static bool claim(wait_operation& waiting) noexcept;
+
+protected:
+    io_operation(promise_base& p, descriptor& on, const io_kind& kind) noexcept
+        : wait_operation(p, kind.stops),
+          on_(on),
+          kind_(kind) {}
+    ~io_operation() {
+        if (counted_) leave();  // it was stopped
+    }
+
+    /// await_ready(): tries it, unless the coroutine has gone on without a suspension for long.
+    [[nodiscard]] bool try_now() noexcept;
+    /// await_suspend().
+    /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine. Then
+    /// nothing has happened.
+    std::coroutine_handle<> suspend();
+    /// await_resume(), first.
+    void resumed() noexcept {
+        if (waited_) {
+            end();
+            leave();
+        } else {
+            this_thread.current = &coroutine();
+        }
+    }
+
+private:
+    /// It waits for its descriptor no more, which may die from now on.
+    void leave() noexcept;
+
+    descriptor& on_;
+    const io_kind& kind_;
+    bool waited_ = false;   // begin() was called, and end() was not
+    bool counted_ = false;  // by its descriptor
+    bool is_late_ = false;  // its round was over before it was tried
+};
+
+/// Owns a descriptor of the system; with the event source that it has its home in, and the name of its peer.
+class descriptor_handle {
+public:
+    descriptor_handle() noexcept = default;
+    /// Takes over an open descriptor. Errors: std::bad_alloc; then it is closed.
+    descriptor_handle(int opened, const endpoint& peer);
+    descriptor_handle(descriptor_handle&& other) noexcept : owned_(std::exchange(other.owned_, nullptr)) {}
+    descriptor_handle& operator=(descriptor_handle&& other) noexcept;
+    ~descriptor_handle() { close("dies"); }
+
+    /// Errors: a checked error if an operation waits for it.
+    void close(const char* how) noexcept;
+    [[nodiscard]] bool is_open() const noexcept { return owned_ != nullptr; }
+    /// Errors: a checked error if it is closed, or was moved from.
+    [[nodiscard]] descriptor& get() const noexcept;
+    [[nodiscard]] int number() const noexcept;
+    [[nodiscard]] const endpoint& peer() const noexcept;
+
+private:
+    descriptor* owned_ = nullptr;
+};
+
+/// The error of a call that gave `result`, which is negative, at `where`.
+[[noreturn]] void throw_io_error(std::ptrdiff_t result, const char* what, const endpoint& where);
+[[nodiscard]] inline std::error_code io_error(std::ptrdiff_t result) noexcept {
+    return {static_cast<int>(-result), std::system_category()};
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,109 @@
+// as_result: the errors of I/O as values.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/detail/wait/request.hpp>
+
+namespace coflux {
+
+/// The value of an operation, or the error of the system.
+template <typename T>
+class io_result {
+public:
+    // NOLINTBEGIN(google-explicit-constructor): what an operation returns
+    io_result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : value_(std::move(value)) {}
+    io_result(std::error_code error) noexcept : error_(error) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    [[nodiscard]] bool has_value() const noexcept { return value_.has_value(); }
+    [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+    /// Errors: std::system_error if there is none.
+    [[nodiscard]] T& value() & {
+        check();
+        return *value_;
+    }
+    [[nodiscard]] T&& value() && {
+        check();
+        return std::move(*value_);
+    }
+    /// Pre: has_value().
+    [[nodiscard]] T& operator*() noexcept { return *value_; }
+    [[nodiscard]] T* operator->() noexcept { return &*value_; }
+    /// What went wrong; none where it has a value.
+    [[nodiscard]] const std::error_code& error() const noexcept { return error_; }
+
+private:
+    void check() const {
+        if (!value_.has_value()) throw std::system_error(error_, "coflux: the value of an operation that failed");
+    }
+
+    std::optional<T> value_;
+    std::error_code error_;
+};
+template <>
+class io_result<void> {
+public:
+    io_result() noexcept = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): what an operation returns
+    io_result(std::error_code error) noexcept : error_(error) {}
+
+    [[nodiscard]] bool has_value() const noexcept { return !error_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return has_value(); }
+    /// Errors: std::system_error if it failed.
+    void value() const {
+        if (error_) throw std::system_error(error_, "coflux: an operation that failed");
+    }
+    [[nodiscard]] const std::error_code& error() const noexcept { return error_; }
+
+private:
+    std::error_code error_;
+};
+
+namespace detail {
+
+/// The await of an operation whose errors are values.
+template <typename Operation>
+class [[nodiscard]] as_result_awaiter : public Operation {
+public:
+    using Operation::Operation;
+    auto await_resume() { return this->resume_with_result(); }
+};
+
+/// What an operation of I/O returns.
+template <typename Operation, typename... Args>
+class io_request : public request<Operation, Args...> {
+public:
+    using request<Operation, Args...>::request;
+    using single_use = void;
+
+    /// The same, with its errors as values.
+    [[nodiscard("co_await it")]] request<as_result_awaiter<Operation>, Args...> with_result() && {
+        return with_result(std::index_sequence_for<Args...>());
+    }
+
+private:
+    template <std::size_t... I>
+    request<as_result_awaiter<Operation>, Args...> with_result(std::index_sequence<I...>) {
+        return {std::forward<Args>(argument_at<I>(this->arguments()))...};
+    }
+};
+
+}  // namespace detail
+
+/// `co_await as_result(stream.read_some(buffer))`: an io_result in place of an exception.
+///
+/// Shapes: an operation of I/O, in the expression that makes it.
+/// Returns: io_result of what the operation gives. A stop is no error: it stops the coroutine as ever.
+/// Costs: none; an error costs neither a throw nor an allocation.
+template <typename Operation, typename... Args>
+[[nodiscard("co_await it")]] auto as_result(detail::io_request<Operation, Args...>&& operation) {
+    return std::move(operation).with_result();
+}
+
+}  // namespace coflux

@@ -1,0 +1,70 @@
+#include "descriptor.hpp"
+
+#include <new>
+#include <string>
+
+#include <coflux/base/assert.hpp>
+
+#include "os/socket.hpp"
+
+namespace coflux::detail {
+
+descriptor::~descriptor() {
+    if (home_ != nullptr) home_->detach(slot_, number);
+    os::close_descriptor(number);
+}
+
+io_source& descriptor::begin_wait(promise_base& p) {
+    std::shared_ptr<io_source> here = source_for(p);
+    const lock_guard<mutex> held(lock_);
+    // acquire pairs with end_wait(): what waited before has left the home.
+    if (home_ != here && waiting_.load(memory_order_acquire) == 0) {
+        const io_slot at = here->attach(number);
+        if (home_ != nullptr) home_->detach(slot_, number);
+        slot_ = at;
+        home_ = std::move(here);
+    }
+    waiting_.fetch_add(1, memory_order_relaxed);
+    return *home_;
+}
+
+descriptor_handle::descriptor_handle(int opened, const endpoint& peer) {
+    try {
+        owned_ = new descriptor(opened, peer);
+    } catch (...) {
+        os::close_descriptor(opened);
+        throw;
+    }
+}
+
+descriptor_handle& descriptor_handle::operator=(descriptor_handle&& other) noexcept {
+    if (this != &other) {
+        close("is assigned to");
+        owned_ = std::exchange(other.owned_, nullptr);
+    }
+    return *this;
+}
+
+void descriptor_handle::close(const char* how) noexcept {
+    if (owned_ == nullptr) return;
+    COFLUX_VERIFY(!owned_->is_waited_for(), "a socket %s while an operation of it waits (its peer: %s)", how,
+                  owned_->peer.to_string().c_str());
+    delete std::exchange(owned_, nullptr);
+}
+
+descriptor& descriptor_handle::get() const noexcept {
+    COFLUX_VERIFY(owned_ != nullptr, "an operation of a socket that is closed, or was moved from");
+    return *owned_;
+}
+int descriptor_handle::number() const noexcept {
+    return owned_ == nullptr ? -1 : owned_->number;
+}
+const endpoint& descriptor_handle::peer() const noexcept {
+    return get().peer;
+}
+
+void throw_io_error(std::ptrdiff_t result, const char* what, const endpoint& where) {
+    throw std::system_error(io_error(result), std::string("coflux: ") + what + ' ' + where.to_string());
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,303 @@
+// The page docs/design/io.md has the protocol.
+#include "epoll_source.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/time/clock.hpp>
+
+#include "io/descriptor.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr std::uint64_t waker_name = ~std::uint64_t{0};
+constexpr std::uint64_t no_deadline_at_all = ~std::uint64_t{0};
+constexpr std::uint32_t in_events = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t out_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
+
+[[noreturn]] void fail_to_make(const char* what) {
+    throw std::system_error(errno, std::system_category(), std::string("coflux: an event source: ") + what);
+}
+
+std::uint64_t name_of(io_slot at) noexcept {
+    return std::uint64_t{at.generation} << 32 | at.number;
+}
+io_slot slot_of(std::uint64_t name) noexcept {
+    return {static_cast<std::uint32_t>(name), static_cast<std::uint32_t>(name >> 32)};
+}
+
+}  // namespace
+
+struct epoll_source::event_buffer {
+    std::array<epoll_event, 64> events;
+};
+
+epoll_source::epoll_source() : events_(std::make_unique<event_buffer>()) {
+    epoll_ = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_ < 0) fail_to_make("epoll_create1");
+    waker_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    epoll_event wakes{};
+    wakes.events = EPOLLIN;
+    wakes.data.u64 = waker_name;
+    if (waker_ < 0 || epoll_ctl(epoll_, EPOLL_CTL_ADD, waker_, &wakes) != 0) {
+        const int error = errno;
+        if (waker_ >= 0) close(waker_);
+        close(epoll_);
+        errno = error;
+        fail_to_make("eventfd");
+    }
+}
+
+epoll_source::~epoll_source() {
+    close(waker_);
+    close(epoll_);
+    for (atomic<chunk*>& c : chunks_) delete c.load(memory_order_relaxed);  // no other thread is left
+}
+
+// --- slots -----------------------------------------------------------------------------------------------------------
+
+epoll_source::slot& epoll_source::at_number(std::uint32_t number) noexcept {
+    return (*chunks_[number / slots_in_chunk].load(memory_order_acquire))[number % slots_in_chunk];  // with attach()
+}
+
+io_slot epoll_source::attach(int number) {
+    io_slot at;
+    {
+        const lock_guard<mutex> held(lock_);
+        if (!free_.empty()) {
+            at.number = free_.back();
+            free_.pop_back();
+        } else {
+            const std::size_t in_chunk = slots_ / slots_in_chunk;
+            COFLUX_VERIFY(in_chunk < most_chunks, "%zu descriptors wait on one thread", most_chunks * slots_in_chunk);
+            free_.reserve(slots_ + 1);  // so that detach() finds room
+            if (chunks_[in_chunk].load(memory_order_relaxed) == nullptr)
+                chunks_[in_chunk].store(new chunk, memory_order_release);  // pairs with at_number()
+            at.number = slots_++;
+        }
+    }
+    slot& s = at_number(at.number);
+    {
+        const adaptive_guard held(s.lock);
+        at.generation = s.generation;
+        s.in = s.out = {};
+    }
+    epoll_event both{};
+    both.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    both.data.u64 = name_of(at);
+    if (epoll_ctl(epoll_, EPOLL_CTL_ADD, number, &both) != 0) {
+        const int error = errno;
+        const lock_guard<mutex> held(lock_);
+        free_.push_back(at.number);
+        throw std::system_error(error, std::system_category(), "coflux: a descriptor cannot be waited for");
+    }
+    return at;
+}
+
+void epoll_source::detach(io_slot at, int number) noexcept {
+    epoll_event ignored{};
+    (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
+    slot& s = at_number(at.number);
+    {
+        const adaptive_guard held(s.lock);
+        ++s.generation;
+    }
+    const lock_guard<mutex> held(lock_);
+    free_.push_back(at.number);
+}
+
+// --- operations ------------------------------------------------------------------------------------------------------
+
+bool epoll_source::is_host_here() const noexcept {
+    const event_host* const host = this_thread.events;
+    return host != nullptr && host->source() == this;
+}
+
+/// Before the operation can be seen: after that it may be gone, and its descriptor with it. A host that slept in its
+/// futex sleeps here from now on.
+void epoll_source::begin_pending() noexcept {
+    pending_.fetch_add(1, memory_order_relaxed);
+    if (!is_host_here()) wake();
+}
+
+/// The coroutine goes on, and the operation may be gone afterwards.
+std::size_t epoll_source::end_pending(io_operation& op) noexcept {
+    pending_.fetch_sub(1, memory_order_relaxed);
+    op.wake();
+    return 1;
+}
+
+/// Pre: the slot's lock is held.
+io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
+    if (op.must_stop()) return armed::stops;
+    s.place(op.way()).waiting = &op;
+    return armed::waits;
+}
+
+io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
+    slot& s = at_number(at.number);
+    begin_pending();
+    for (;;) {
+        {
+            const adaptive_guard held(s.lock);
+            if (!std::exchange(s.place(op.way()).ready, false)) {
+                const armed how = wait_at(s, op);
+                if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+                return how;
+            }
+        }
+        if (op.attempt()) {
+            pending_.fetch_sub(1, memory_order_relaxed);
+            return armed::ended;
+        }
+    }
+}
+
+io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
+    slot& s = at_number(at.number);
+    const direction way = op.way();
+    pending_.fetch_add(1, memory_order_relaxed);
+    armed how = armed::stops;
+    {
+        // In this order: who finds it late, and not waiting, has nothing to do.
+        const adaptive_guard late_held(late_lock_);
+        const adaptive_guard held(s.lock);
+        how = wait_at(s, op);
+        if (how == armed::waits) {
+            late_.push_back({at, way});
+            has_late_.store(true, memory_order_relaxed);  // a hint
+            if (!is_host_here()) wake();                  // under the lock: the operation cannot end before
+        } else {
+            pending_.fetch_sub(1, memory_order_relaxed);
+        }
+    }
+    return how;
+}
+
+bool epoll_source::claim(io_operation& op, io_slot at) noexcept {
+    slot& s = at_number(at.number);
+    const adaptive_guard held(s.lock);
+    waiting_place& place = s.place(op.way());
+    if (place.waiting != &op) return false;
+    place.waiting = nullptr;
+    pending_.fetch_sub(1, memory_order_relaxed);
+    return true;
+}
+
+/// An event came, or it is time to try.
+std::size_t epoll_source::carry_on(slot& s, direction way, std::uint32_t generation) noexcept {
+    io_operation* op = nullptr;
+    {
+        const adaptive_guard held(s.lock);
+        if (s.generation != generation) return 0;  // of a descriptor that is closed
+        waiting_place& place = s.place(way);
+        op = std::exchange(place.waiting, nullptr);
+        if (op == nullptr) {
+            place.ready = true;
+            return 0;
+        }
+    }
+    for (;;) {
+        if (op->attempt()) return end_pending(*op);
+        const adaptive_guard held(s.lock);
+        if (std::exchange(s.place(way).ready, false)) continue;
+        if (wait_at(s, *op) == armed::waits) return 0;
+        break;
+    }
+    // A stop came meanwhile, and did not find it.
+    pending_.fetch_sub(1, memory_order_relaxed);
+    wait_operation::stop_claimed(*op);
+    return 1;
+}
+
+std::size_t epoll_source::carry_on_late() noexcept {
+    if (!has_late_.load(memory_order_relaxed)) return 0;
+    std::array<late, 64> some;
+    std::size_t n = 0;
+    {
+        const adaptive_guard held(late_lock_);
+        n = std::min(some.size(), late_.size());
+        std::copy_n(late_.begin(), n, some.begin());
+        late_.erase(late_.begin(), late_.begin() + static_cast<std::ptrdiff_t>(n));
+        has_late_.store(!late_.empty(), memory_order_relaxed);
+    }
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        ended += carry_on(at_number(some[i].at.number), some[i].way, some[i].at.generation);
+    return ended;
+}
+
+// --- the host --------------------------------------------------------------------------------------------------------
+
+std::size_t epoll_source::look() noexcept {
+    const resumption_pause pause;
+    std::size_t ended = carry_on_late();
+    const std::size_t found = found_ != 0 ? std::exchange(found_, 0) : poll_until(0);
+    ended += hand_out(found);
+    return ended;
+}
+
+std::size_t epoll_source::hand_out(std::size_t found) noexcept {
+    std::size_t ended = 0;
+    for (std::size_t i = 0; i < found; ++i) {
+        const epoll_event event = events_->events[i];
+        if (event.data.u64 == waker_name) {
+            std::uint64_t count = 0;
+            (void)!read(waker_, &count, sizeof count);
+            continue;
+        }
+        const io_slot at = slot_of(event.data.u64);
+        slot& s = at_number(at.number);
+        if ((event.events & in_events) != 0) ended += carry_on(s, direction::in, at.generation);
+        if ((event.events & out_events) != 0) ended += carry_on(s, direction::out, at.generation);
+    }
+    return ended;
+}
+
+void epoll_source::sleep_until(std::uint64_t deadline) noexcept {
+    if (found_ == 0) found_ = poll_until(has_late_.load(memory_order_relaxed) ? 0 : deadline);
+}
+
+void epoll_source::wake() noexcept {
+    const std::uint64_t one = 1;
+    (void)!write(waker_, &one, sizeof one);  // it fails where it is readable already
+}
+
+/// Returns how many events it found. 0: it does not wait.
+std::size_t epoll_source::poll_until(std::uint64_t deadline) noexcept {
+    epoll_event* const to = events_->events.data();
+    const int most = static_cast<int>(events_->events.size());
+    if (deadline == 0 || deadline == no_deadline_at_all) {
+        const int found = epoll_wait(epoll_, to, most, deadline == 0 ? 0 : -1);
+        return found > 0 ? static_cast<std::size_t>(found) : 0;  // interrupted: the caller looks again
+    }
+    const std::uint64_t now = tick_now();
+    const std::uint64_t left = deadline > now ? deadline - now : 0;
+#if defined(SYS_epoll_pwait2)
+    timespec time{};
+    time.tv_sec = static_cast<time_t>(left / 1'000'000'000);
+    time.tv_nsec = static_cast<long>(left % 1'000'000'000);
+    const long found = syscall(SYS_epoll_pwait2, epoll_, to, most, &time, nullptr, 0);
+    if (found >= 0 || errno != ENOSYS) return found > 0 ? static_cast<std::size_t>(found) : 0;
+#endif
+    // Later by less than a millisecond, never earlier: a timer would spin.
+    const std::uint64_t milliseconds = std::min<std::uint64_t>((left + 999'999) / 1'000'000, 1'000'000'000);
+    const int coarse = epoll_wait(epoll_, to, most, static_cast<int>(milliseconds));
+    return coarse > 0 ? static_cast<std::size_t>(coarse) : 0;
+}
+
+std::shared_ptr<io_source> io_source::make() {
+    return std::make_shared<epoll_source>();
+}
+
+}  // namespace coflux::detail

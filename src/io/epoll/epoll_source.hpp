@@ -1,0 +1,85 @@
+// An event source over epoll. The page docs/design/io.md has the protocol.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/thread.hpp>
+
+#include "io/io_source.hpp"
+
+namespace coflux::detail {
+
+class epoll_source final : public io_source {
+public:
+    /// Errors: std::system_error.
+    epoll_source();
+    ~epoll_source() override;
+
+    std::size_t look() noexcept override;
+    void sleep_until(std::uint64_t deadline) noexcept override;
+    void wake() noexcept override;
+    [[nodiscard]] bool has_pending() const noexcept override {
+        return pending_.load(memory_order_relaxed) != 0;  // a hint; the thread that arms for another host wakes it
+    }
+    [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
+
+    io_slot attach(int number) override;
+    void detach(io_slot at, int number) noexcept override;
+    armed arm(io_operation& op, io_slot at) noexcept override;
+    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override;
+    bool claim(io_operation& op, io_slot at) noexcept override;
+
+private:
+    struct waiting_place {
+        io_operation* waiting = nullptr;
+        bool ready = false;  // an event came while none waited
+    };
+    struct slot {
+        adaptive_lock lock;  // guards what follows
+        std::uint32_t generation = 0;
+        waiting_place in;
+        waiting_place out;
+
+        waiting_place& place(direction way) noexcept { return way == direction::in ? in : out; }
+    };
+    static constexpr std::size_t slots_in_chunk = 256;
+    using chunk = std::array<slot, slots_in_chunk>;
+    static constexpr std::size_t most_chunks = 4096;
+
+    [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
+    armed wait_at(slot& s, io_operation& op) noexcept;
+    [[nodiscard]] bool is_host_here() const noexcept;
+    void begin_pending() noexcept;
+    std::size_t end_pending(io_operation& op) noexcept;
+    std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
+    std::size_t carry_on_late() noexcept;
+    [[nodiscard]] std::size_t poll_until(std::uint64_t deadline) noexcept;
+    std::size_t hand_out(std::size_t found) noexcept;
+
+    struct late {
+        io_slot at;
+        direction way;
+    };
+
+    int epoll_ = -1;
+    int waker_ = -1;
+    atomic<std::size_t> pending_{0};  // operations that wait; counted up under a slot's lock
+    mutex lock_;                      // guards what is between here and chunks_
+    std::vector<std::uint32_t> free_;
+    std::uint32_t slots_ = 0;                           // that have been given out
+    std::array<atomic<chunk*>, most_chunks> chunks_{};  // each set once, under lock_ (release; pairs with at_number())
+    adaptive_lock late_lock_;                           // guards late_
+    std::vector<late> late_;
+    atomic<bool> has_late_{false};  // a hint, written under late_lock_
+    std::size_t found_ = 0;         // the host's: events that a sleep found and no look has handed out
+    struct event_buffer;
+    std::unique_ptr<event_buffer> events_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,65 @@
+// The event source of coroutines whose thread has none: one thread for the process.
+#include <coflux/base/assert.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/thread.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+
+#include "io_source.hpp"
+#include "os/process.hpp"
+#include "os/thread.hpp"
+
+namespace coflux::detail {
+namespace {
+
+/// Lifetime: the object is never destroyed; its thread ends when static objects die, and what waits then waits for ever.
+class io_service {
+public:
+    /// Errors: std::system_error; the next call tries again.
+    static const std::shared_ptr<io_source>& shared() {
+        struct owner {
+            io_service& service;
+            owner() : service(*new io_service) {}
+            ~owner() { service.end(); }
+        };
+        static owner the_one;
+        COFLUX_VERIFY(the_one.service.process_.is_here(),
+                      "a coroutine without a worker waits for a descriptor in the child of a fork(), where the thread "
+                      "that would look after it is not");
+        return the_one.service.source_;
+    }
+
+private:
+    io_service() : source_(io_source::make()), thread_([this] { serve(); }) {}
+
+    void serve() noexcept {
+        os::name_this_thread("coflux-io");
+        this_thread.keeps_timers = true;
+        while (!ends_.load(memory_order_acquire)) {  // pairs with end()
+            (void)source_->look();
+            source_->sleep_until(~std::uint64_t{0});
+        }
+    }
+    void end() noexcept {
+        if (!process_.is_here()) return;
+        ends_.store(true, memory_order_release);  // pairs with serve()
+        source_->wake();
+        thread_.join();
+    }
+
+    const std::shared_ptr<io_source> source_;
+    os::process_mark process_;
+    atomic<bool> ends_{false};  // true: the thread leaves
+    thread thread_;
+};
+
+}  // namespace
+
+std::shared_ptr<io_source> source_for(promise_base& p) {
+    event_host* const host = this_thread.events;
+    if (host == nullptr || identity_of(p.runs_on()) != this_thread.executor) return io_service::shared();
+    if (host->source() == nullptr) host->adopt(io_source::make());
+    // What a host has was made here.
+    return std::static_pointer_cast<io_source>(host->shared_source());
+}
+
+}  // namespace coflux::detail

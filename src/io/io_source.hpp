@@ -1,0 +1,49 @@
+// An event source as descriptors see it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <coflux/io/detail/io_operation.hpp>
+
+#include "event/event_source.hpp"
+
+namespace coflux::detail {
+
+/// Where a descriptor is in its source.
+struct io_slot {
+    std::uint32_t number = 0;
+    std::uint32_t generation = 0;
+};
+
+class io_source : public event_source {
+public:
+    /// From now on operations of this descriptor of the system can wait here.
+    /// Errors: std::system_error, std::bad_alloc.
+    virtual io_slot attach(int number) = 0;
+    /// Pre: no operation waits.
+    virtual void detach(io_slot at, int number) noexcept = 0;
+
+    enum class armed : std::uint8_t {
+        waits,  ///< it waits, or has ended already on another thread: it may be gone
+        ended,  ///< it did not wait after all
+        stops   ///< a stop was requested, and it did not wait
+    };
+    /// Threads: the coroutine's.
+    virtual armed arm(io_operation& op, io_slot at) noexcept = 0;
+    /// As arm(), of an operation that has not been tried: at the next look().
+    virtual armed arm_for_next_look(io_operation& op, io_slot at) noexcept = 0;
+    /// A stop takes it out: false if it is not there.
+    /// Threads: any.
+    virtual bool claim(io_operation& op, io_slot at) noexcept = 0;
+
+    /// What the process uses: of epoll for now.
+    /// Errors: std::system_error.
+    static std::shared_ptr<io_source> make();
+};
+
+/// The source that coroutines of this thread wait in.
+/// Errors: std::system_error, std::bad_alloc.
+[[nodiscard]] std::shared_ptr<io_source> source_for(promise_base& p);
+
+}  // namespace coflux::detail

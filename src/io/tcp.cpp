@@ -1,0 +1,198 @@
+#include <coflux/io/tcp.hpp>
+
+#include "descriptor.hpp"
+#include "os/socket.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+constexpr wait_kind stops_with(const char* what) noexcept {
+    return {&io_operation::claim, &wait_operation::stop_claimed, what};
+}
+
+}  // namespace
+
+// --- bytes -----------------------------------------------------------------------------------------------------------
+
+const endpoint& transfer_awaiter::peer() const noexcept {
+    return on().peer;
+}
+
+bool transfer_awaiter::receive_some(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    const std::ptrdiff_t got = os::receive(t.on().number, t.data_, t.size_);
+    if (os::would_block(got)) return false;
+    if (got < 0) {
+        t.error_ = got;
+    } else {
+        t.count_ = static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+bool transfer_awaiter::receive_all(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    while (t.count_ != t.size_) {
+        const std::ptrdiff_t got = os::receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        if (os::would_block(got)) return false;
+        if (got < 0) t.error_ = got;
+        if (got == 0) t.ended_ = true;
+        if (got <= 0) return true;
+        t.count_ += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+bool transfer_awaiter::send_some(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    const std::ptrdiff_t sent = os::send(t.on().number, t.data_, t.size_);
+    if (os::would_block(sent)) return false;
+    if (sent < 0) {
+        t.error_ = sent;
+    } else {
+        t.count_ = static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+bool transfer_awaiter::send_all(io_operation& op) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    while (t.count_ != t.size_) {
+        const std::ptrdiff_t sent = os::send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        if (os::would_block(sent)) return false;
+        if (sent < 0) {
+            t.error_ = sent;
+            return true;
+        }
+        t.count_ += static_cast<std::size_t>(sent);
+    }
+    return true;
+}
+
+constinit const io_kind read_some_awaiter::kind{&receive_some, direction::in, stops_with("bytes of a socket")};
+constinit const io_kind read_exactly_awaiter::kind{&receive_all, direction::in, stops_with("bytes of a socket")};
+constinit const io_kind write_some_awaiter::kind{&send_some, direction::out, stops_with("room in a socket")};
+constinit const io_kind write_all_awaiter::kind{&send_all, direction::out, stops_with("room in a socket")};
+
+void read_exactly_awaiter::await_resume() {
+    (void)count_or_throw("read from");
+    if (ended_) throw end_of_stream(count_);
+}
+io_result<std::size_t> read_exactly_awaiter::resume_with_result() noexcept {
+    resumed();
+    if (error_ < 0) return io_error(error_);
+    if (ended_) return std::make_error_code(std::errc::no_message_available);
+    return count_;
+}
+
+bool wait_readable_awaiter::look(io_operation& op) noexcept {
+    return os::is_readable(op.on().number) != 0;
+}
+constinit const io_kind wait_readable_awaiter::kind{&look, direction::in, stops_with("bytes of a socket")};
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+bool accept_awaiter::accept(io_operation& op) noexcept {
+    auto& a = static_cast<accept_awaiter&>(op);
+    os::socket_name peer{a.peer_.data(), endpoint::capacity()};
+    a.accepted_ = os::accept_one(a.on().number, peer);
+    if (os::would_block(a.accepted_)) return false;
+    a.has_it_ = a.accepted_ >= 0;
+    if (a.has_it_) a.peer_.resize(peer.size);
+    return true;
+}
+constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_with("a connection")};
+
+/// It was accepted, and the coroutine could not take it.
+accept_awaiter::~accept_awaiter() {
+    if (has_it_) os::close_descriptor(accepted_);
+}
+
+descriptor_handle accept_awaiter::take() {
+    has_it_ = false;
+    (void)os::send_at_once(accepted_);  // refused by what is not TCP
+    return descriptor_handle(accepted_, peer_);
+}
+tcp_stream accept_awaiter::await_resume() {
+    resumed();
+    if (accepted_ < 0) throw_io_error(accepted_, "accept a connection at", on().peer);
+    return stream();
+}
+io_result<tcp_stream> accept_awaiter::resume_with_result() {
+    resumed();
+    if (accepted_ < 0) return io_error(accepted_);
+    return stream();
+}
+
+connecting::connecting(const endpoint& to) {
+    const int opened = os::open_stream(to.family());
+    if (opened < 0) throw_io_error(opened, "open a socket to connect to", to);
+    socket_ = descriptor_handle(opened, to);
+}
+
+bool connect_awaiter::connect(io_operation& op) noexcept {
+    auto& c = static_cast<connect_awaiter&>(op);
+    const endpoint& to = c.on().peer;
+    const int result =
+        c.begun_ ? os::connect_result(c.on().number) : os::begin_connect(c.on().number, {to.data(), to.size()});
+    c.begun_ = true;
+    if (os::would_block(result)) return false;
+    c.error_ = result < 0 ? result : 0;
+    return true;
+}
+constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection")};
+
+descriptor_handle connect_awaiter::take() {
+    (void)os::send_at_once(socket_.number());  // refused by what is not TCP
+    return std::move(socket_);
+}
+tcp_stream connect_awaiter::await_resume() {
+    resumed();
+    if (error_ < 0) throw_io_error(error_, "connect to", on().peer);
+    return stream();
+}
+io_result<tcp_stream> connect_awaiter::resume_with_result() {
+    resumed();
+    if (error_ < 0) return io_error(error_);
+    return stream();
+}
+
+endpoint name_of(const descriptor_handle& socket) {
+    endpoint name;
+    os::socket_name into{name.data(), endpoint::capacity()};
+    if (const int e = os::local_name(socket.get().number, into); e < 0)
+        throw_io_error(e, "ask for the name of a socket at", socket.peer());
+    name.resize(into.size);
+    return name;
+}
+
+}  // namespace detail
+
+// --- handles ---------------------------------------------------------------------------------------------------------
+
+tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
+    const int opened = detail::os::open_stream(at.family());
+    if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
+    socket_ = detail::descriptor_handle(opened, at);
+    const int e = detail::os::listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
+    if (e < 0) detail::throw_io_error(e, "listen at", at);
+}
+endpoint tcp_listener::local_endpoint() const {
+    return detail::name_of(socket_);
+}
+
+endpoint tcp_stream::local_endpoint() const {
+    return detail::name_of(socket_);
+}
+void tcp_stream::shutdown_send() {
+    if (const int e = detail::os::shutdown_send(socket_.get().number); e < 0)
+        detail::throw_io_error(e, "end the stream to", socket_.peer());
+}
+void tcp_stream::reset() noexcept {
+    if (!socket_.is_open()) return;
+    (void)detail::os::reset_on_close(socket_.number());
+    socket_.close("is reset");
+}
+
+}  // namespace coflux

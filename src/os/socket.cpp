@@ -1,0 +1,114 @@
+#include "socket.hpp"
+
+#include <cerrno>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace coflux::detail::os {
+namespace {
+
+/// What a call gives; it is repeated where a signal has interrupted it.
+template <typename Call>
+auto result_of(Call call) noexcept -> decltype(call()) {
+    for (;;) {
+        const auto result = call();
+        if (result >= 0) return result;
+        if (errno != EINTR) return -errno;
+    }
+}
+int set_option(int descriptor, int level, int name, int value) noexcept {
+    return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
+}
+
+}  // namespace
+
+bool would_block(std::ptrdiff_t result) noexcept {
+    return result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS || result == -EALREADY;
+}
+
+int open_stream(int family) noexcept {
+    return result_of([&] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+}
+
+void close_descriptor(int descriptor) noexcept {
+    close(descriptor);  // interrupted: it is closed nevertheless
+}
+
+int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_port) noexcept {
+    (void)set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (shared_port) {
+        if (const int e = set_option(descriptor, SOL_SOCKET, SO_REUSEPORT, 1); e < 0) return e;
+    }
+    const auto* const name = static_cast<const sockaddr*>(at.data);
+    if (const int e = result_of([&] { return bind(descriptor, name, static_cast<socklen_t>(at.size)); }); e < 0)
+        return e;
+    return result_of([&] { return listen(descriptor, backlog); });
+}
+
+int accept_one(int descriptor, socket_name& peer) noexcept {
+    return result_of([&] {
+        auto size = static_cast<socklen_t>(peer.size);
+        const int accepted =
+            accept4(descriptor, static_cast<sockaddr*>(peer.data), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (accepted >= 0) peer.size = size;
+        return accepted;
+    });
+}
+
+int begin_connect(int descriptor, const_socket_name to) noexcept {
+    const auto* const name = static_cast<const sockaddr*>(to.data);
+    // Interrupted, it goes on by itself, and a second call would say that it does.
+    if (connect(descriptor, name, static_cast<socklen_t>(to.size)) == 0) return 0;
+    return errno == EINTR ? -EINPROGRESS : -errno;
+}
+
+int connect_result(int descriptor) noexcept {
+    int error = 0;
+    socklen_t size = sizeof error;
+    if (const int e = result_of([&] { return getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &error, &size); }); e < 0)
+        return e;
+    if (error != 0) return -error;
+    sockaddr_storage peer{};
+    socklen_t peer_size = sizeof peer;
+    const int e = result_of([&] { return getpeername(descriptor, reinterpret_cast<sockaddr*>(&peer), &peer_size); });
+    return e == -ENOTCONN ? -EAGAIN : e;
+}
+
+std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept {
+    return result_of([&] { return recv(descriptor, into, size, MSG_DONTWAIT); });
+}
+
+int is_readable(int descriptor) noexcept {
+    pollfd asked{descriptor, POLLIN | POLLRDHUP, 0};
+    return result_of([&] { return poll(&asked, 1, 0); });
+}
+
+std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept {
+    return result_of([&] { return ::send(descriptor, from, size, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+int shutdown_send(int descriptor) noexcept {
+    return result_of([&] { return shutdown(descriptor, SHUT_WR); });
+}
+
+int reset_on_close(int descriptor) noexcept {
+    const linger at_once{1, 0};
+    return result_of([&] { return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); });
+}
+
+int send_at_once(int descriptor) noexcept {
+    return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+int local_name(int descriptor, socket_name& name) noexcept {
+    auto size = static_cast<socklen_t>(name.size);
+    const int e = result_of([&] { return getsockname(descriptor, static_cast<sockaddr*>(name.data), &size); });
+    if (e >= 0) name.size = size;
+    return e;
+}
+
+}  // namespace coflux::detail::os

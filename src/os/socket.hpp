@@ -1,0 +1,43 @@
+// The system calls of sockets. Each returns what it gives, or the negative error number; none blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace coflux::detail::os {
+
+/// An address as the system knows it.
+struct socket_name {
+    void* data;
+    std::size_t size;  // in: the room; out: what it took
+};
+struct const_socket_name {
+    const void* data;
+    std::size_t size;
+};
+
+/// True for what says: not now.
+[[nodiscard]] bool would_block(std::ptrdiff_t result) noexcept;
+
+/// A stream socket that does not block and is not inherited.
+int open_stream(int family) noexcept;
+void close_descriptor(int descriptor) noexcept;
+/// Binds and listens. `shared_port`: other sockets may listen there, too.
+int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_port) noexcept;
+/// A descriptor that does not block.
+int accept_one(int descriptor, socket_name& peer) noexcept;
+int begin_connect(int descriptor, const_socket_name to) noexcept;
+/// After begin_connect(): 0 if it is connected, EAGAIN negated while it is not, its error negated.
+int connect_result(int descriptor) noexcept;
+std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept;
+/// 1 if something can be read without blocking, the end or an error included.
+int is_readable(int descriptor) noexcept;
+std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept;
+int shutdown_send(int descriptor) noexcept;
+/// close() then tells the peer that the connection was cut.
+int reset_on_close(int descriptor) noexcept;
+/// Small messages are sent at once.
+int send_at_once(int descriptor) noexcept;
+int local_name(int descriptor, socket_name& name) noexcept;
+
+}  // namespace coflux::detail::os

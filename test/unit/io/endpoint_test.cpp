@@ -1,0 +1,48 @@
+#include <coflux/io/endpoint.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+using coflux::endpoint;
+
+TEST(endpoint, is_written_as_it_is_read) {
+    EXPECT_EQ(endpoint::ip("127.0.0.1", 80).to_string(), "127.0.0.1:80");
+    EXPECT_EQ(endpoint::ip("::1", 443).to_string(), "[::1]:443");
+    EXPECT_EQ(endpoint::any(7).to_string(), "0.0.0.0:7");
+    EXPECT_EQ(endpoint::loopback(0).to_string(), "127.0.0.1:0");
+    EXPECT_EQ(endpoint::local("/tmp/socket").to_string(), "/tmp/socket");
+    EXPECT_EQ(endpoint::local(std::string_view("\0name", 5)).to_string(), "@name");
+    EXPECT_EQ(endpoint().to_string(), "nowhere");
+}
+
+TEST(endpoint, has_a_port_where_its_protocol_has_one) {
+    EXPECT_EQ(endpoint::ip("::1", 443).port(), 443);
+    EXPECT_EQ(endpoint::loopback(80).port(), 80);
+    EXPECT_EQ(endpoint::local("/tmp/socket").port(), 0);
+    EXPECT_EQ(endpoint().port(), 0);
+    EXPECT_EQ(endpoint().family(), 0);
+}
+
+TEST(endpoint, equals_what_says_the_same) {
+    EXPECT_EQ(endpoint::loopback(80), endpoint::ip("127.0.0.1", 80));
+    EXPECT_NE(endpoint::loopback(80), endpoint::loopback(81));
+    EXPECT_NE(endpoint::loopback(80), endpoint());
+}
+
+TEST(endpoint, refuses_what_is_no_address_and_names_it) {
+    try {
+        (void)endpoint::ip("localhost", 80);
+        FAIL();
+    } catch (const std::invalid_argument& e) {
+        EXPECT_NE(std::string(e.what()).find("'localhost'"), std::string::npos);
+    }
+    EXPECT_THROW((void)endpoint::ip("1.2.3", 80), std::invalid_argument);
+    EXPECT_THROW((void)endpoint::local(std::string(200, 'x')), std::invalid_argument);
+}
+
+}  // namespace
