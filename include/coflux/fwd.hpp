@@ -5,6 +5,7 @@
 
 namespace coflux {
 
+class blocking_pool;
 class environment;
 struct inherit_executor;
 class noop_executor;
