@@ -2,6 +2,7 @@
 // the global operator new by one that counts.
 #include <coflux/coflux.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <ranges>
@@ -256,6 +257,27 @@ TEST_P(global_allocations_in_a_pool, of_waits_for_a_semaphore_an_event_and_a_bar
 
 TEST_P(global_allocations_in_a_pool, of_sleeps_are_none) {
     EXPECT_EQ(measure([](coflux::environment&) { return coflux::sleep_for(std::chrono::nanoseconds(1)); }), 0U);
+}
+
+TEST_P(global_allocations_in_a_pool, of_blocking_calls_are_none) {
+    coflux::blocking_pool threads({.idle_timeout = std::chrono::nanoseconds::max()});
+    EXPECT_EQ(measure([&threads](coflux::environment&) { return coflux::blocking(threads, [] { return 1; }); }), 0U);
+}
+
+coflux::task<std::size_t, pool> fewest_for_abandonable_calls(coflux::environment&, int calls) {
+    std::size_t fewest = ~std::size_t{0};
+    for (int phase = 0; phase < 10; ++phase) {
+        const std::size_t before = coflux::testing::new_calls();
+        for (int i = 0; i < calls; ++i)
+            (void)co_await coflux::blocking(coflux::abandon_on_stop, [](int x) { return x; }, i);
+        fewest = std::min(fewest, coflux::testing::new_calls() - before);
+    }
+    co_return fewest;
+}
+TEST_P(global_allocations_in_a_pool, of_a_blocking_call_that_may_be_abandoned_is_one) {
+    pool workers({.threads = GetParam(), .keep_memory = std::chrono::nanoseconds::max()});
+    auto env = coflux::make_environment(workers);
+    EXPECT_EQ(fewest_for_abandonable_calls(env, 100).get(), 100U);
 }
 
 coflux::fork<int, pool> naps(coflux::environment&) {
