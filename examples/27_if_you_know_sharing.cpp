@@ -10,7 +10,6 @@
 using namespace std::chrono_literals;
 using coflux::borrowed;
 using pool = coflux::thread_pool_executor;
-using blocking = coflux::nth<pool, 1>;  // the second pool of the environment
 using numbers = coflux::channel<int[8]>;
 
 coflux::fork<void, pool> counts(coflux::environment&, coflux::channel_sender<numbers> out) {
@@ -68,13 +67,13 @@ coflux::task<void, pool> root(coflux::environment&) {
     co_await uses_a_channel(here);
     co_await selects(here);
     co_await locks(here);
-    const std::string text = co_await coflux::make_fork<blocking>(here, reads, std::string("/dev/null"));
-    std::printf("%s\n", text.c_str());  // here again on the first pool
+    const std::string path = "/dev/null";
+    const std::string text = co_await coflux::blocking([&] { return reads(path); });
+    std::printf("%s\n", text.c_str());  // here again on the pool
 }
 
 int main() {
     pool threads{2};
-    pool blockers{{.threads = 4, .name = "blocking", .spin = 0ns}};
-    auto env = coflux::make_environment(threads, blockers);
+    auto env = coflux::make_environment(threads);
     root(env).get();
 }
