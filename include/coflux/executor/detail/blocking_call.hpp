@@ -3,68 +3,16 @@
 
 #include <coroutine>
 #include <exception>
-#include <new>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
-#include <coflux/base/address_of.hpp>
-#include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/request.hpp>
-#include <coflux/core/outcome.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/executor/detail/blocking_job.hpp>
+#include <coflux/executor/detail/call_result.hpp>
 
 namespace coflux::detail {
-
-/// What a function gave or threw, once it has been called.
-template <typename T>
-class blocking_result {
-public:
-    blocking_result() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
-    blocking_result(const blocking_result&) = delete;
-    blocking_result& operator=(const blocking_result&) = delete;
-    ~blocking_result() {
-        if (has_) kept_.~outcome<T>();
-    }
-
-    /// What `call()` gives. False if it threw.
-    template <typename Call>
-    bool keep(Call call) noexcept {
-        if constexpr (std::is_reference_v<T>) {
-            emplace([&call] { return caught_outcome<T>([&call] { return detail::address_of(call()); }); });
-        } else {
-            emplace([&call]() { return caught_outcome<T>([&call]() -> T { return call(); }); });
-        }
-        return kept_.has_value();
-    }
-    void fail(const std::exception_ptr& error) noexcept {
-        emplace([&error] { return outcome<T>(error); });
-    }
-    T take() { return std::move(kept_).value(); }
-
-private:
-    /// In place, whether it can be moved or not.
-    template <typename Make>
-    void emplace(Make make) noexcept {
-        ::new (static_cast<void*>(detail::address_of(kept_))) outcome<T>(make());
-        has_ = true;
-    }
-
-    union {
-        outcome<T> kept_;
-    };
-    bool has_ = false;
-};
-
-template <typename T>
-consteval void check_blocking_result() {
-    static_assert(!std::is_rvalue_reference_v<T>,
-                  "coflux: what blocking() calls cannot return an rvalue reference: what it refers to would be gone; "
-                  "return the value");
-    static_assert(std::is_void_v<T> || std::is_lvalue_reference_v<T> || std::is_move_constructible_v<T>,
-                  "coflux: what blocking() calls gives its result to another thread, so that must be movable");
-}
 
 /// A call of a function that the coroutine waits for. `F` is an object, or a reference to what outlives the await.
 template <typename F>
@@ -75,9 +23,7 @@ public:
     blocking_awaiter(promise_base& p, blocking_threads* of, std::remove_reference_t<F>& f) noexcept
         : blocking_job(how_it_runs),
           blocking_wait(p, *of, *this),
-          f_(f) {
-        check_blocking_result<result>();
-    }
+          f_(f) {}
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
@@ -97,7 +43,7 @@ private:
     static constexpr blocking_job_kind how_it_runs{&run, &fail, nullptr};
 
     std::remove_reference_t<F>& f_;
-    blocking_result<result> result_;
+    call_result<result> result_;
 };
 
 /// A call of a function that may outlive the await, with all that it uses.
@@ -110,9 +56,7 @@ public:
     explicit abandonable_job(const F& f, Given&&... args)
         : blocking_job(how_it_runs),
           f_(f),
-          args_(std::forward<Given>(args)...) {
-        check_blocking_result<result>();
-    }
+          args_(std::forward<Given>(args)...) {}
 
     result take() { return result_.take(); }
 
@@ -129,7 +73,7 @@ private:
 
     [[no_unique_address]] F f_;
     std::tuple<Args...> args_;
-    blocking_result<result> result_;
+    call_result<result> result_;
 };
 
 /// Owns a job that has not been awaited.
