@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -112,6 +113,40 @@ TEST(law_07_idle_by_the_clock, a_pool_whose_limits_were_watched_uses_less_than_a
     expect_idle_second();
     sleeper.request_stop();
     sleeper.join();
+}
+
+using serial = coflux::strand<pool>;
+
+coflux::task<void, serial> sleeps_with_others(coflux::environment&, std::latch* all) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < 10; ++i) {
+        [](coflux::environment&, std::latch* l) -> coflux::fork<void, serial> {
+            l->count_down();
+            co_await coflux::sleep_for(std::chrono::hours(1));
+        }(here, all)
+                                                       .attach();
+    }
+    co_await coflux::sleep_for(std::chrono::hours(1));
+}
+
+TEST(law_07_idle_by_the_clock, a_thousand_strands_with_ten_thousand_sleepers_use_less_than_a_hundredth_of_a_core) {
+    pool workers(2);
+    std::latch all(10'000);
+    std::vector<std::unique_ptr<serial>> strands;
+    std::vector<std::unique_ptr<coflux::environment_of<serial&>>> environments;
+    std::vector<coflux::task<void, serial>> roots;
+    const auto before = workers.counters();
+    for (int i = 0; i < 1000; ++i) {
+        strands.push_back(std::make_unique<serial>(workers));
+        environments.push_back(std::make_unique<coflux::environment_of<serial&>>(*strands.back()));
+        roots.push_back(sleeps_with_others(*environments.back(), &all));
+    }
+    all.wait();
+    wait_until_all_sleep(workers, before);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // until the watcher of the timers has looked last
+    expect_idle_second();
+    for (auto& e : environments) e->request_stop();
+    for (auto& root : roots) root.join();
 }
 
 }  // namespace
