@@ -1,7 +1,7 @@
 // Pointers from one thread to another one, first in, first out. The page docs/design/shards.md has the protocol.
 //
 // Source: L. Lamport, "Specifying Concurrent Program Modules" (1983), the bounded queue. Deviations: each side keeps a
-// copy of the other's index, and the receiver takes many at once.
+// copy of the other's index, the receiver takes many at once, and a sender may sleep until there is room.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,15 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 
+#include "sleep_word.hpp"
+
 namespace coflux::detail {
 
-template <typename Message>
+/// `Cell` is a pointer, or in a model what takes its place.
+template <typename Message, std::size_t Capacity = 256, typename Cell = Message*>
 class message_ring {
 public:
-    static constexpr std::size_t capacity = 256;
+    static constexpr std::size_t capacity = Capacity;
 
     /// The sender: false when it is full.
     [[nodiscard]] COFLUX_INLINE bool push(Message* m) noexcept {
@@ -28,20 +31,30 @@ public:
         return true;
     }
 
-    /// The receiver: `f(message)` for all that are there, `most` at most. Returns whether there were some.
+    /// The receiver: `f(message)` for all that are there, `most` at most. Returns how many those were.
     template <typename F>
-    COFLUX_INLINE bool take(std::size_t most, F f) noexcept {
+    COFLUX_INLINE std::size_t take(std::size_t most, F f) noexcept {
         const std::size_t first = head_.load(memory_order_relaxed);          // written by this thread
         const std::size_t there = tail_.load(memory_order_acquire) - first;  // pairs with push()
-        if (there == 0) return false;
+        if (there == 0) return 0;
         const std::size_t end = first + (there < most ? there : most);
         for (std::size_t i = first; i != end; ++i) f(*cells_[i % capacity]);
-        head_.store(end, memory_order_release);  // pairs with push()
-        return true;
+        head_.store(end, memory_order_release);  // pairs with push() and has_room()
+        return end - first;
     }
+    /// The receiver, after take(): true, once, if the sender may sleep because there was no room.
+    [[nodiscard]] COFLUX_INLINE bool room_is_awaited(bool fenced) noexcept { return waits_.take(fenced); }
+
     /// The receiver: nothing is there.
     [[nodiscard]] COFLUX_INLINE bool empty() const noexcept {
-        return head_.load(memory_order_relaxed) == tail_.load(memory_order_acquire);  // pairs with push()
+        return head_.load(memory_order_relaxed) == tail_.load(memory_order_relaxed);  // take() has the order
+    }
+    /// The sender, whose push() has failed, and which is about to sleep, as by its own word: from now on room_is_awaited().
+    /// Then it passes its side of the fence, and looks by has_room().
+    void await_room() noexcept { waits_.set(); }
+    [[nodiscard]] bool has_room() noexcept {
+        head_seen_ = head_.load(memory_order_acquire);  // pairs with take()
+        return tail_.load(memory_order_relaxed) - head_seen_ != capacity;
     }
 
 private:
@@ -49,7 +62,8 @@ private:
     alignas(cache_line) atomic<std::size_t> tail_{0};
     std::size_t head_seen_ = 0;  // the sender's: head_ was there
     alignas(cache_line) atomic<std::size_t> head_{0};
-    alignas(cache_line) Message* cells_[capacity]{};
+    sleep_word waits_;  // of the sender, for room; beside head_, because the receiver looks at it after it wrote that
+    alignas(cache_line) Cell cells_[capacity]{};
 };
 
 }  // namespace coflux::detail

@@ -2,6 +2,7 @@
 #include <coflux/executor/shard_group.hpp>
 
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
@@ -84,12 +85,7 @@ bool shard_thread::push(shard_thread& to, submission& s) noexcept {
 }
 
 void shard_thread::rouse_if_asleep() noexcept {
-    if (group_.heavy_fence_ != nullptr) {
-        light_fence();                                        // pairs with the heavy fence of begin_to_rest()
-        if (asleep_.load(memory_order_relaxed) == 0) return;  // ordered by the fence
-    }
-    // acq_rel: of this and the exchange of begin_to_rest(), the later one sees what came before the other.
-    if (asleep_.exchange(0, memory_order_acq_rel) != 0) wake();
+    if (asleep_.take(group_.is_fenced())) wake();
 }
 
 /// What was kept back goes in order. True if something went.
@@ -109,6 +105,13 @@ bool shard_thread::flush() noexcept {
     return some;
 }
 
+bool shard_thread::has_room_for_some() noexcept {
+    for (std::size_t i = 0; i < outboxes_.size(); ++i) {
+        if (outboxes_[i].first != nullptr && group_[i].from_[number_].has_room()) return true;
+    }
+    return false;
+}
+
 bool shard_thread::has_arrived() noexcept {
     for (std::size_t i = 0; i < outboxes_.size(); ++i) {
         if (!from_[i].empty()) return true;
@@ -116,10 +119,41 @@ bool shard_thread::has_arrived() noexcept {
     return false;
 }
 
+bool shard_thread::has_left_some() noexcept {
+    return is_in_its_process() && (kept_back_ != 0 || has_arrived());
+}
+
+/// How many messages the turn has. The pace is that of full turns in a row, as of the rounds of a serial worker.
+std::size_t shard_thread::begin_to_collect() noexcept {
+    if (!turn_was_full_) {
+        turns_are_timed_ = false;
+        turns_.restart(0);  // it counts no turns for which there is no time
+    } else if (!std::exchange(turns_are_timed_, true)) {
+        turns_.restart(tick_now());
+    } else {
+        const std::uint64_t cycles = cycles_now();
+        if (turns_.wants_a_look(cycles)) turns_.look(tick_now(), cycles);
+    }
+    return static_cast<std::size_t>(turns_.begin_round());
+}
+
 bool shard_thread::collect() noexcept {
     bool some = kept_back_ != 0 && flush();
-    for (std::size_t i = 0; i < outboxes_.size(); ++i)
-        some = from_[i].take(most_in_a_turn, [this](submission& s) noexcept { receive(s); }) || some;
+    std::size_t left = begin_to_collect();
+    const std::size_t senders = outboxes_.size();
+    for (std::size_t tried = 0, i = served_first_; tried < senders && left != 0; ++tried) {
+        ring& from = from_[i];
+        const std::size_t taken = from.take(left, [this](submission& s) noexcept { receive(s); });
+        if (taken != 0) {
+            some = true;
+            left -= taken;
+            if (from.room_is_awaited(group_.is_fenced())) [[unlikely]]
+                group_[i].rouse_if_asleep();
+        }
+        i = i + 1 == senders ? 0 : i + 1;
+        if (left == 0) served_first_ = i;  // the next sender has its turn
+    }
+    turn_was_full_ = left == 0;
     return some;
 }
 
@@ -151,20 +185,21 @@ void shard_thread::destroy_from_outside(void*) noexcept {
 }
 
 bool shard_thread::begin_to_rest() noexcept {
-    if (kept_back_ != 0) {
-        yield_processor();  // a receiver with a full ring may need it
-        return false;
+    asleep_.set();
+    if (kept_back_ != 0) [[unlikely]] {
+        for (std::size_t i = 0; i < outboxes_.size(); ++i) {
+            if (outboxes_[i].first != nullptr) group_[i].from_[number_].await_room();
+        }
     }
-    (void)asleep_.exchange(1, memory_order_acq_rel);            // pairs with rouse_if_asleep()
-    if (group_.heavy_fence_ != nullptr) group_.heavy_fence_();  // pairs with the light fence of rouse_if_asleep()
-    if (has_arrived()) return false;
+    sleep_word::pass(group_.heavy_fence_);
+    if (has_arrived() || (kept_back_ != 0 && has_room_for_some())) return false;
     group_.resting_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint
     rests_ = true;
     return true;
 }
 
 void shard_thread::end_rest() noexcept {
-    asleep_.store(0, memory_order_relaxed);  // a sender that has taken it back wakes for nothing
+    asleep_.clear();  // a sender that has taken it back wakes for nothing
     if (std::exchange(rests_, false)) group_.resting_.fetch_sub(1, memory_order_relaxed);
 }
 
@@ -174,7 +209,22 @@ std::size_t shard_thread::awake() const noexcept {
 
 // --- a group ---------------------------------------------------------------------------------------------------------
 
-shard_set::shard_set(const shard_options& options) : heavy_fence_(os::find_heavy_fence()) {
+namespace {
+
+/// nullptr: the senders pay.
+heavy_fence fence_for(message_fence asked) {
+    if (asked == message_fence::by_sender) return nullptr;
+    const heavy_fence found = os::find_heavy_fence();
+    if (found == nullptr && asked == message_fence::by_sleeper) {
+        throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
+                                "coflux: shard_options::fence is by_sleeper, and the system refuses membarrier()");
+    }
+    return found;
+}
+
+}  // namespace
+
+shard_set::shard_set(const shard_options& options) : heavy_fence_(fence_for(options.fence)) {
     const std::size_t n = options.shards != 0 ? options.shards : os::usable_processors();
     shards_.reserve(n);
     for (std::size_t i = 0; i < n; ++i) {
@@ -186,14 +236,19 @@ shard_set::shard_set(const shard_options& options) : heavy_fence_(os::find_heavy
         shards_.push_back(std::make_unique<shard_thread>(*this, i, std::move(of_shard)));
     }
     for (const auto& s : shards_) s->connect();
-    for (const auto& s : shards_) s->start();
+    try {
+        for (const auto& s : shards_) s->start();
+    } catch (...) {  // all end before the first is destroyed: they look at each other
+        for (const auto& s : shards_) s->end();
+        throw;
+    }
 }
 
 shard_set::~shard_set() {
     for (const auto& s : shards_) s->end();
     for (const auto& s : shards_) {
         COFLUX_VERIFY(
-            !s->has_arrived(),
+            !s->has_left_some(),
             "a shard_group ends with something submitted on its way: it outlives what runs in the environments "
             "that name its shards");
     }
@@ -219,10 +274,9 @@ shard& shard_group::operator[](std::size_t i) noexcept {
 }
 
 std::optional<std::size_t> shard_group::here() const noexcept {
-    for (std::size_t i = 0; i < size(); ++i) {
-        if (detail::worker::of_thread_for(shards_[i].identity()) != nullptr) return i;
-    }
-    return std::nullopt;
+    const detail::shard_thread* const s = detail::shard_thread::of_thread();
+    if (s == nullptr || &s->group() != set_.get()) return std::nullopt;
+    return s->number();
 }
 
 }  // namespace coflux

@@ -8,10 +8,13 @@
 
 #include <coflux/base/asymmetric_fence.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/executor/detail/submission.hpp>
 #include <coflux/executor/shard_group.hpp>
 
 #include "message_ring.hpp"
+#include "round_clock.hpp"
+#include "sleep_word.hpp"
 #include "worker_thread.hpp"
 
 namespace coflux::detail {
@@ -27,11 +30,16 @@ public:
     /// The shard of this group that this thread is, if a coroutine that runs on `own` is to be served by its rings;
     /// nullptr: it is not.
     [[nodiscard]] shard_thread* sender_here(const executor_entry* own) const noexcept;
+    /// The shard that this thread is, of any group; nullptr: it is none.
+    [[nodiscard]] static const shard_thread* of_thread() noexcept { return of_this_thread; }
+    [[nodiscard]] const shard_set& group() const noexcept { return group_; }
+    [[nodiscard]] std::size_t number() const noexcept { return number_; }
     /// Sends a submission, or its reply, to `to`. On the thread of this shard.
     void send(shard_thread& to, submission& s) noexcept;
     /// From a thread of no shard.
     void receive_from_outside(submission& s) noexcept;
-    [[nodiscard]] bool has_arrived() noexcept override;
+    /// After end(): something was submitted, or answered, that did not arrive.
+    [[nodiscard]] bool has_left_some() noexcept;
 
 private:
     using ring = message_ring<submission>;
@@ -44,11 +52,14 @@ private:
 
     [[nodiscard]] bool push(shard_thread& to, submission& s) noexcept;
     void rouse_if_asleep() noexcept;
+    [[nodiscard]] std::size_t begin_to_collect() noexcept;
     void receive(submission& s) noexcept;
     static void run(submission& s) noexcept;
     bool flush() noexcept;
+    [[nodiscard]] bool has_room_for_some() noexcept;
     void enter() noexcept override;
     bool collect() noexcept override;
+    [[nodiscard]] bool has_arrived() noexcept override;
     bool begin_to_rest() noexcept override;
     void end_rest() noexcept override;
     std::size_t awake() const noexcept override;
@@ -56,7 +67,6 @@ private:
     static void run_from_outside(void* at) noexcept;
     static void destroy_from_outside(void* at) noexcept;
 
-    static constexpr std::size_t most_in_a_turn = 64;  // messages of one sender
     static inline constinit thread_local shard_thread* of_this_thread = nullptr;
 
     shard_set& group_;
@@ -65,9 +75,12 @@ private:
     std::vector<outbox> outboxes_;  // by the number of the receiver
     std::size_t kept_back_ = 0;     // in outboxes_
     bool rests_ = false;            // counted in shard_set::resting_
-    // 0: the shard looks at its rings. 1: it rests, or is about to; set by itself, and taken back by itself or by the
-    // sender that wakes it. docs/design/shards.md has the orders.
-    alignas(cache_line) atomic<std::uint32_t> asleep_{0};
+    std::size_t served_first_ = 0;  // the sender whose messages come first
+    round_clock turns_;             // how many messages a turn has
+    bool turn_was_full_ = false;    // the last one had as many
+    bool turns_are_timed_ = false;  // so did those before, since the clock was read
+    // Set: the shard rests, or is about to. Senders take it.
+    alignas(cache_line) sleep_word asleep_;
 };
 
 class shard_set {
@@ -81,7 +94,9 @@ public:
 private:
     friend class shard_thread;
 
-    const heavy_fence heavy_fence_;                       // nullptr: both sides pass a seq_cst fence
+    [[nodiscard]] bool is_fenced() const noexcept { return heavy_fence_ != nullptr; }
+
+    const heavy_fence heavy_fence_;                       // nullptr: each message has a locked instruction
     alignas(cache_line) atomic<std::size_t> resting_{0};  // shards that are parked: a hint for those that look for work
     std::vector<std::unique_ptr<shard_thread>> shards_;
 };

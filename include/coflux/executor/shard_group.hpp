@@ -17,6 +17,13 @@
 
 namespace coflux {
 
+/// What orders a message against the sleep of the shard that it goes to.
+enum class message_fence {
+    automatic,   ///< as the system allows: by_sleeper, else by_sender
+    by_sleeper,  ///< a shard calls membarrier() before it parks, some 0.3 us and an interrupt of each thread that runs
+    by_sender,   ///< each message has a locked instruction on a word that all senders share
+};
+
 /// How a shard_group is made.
 struct shard_options {
     std::size_t shards = 0;             ///< how many; 0: as many as the process may use processors
@@ -28,6 +35,7 @@ struct shard_options {
     std::chrono::nanoseconds timer_spin = std::chrono::nanoseconds(0);
     /// How long it is parked before it gives the memory of freed frames back; as thread_pool_options::keep_memory.
     std::chrono::nanoseconds keep_memory = std::chrono::seconds(1);
+    message_fence fence = message_fence::automatic;  ///< by_sleeper where the system refuses it: std::system_error
 };
 
 /// One shard of a group, as an executor: a copy of it stands for the same one.
@@ -57,8 +65,8 @@ static_assert(executor<shard>);
 /// What is kept on one shard needs no lock there. A shard asks another one by submit_to().
 ///
 /// Shapes: owns its threads; not movable.
-/// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on a shard when the group
-/// ends, or is to go on upon it later, is a checked error that names it.
+/// Errors: std::system_error when the system has no more threads, or refuses message_fence::by_sleeper. A coroutine that
+/// still sleeps on a shard when the group ends, or is to go on upon it later, is a checked error that names it.
 /// Threads: any.
 /// Costs: a ring of 2 KB for each pair of shards; idle shards park and cost nothing.
 /// Lifetime: outlives the environments that name its shards; not destroyed on one of its own threads.
@@ -88,7 +96,8 @@ public:
     /// Resumes: on the coroutine's own executor.
     /// Errors: what `f` throws. std::bad_alloc in the first wait ever of a coroutine; then nothing was sent. A number
     /// that is too large is a checked error.
-    /// Stops: a stop point before it sends. What was sent is carried out, and the coroutine goes on with the result.
+    /// Stops: a stop point before it sends. What was sent is carried out, and the coroutine goes on with the result: a
+    /// timeout() around it waits for that, too. On shard `i` itself it sends nothing, and is no stop point.
     /// Threads: of any executor. From another shard it goes through a ring; two submissions from one shard to another
     /// one are carried out in the order in which they were made.
     /// Costs: no allocation; two messages, and a system call for each side that sleeps.

@@ -42,9 +42,6 @@ protected:
 
 private:
     friend class shard_thread;
-    template <typename Message>
-    friend class message_ring;
-
     static const wait_kind how_it_stops;
     static bool claim(wait_operation&) noexcept { return false; }
 
