@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <memory_resource>
 #include <optional>
 #include <type_traits>
@@ -11,11 +12,11 @@
 #include <vector>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/base/config.hpp>
 #include <coflux/combine/when_all.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/fork.hpp>
+#include <coflux/executor/detail/sharded_objects.hpp>
 #include <coflux/executor/shard_group.hpp>
 #include <coflux/scope/shielded.hpp>
 
@@ -48,22 +49,24 @@ call<std::conditional_t<std::is_void_v<R>, void, std::pmr::vector<R>>> submit_to
 /// One `T` on each shard of a group, made, used and destroyed there.
 ///
 /// Shapes: `T` is any object type. Not movable.
-/// Errors: an object that is used before start() or after stop(), and a sharded that dies between them, are checked
-/// errors.
+/// Errors: an object that is used before start() or after stop() is a checked error.
+/// Stops: a sharded that dies between start() and stop(), as in a coroutine that is stopped there, or that an exception
+/// ends, leaves its objects to their shards, which destroy them soon, at the latest when the group ends.
 /// Threads: start(), stop() from one at a time; the rest from any, between them. Only the thread of a shard touches its
 /// `T`.
-/// Lifetime: the group outlives it.
+/// Lifetime: the group outlives it. What the objects refer to lives until stop() has returned, or else as long as the
+/// group.
 /// Source: Seastar's sharded.
 template <typename T>
 class sharded {
     static_assert(std::is_object_v<T>, "coflux: sharded<T> holds objects");
 
 public:
-    explicit sharded(shard_group& on) : on_(on), objects_(on.size()) {}
+    explicit sharded(shard_group& on) : on_(on), objects_(std::make_unique<detail::sharded_objects<T>>(on.size())) {}
     sharded(const sharded&) = delete;
     sharded& operator=(const sharded&) = delete;
     ~sharded() {
-        COFLUX_VERIFY(!started_, "a sharded dies before its stop(): its objects are destroyed on their shards");
+        if (may_have_some_) objects_.release()->leave_to(on_);
     }
 
     /// `co_await s.start(here, arguments...)` makes a `T(arguments...)` on each shard, of copies.
@@ -75,7 +78,8 @@ public:
         COFLUX_VERIFY(!started_, "a sharded is started twice");
         auto&& here = co_await context();
         std::exception_ptr failed;
-        const auto make = [this, &args...](std::size_t i) { objects_[i].value.emplace(args...); };
+        const auto make = [this, &args...](std::size_t i) { (*objects_)[i].emplace(args...); };
+        may_have_some_ = true;
         try {
             co_await shielded(detail::submit_to_each<void>(here, on_, make));
             started_ = true;
@@ -84,6 +88,7 @@ public:
         }
         if (failed == nullptr) co_return;
         co_await shielded(detail::submit_to_each<void>(here, on_, destroy()));
+        may_have_some_ = false;
         std::rethrow_exception(failed);
     }
     /// `co_await s.stop(here)` destroys the objects, each on its shard.
@@ -93,11 +98,11 @@ public:
         COFLUX_VERIFY(started_, "a sharded is stopped that was not started");
         auto&& here = co_await context();
         co_await shielded(detail::submit_to_each<void>(here, on_, destroy()));
-        started_ = false;
+        started_ = may_have_some_ = false;
     }
 
     /// Number of shards.
-    [[nodiscard]] std::size_t size() const noexcept { return objects_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return objects_->size(); }
     /// The object of the shard whose thread this is.
     /// Errors: on another thread a checked error.
     [[nodiscard]] T& local() noexcept {
@@ -133,31 +138,32 @@ public:
     template <typename Map, typename R, typename Reduce>
     call<R> map_reduce(environment& env, const Map& map, R initial, const Reduce& reduce) {
         (void)env;
+        static_assert(std::is_invocable_v<const Map&, T&>,
+                      "coflux: what is mapped over a sharded is called with its object: map(T&)");
         using mapped = std::remove_cvref_t<std::invoke_result_t<const Map&, T&>>;
+        static_assert(!std::is_void_v<mapped>, "coflux: map_reduce reduces what map gives: use invoke_on_all");
         auto&& here = co_await context();
         std::pmr::vector<mapped> all = co_await detail::submit_to_each<mapped>(
             here, on_, [this, &map](std::size_t i) -> mapped { return std::invoke(map, object(i)); });
-        for (mapped& m : all) initial = std::invoke(reduce, std::move(initial), std::move(m));
+        // Not `mapped&`: a vector of bool has none.
+        for (auto&& m : all) initial = std::invoke(reduce, std::move(initial), static_cast<mapped&&>(m));
         co_return initial;
     }
 
 private:
-    /// Each on lines of its own.
-    struct alignas(detail::cache_line) slot {
-        std::optional<T> value;
-    };
-
     [[nodiscard]] T& object(std::size_t i) noexcept {
-        COFLUX_VERIFY(objects_[i].value.has_value(), "a sharded is used before its start() or after its stop()");
-        return *objects_[i].value;
+        std::optional<T>& value = (*objects_)[i];
+        COFLUX_VERIFY(value.has_value(), "a sharded is used before its start() or after its stop()");
+        return *value;
     }
     [[nodiscard]] auto destroy() noexcept {
-        return [this](std::size_t i) { objects_[i].value.reset(); };
+        return [this](std::size_t i) { (*objects_)[i].reset(); };
     }
 
     shard_group& on_;
-    std::vector<slot> objects_;
-    bool started_ = false;
+    std::unique_ptr<detail::sharded_objects<T>> objects_;
+    bool started_ = false;        // all objects are there
+    bool may_have_some_ = false;  // some may be
 };
 
 }  // namespace coflux
