@@ -11,6 +11,10 @@ struct inherit_executor;
 class noop_executor;
 class task_scope;
 class thread_pool_executor;
+class shard;
+class shard_group;
+template <typename T>
+class sharded;
 
 class mutex;
 class shared_mutex;
