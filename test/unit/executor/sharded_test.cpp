@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/testing/failing_resource.hpp>
 
 namespace {
 
@@ -170,6 +172,39 @@ TEST(sharded, leaves_its_objects_to_their_shards_where_an_exception_passes_it) {
         EXPECT_THROW(starts_and_throws(env, &shards, &alive).get(), std::runtime_error);
     }
     EXPECT_EQ(alive.load(), 0);
+}
+
+/// Its memory fails at one of its allocations.
+coflux::task<void, shard> starts_uses_and_stops(coflux::environment&, shard_group* on, std::atomic<int>* alive) {
+    auto&& here = co_await coflux::context();
+    sharded<homed> all(*on);
+    co_await all.start(here, alive);
+    co_await all.invoke_on_all(here, [](homed&) {});
+    co_await all.stop(here);
+}
+
+TEST(sharded, leaves_nothing_wherever_memory_is_short) {
+    std::size_t failed = 0;
+    for (std::size_t n = 1;; ++n) {
+        std::atomic<int> alive{0};
+        coflux::testing::failing_resource memory;
+        bool over = false;
+        {
+            shard_group shards(2);
+            auto env = coflux::make_environment(&memory, shards[0]);
+            memory.fail_at(n);
+            try {
+                starts_uses_and_stops(env, &shards, &alive).get();
+                over = memory.failures() == 0;
+            } catch (const std::bad_alloc&) {
+                ++failed;
+            }
+        }
+        EXPECT_EQ(alive.load(), 0) << "allocation " << n;
+        EXPECT_EQ(memory.live(), 0U) << memory.leaks();
+        if (over || testing::Test::HasFailure()) break;
+    }
+    EXPECT_GT(failed, 8U);
 }
 
 coflux::task<void, shard> uses_what_is_not_started(coflux::environment&, shard_group* on) {
