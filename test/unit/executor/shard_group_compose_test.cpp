@@ -83,11 +83,12 @@ coflux::task<int, shard> is_late(coflux::environment&, shard_group* shards) {
     std::atomic<bool> over{false};
     auto limited = [](coflux::environment&, shard_group* all, std::atomic<bool>* done) -> coflux::call<int> {
         auto stop = co_await coflux::this_coroutine::stop_token();
-        co_return co_await all->submit_to(1, [done, stop] {
+        auto waits = [done, stop] {
             while (!stop.stop_requested()) {}
             done->store(true);
             return 9;
-        });
+        };
+        co_return co_await all->submit_to(1, waits);
     };
     auto&& here = co_await coflux::context();
     const auto got = co_await coflux::timeout(limited(here, shards, &over), 1ms);
