@@ -47,6 +47,10 @@ set(COFLUX_PC_LINK "")
 if(NOT APPLE)
     set(COFLUX_PC_LINK " -Wl,-z,now")  # as the targets have it (CMakeLists.txt)
 endif()
+set(COFLUX_PC_REQUIRES "")
+if(COFLUX_HAS_HWLOC)
+    set(COFLUX_PC_REQUIRES "Requires: hwloc >= 2.1\n")
+endif()
 # What clang needs to read frames' alignment; g++ refuses the flag. A file serves the compiler that the libraries were built with,
 # as the libraries themselves do (COFLUX_ASIDE).
 set(COFLUX_PC_CFLAGS "")

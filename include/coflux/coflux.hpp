@@ -45,6 +45,7 @@
 #include <coflux/executor/stop_on_signals.hpp>
 #include <coflux/executor/strand.hpp>
 #include <coflux/executor/thread_pool.hpp>
+#include <coflux/executor/topology.hpp>
 #include <coflux/executor/worker.hpp>
 #include <coflux/fwd.hpp>
 #include <coflux/generator/async_generator.hpp>

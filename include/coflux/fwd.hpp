@@ -15,6 +15,7 @@ class shard;
 class shard_group;
 template <typename T>
 class sharded;
+class topology;
 
 class mutex;
 class shared_mutex;

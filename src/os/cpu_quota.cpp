@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 
 namespace coflux::detail::os {
 namespace {
@@ -19,6 +20,7 @@ struct open_file {
 };
 
 constexpr std::size_t longest_path = 4096;
+constexpr double no_quota = std::numeric_limits<double>::infinity();
 
 /// The number in file `name` of a folder; 0 where there is none.
 long long number_in(const char* folder, const char* name) noexcept {
@@ -29,32 +31,31 @@ long long number_in(const char* folder, const char* name) noexcept {
     return opened.file != nullptr && std::fscanf(opened.file, "%lld", &number) == 1 ? number : 0;
 }
 
-std::size_t whole_processors(long long quota, long long period, std::size_t none) noexcept {
-    if (quota <= 0 || period <= 0) return none;
-    return std::max<std::size_t>(1, static_cast<std::size_t>(quota / period));
+double share_of(long long quota, long long period) noexcept {
+    if (quota <= 0 || period <= 0) return no_quota;
+    return static_cast<double>(quota) / static_cast<double>(period);
 }
 
-std::size_t quota_in(const char* folder, bool version_2, std::size_t none) noexcept {
-    if (!version_2)
-        return whole_processors(number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"), none);
+double share_in(const char* folder, bool version_2) noexcept {
+    if (!version_2) return share_of(number_in(folder, "cpu.cfs_quota_us"), number_in(folder, "cpu.cfs_period_us"));
     char path[longest_path];
-    if (std::snprintf(path, sizeof path, "%s/cpu.max", folder) >= static_cast<int>(sizeof path)) return none;
+    if (std::snprintf(path, sizeof path, "%s/cpu.max", folder) >= static_cast<int>(sizeof path)) return no_quota;
     const open_file opened(path);
     long long quota = 0;
     long long period = 0;
     if (opened.file == nullptr || std::fscanf(opened.file, "%lld %lld", &quota, &period) != 2)
-        return none;  // "max 100000"
-    return whole_processors(quota, period, none);
+        return no_quota;  // "max 100000"
+    return share_of(quota, period);
 }
 
 /// The narrowest of a group and those above it. In a container the folder of the group may be the mount's own.
-std::size_t narrowest(const char* mount, const char* group, bool version_2, std::size_t none) noexcept {
+double narrowest(const char* mount, const char* group, bool version_2) noexcept {
     char folder[longest_path];
     const int length = std::snprintf(folder, sizeof folder, "%s%s", mount, group);
-    if (length < 0 || length >= static_cast<int>(sizeof folder)) return none;
-    std::size_t least = none;
+    if (length < 0 || length >= static_cast<int>(sizeof folder)) return no_quota;
+    double least = no_quota;
     for (const std::size_t top = std::strlen(mount);;) {
-        least = std::min(least, quota_in(folder, version_2, none));
+        least = std::min(least, share_in(folder, version_2));
         char* const slash = std::strrchr(folder + top, '/');
         if (slash == nullptr) return least;
         *slash = 0;
@@ -73,10 +74,10 @@ bool has_name(const char* list, const char* name) noexcept {
 
 }  // namespace
 
-std::size_t cpu_quota(const char* groups, const char* mount, std::size_t none) noexcept {
+double cpu_share(const char* groups, const char* mount) noexcept {
     const open_file opened(groups);
-    if (opened.file == nullptr) return none;
-    std::size_t least = none;
+    if (opened.file == nullptr) return no_quota;
+    double least = no_quota;
     char line[longest_path];
     while (std::fgets(line, sizeof line, opened.file) != nullptr) {  // "number:controllers:/group"
         line[std::strcspn(line, "\n")] = 0;
@@ -85,14 +86,23 @@ std::size_t cpu_quota(const char* groups, const char* mount, std::size_t none) n
         if (group == nullptr) continue;
         *group = 0;
         if (controllers[1] == 0) {
-            least = std::min(least, narrowest(mount, group + 1, true, none));
+            least = std::min(least, narrowest(mount, group + 1, true));
         } else if (has_name(controllers + 1, "cpu")) {
             char below[longest_path];
             if (std::snprintf(below, sizeof below, "%s/cpu", mount) < static_cast<int>(sizeof below))
-                least = std::min(least, narrowest(below, group + 1, false, none));
+                least = std::min(least, narrowest(below, group + 1, false));
         }
     }
     return least;
+}
+
+double cpu_share() noexcept {
+    return cpu_share("/proc/self/cgroup", "/sys/fs/cgroup");
+}
+
+std::size_t whole_processors(double share, std::size_t processors) noexcept {
+    if (!(share < static_cast<double>(processors))) return processors;
+    return std::max<std::size_t>(1, static_cast<std::size_t>(share));
 }
 
 }  // namespace coflux::detail::os

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #if defined(__linux__)
 #    include <pthread.h>
@@ -16,6 +17,17 @@
 namespace coflux::detail::os {
 
 #if defined(__linux__)
+
+namespace {
+
+struct free_set {
+    void operator()(cpu_set_t* set) const noexcept { CPU_FREE(set); }
+};
+/// A machine may have more processors than a cpu_set_t counts.
+using large_set = std::unique_ptr<cpu_set_t, free_set>;
+constexpr std::size_t most_processors = 1U << 16;
+
+}  // namespace
 
 void name_this_thread(const char* name) noexcept {
     char cut[16];
@@ -37,12 +49,37 @@ bool pin_this_thread(std::size_t n) noexcept {
     return false;
 }
 
+bool bind_this_thread(unsigned processor) noexcept {
+    const std::size_t processors = std::size_t{processor} + 1;
+    const large_set one(CPU_ALLOC(processors));
+    if (one == nullptr) return false;
+    const std::size_t size = CPU_ALLOC_SIZE(processors);
+    CPU_ZERO_S(size, one.get());
+    CPU_SET_S(processor, size, one.get());
+    return pthread_setaffinity_np(pthread_self(), size, one.get()) == 0;
+}
+
+std::vector<unsigned> allowed_processors() {
+    for (std::size_t most = CPU_SETSIZE; most <= most_processors; most *= 2) {
+        const large_set allowed(CPU_ALLOC(most));
+        if (allowed == nullptr) break;
+        const std::size_t size = CPU_ALLOC_SIZE(most);
+        if (sched_getaffinity(0, size, allowed.get()) != 0) continue;  // the machine has more
+        std::vector<unsigned> all;
+        for (unsigned cpu = 0; cpu < most; ++cpu) {
+            if (CPU_ISSET_S(cpu, size, allowed.get())) all.push_back(cpu);
+        }
+        return all;
+    }
+    return {};
+}
+
 std::size_t usable_processors() noexcept {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)  // more processors than a cpu_set_t counts
         return std::max<std::size_t>(1, thread::hardware_concurrency());
     const auto processors = static_cast<std::size_t>(CPU_COUNT(&allowed));
-    return std::min(processors, cpu_quota("/proc/self/cgroup", "/sys/fs/cgroup", processors));
+    return whole_processors(cpu_share(), processors);
 }
 
 void expect_precise_wake_ups() noexcept {
@@ -54,6 +91,12 @@ void expect_precise_wake_ups() noexcept {
 void name_this_thread(const char*) noexcept {}
 bool pin_this_thread(std::size_t) noexcept {
     return false;
+}
+bool bind_this_thread(unsigned) noexcept {
+    return false;
+}
+std::vector<unsigned> allowed_processors() {
+    return {};
 }
 void expect_precise_wake_ups() noexcept {}
 std::size_t usable_processors() noexcept {

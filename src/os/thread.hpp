@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 namespace coflux::detail::os {
 
@@ -11,6 +12,13 @@ void name_this_thread(const char* name) noexcept;
 /// Binds the calling thread to the n-th processor that the process may use, modulo their number; false if the system
 /// refuses.
 bool pin_this_thread(std::size_t n) noexcept;
+
+/// Binds the calling thread to the processor of that number; false if the system refuses.
+bool bind_this_thread(unsigned processor) noexcept;
+
+/// The numbers of the processors that the calling thread may use by its affinity, in ascending order; none where the
+/// system does not say. Errors: std::bad_alloc.
+std::vector<unsigned> allowed_processors();
 
 /// Asks the system to end this thread's sleeps when they are over, not up to 50 us later so that several end together.
 void expect_precise_wake_ups() noexcept;

@@ -1,12 +1,15 @@
 // How many processors the control groups of a process leave it, read from folders that a test has made.
 #include "../../../src/os/cpu_quota.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "../../../src/executor/spin_budget.hpp"
 
 namespace {
 
@@ -27,8 +30,9 @@ public:
         std::ofstream(path) << text;
     }
     /// Of 64 processors.
-    [[nodiscard]] std::size_t quota() const {
-        return coflux::detail::os::cpu_quota((root_ / "cgroup").c_str(), root_.c_str(), 64);
+    [[nodiscard]] std::size_t quota() const { return coflux::detail::os::whole_processors(share(), 64); }
+    [[nodiscard]] double share() const {
+        return coflux::detail::os::cpu_share((root_ / "cgroup").c_str(), root_.c_str());
     }
 
 private:
@@ -54,6 +58,28 @@ TEST(cpu_quota, of_less_than_a_processor_is_one_and_of_two_and_a_half_is_two) {
     EXPECT_EQ(g.quota(), 1U);
     g.write("cpu.max", "250000 100000\n");
     EXPECT_EQ(g.quota(), 2U);
+}
+
+TEST(cpu_quota, is_kept_as_a_fraction) {
+    const groups g;
+    g.list("0::/\n");
+    g.write("cpu.max", "50000 100000\n");
+    EXPECT_DOUBLE_EQ(g.share(), 0.5);
+    g.write("cpu.max", "250000 100000\n");
+    EXPECT_DOUBLE_EQ(g.share(), 2.5);
+    g.write("cpu.max", "max 100000\n");
+    EXPECT_TRUE(std::isinf(g.share()));
+}
+
+TEST(cpu_quota, of_half_a_processor_lets_no_worker_spin) {
+    const groups g;
+    g.list("0::/\n");
+    g.write("cpu.max", "50000 100000\n");
+    EXPECT_FALSE(coflux::detail::spin_budget::may_look(g.quota(), 1));
+    g.write("cpu.max", "150000 100000\n");
+    EXPECT_FALSE(coflux::detail::spin_budget::may_look(g.quota(), 1)) << "the second has half a processor";
+    g.write("cpu.max", "200000 100000\n");
+    EXPECT_TRUE(coflux::detail::spin_budget::may_look(g.quota(), 1));
 }
 
 TEST(cpu_quota, is_the_narrowest_of_a_group_and_those_above_it) {

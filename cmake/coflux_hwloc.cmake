@@ -1,0 +1,17 @@
+# COFLUX_WITH_HWLOC: topology.hpp by hwloc. Off by default, because a static coflux_runtime then needs libhwloc in each program that
+# links it; sysfs says the same (docs/design/topology.md). Sets COFLUX_HAS_HWLOC for the package config.
+set(COFLUX_HAS_HWLOC OFF)
+if(COFLUX_WITH_HWLOC STREQUAL "AUTO")
+    find_package(PkgConfig QUIET)
+    if(PkgConfig_FOUND)
+        pkg_check_modules(COFLUX_HWLOC QUIET IMPORTED_TARGET GLOBAL "hwloc>=2.1")
+    endif()
+elseif(COFLUX_WITH_HWLOC)
+    find_package(PkgConfig REQUIRED)
+    pkg_check_modules(COFLUX_HWLOC REQUIRED IMPORTED_TARGET GLOBAL "hwloc>=2.1")
+endif()
+if(TARGET PkgConfig::COFLUX_HWLOC)
+    set(COFLUX_HAS_HWLOC ON)
+    target_link_libraries(coflux_runtime PRIVATE PkgConfig::COFLUX_HWLOC)
+    target_compile_definitions(coflux_runtime PRIVATE COFLUX_HAS_HWLOC)
+endif()
