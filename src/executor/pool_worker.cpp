@@ -39,7 +39,7 @@ void pool_worker::serve() noexcept {
     char name[64];
     std::snprintf(name, sizeof name, "%s-%zu", pool_.options_.name.c_str(), position_);
     os::name_this_thread(name);
-    if (pool_.options_.pin) os::pin_this_thread(position_);
+    if (processor_) os::bind_this_thread(*processor_);
     os::expect_precise_wake_ups();
     worker::set_current(this);
     this_thread.timers = &timers_;
@@ -124,34 +124,33 @@ std::coroutine_handle<> pool_worker::take_injected() noexcept {
 }
 
 std::coroutine_handle<> pool_worker::steal() noexcept {
-    const std::size_t n = pool_.workers_.size();
     random_ = random_ * 1664525U + 1013904223U;
-    for (std::size_t i = 0, at = random_ % n; i < n; ++i, at = at + 1 == n ? 0 : at + 1) {
-        pool_worker& victim = *pool_.workers_[at];
-        if (&victim == this) continue;
-        void* taken = nullptr;
-        if (victim.forks_.size() != 0) {
-            const clock_tick before = tick_now();
-            taken = victim.forks_.steal();
-            lost_a_race_ = taken == nullptr;
-            stolen_at_ = tick_now();
-            if (taken != nullptr && pool_.heavy_fence_ != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
-        }
-        if (taken == nullptr && victim.ready_.size() != 0) {
-            taken = victim.ready_.take();
-            stolen_at_ = tick_now();
-        }
-        if (taken == nullptr) continue;
-        victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
-        count(stolen_);
-        const std::uint64_t forked = victim.forked();
-        if (&victim != victim_ || forked != forked_there_) glances_ = 0;
-        victim_ = &victim;
-        forked_there_ = forked;
-        changes_ = 0;
-        return std::coroutine_handle<>::from_address(taken);
+    return victims_.first(position_, pool_.workers_.size(), random_,
+                          [this](std::size_t i) { return steal_from(*pool_.workers_[i]); });
+}
+
+std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
+    void* taken = nullptr;
+    if (victim.forks_.size() != 0) {
+        const clock_tick before = tick_now();
+        taken = victim.forks_.steal();
+        lost_a_race_ = taken == nullptr;
+        stolen_at_ = tick_now();
+        if (taken != nullptr && pool_.heavy_fence_ != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
     }
-    return nullptr;
+    if (taken == nullptr && victim.ready_.size() != 0) {
+        taken = victim.ready_.take();
+        stolen_at_ = tick_now();
+    }
+    if (taken == nullptr) return nullptr;
+    victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
+    count(stolen_);
+    const std::uint64_t forked = victim.forked();
+    if (&victim != victim_ || forked != forked_there_) glances_ = 0;
+    victim_ = &victim;
+    forked_there_ = forked;
+    changes_ = 0;
+    return std::coroutine_handle<>::from_address(taken);
 }
 
 /// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is

@@ -7,6 +7,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
@@ -21,15 +22,19 @@
 #include "steal_backoff.hpp"
 #include "thread_pool.hpp"
 #include "time/detail/timer_watch.hpp"
+#include "victim_order.hpp"
+#include "worker_places.hpp"
 
 namespace coflux::detail {
 
 class pool_worker final : public worker {
 public:
-    pool_worker(thread_pool& pool, std::size_t position)
+    pool_worker(thread_pool& pool, std::size_t position, const worker_places& places)
         : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_),
           pool_(pool),
           position_(position),
+          processor_(places.processor_of(position)),
+          victims_(places.victims_of(position)),
           random_(position * 2654435761U + 1),
           rounds_(static_cast<clock_tick>(
               std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
@@ -67,6 +72,7 @@ private:
     std::coroutine_handle<> next_in_turn(bool oldest_first) noexcept;
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
+    std::coroutine_handle<> steal_from(pool_worker& victim) noexcept;
     bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
@@ -101,6 +107,8 @@ private:
 
     thread_pool& pool_;
     const std::size_t position_;
+    const std::optional<unsigned> processor_;  // that its thread is bound to
+    const victim_order victims_;
     std::uint32_t random_;
     std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
     round_clock rounds_;

@@ -12,6 +12,7 @@
 #include "os/heavy_fence.hpp"
 #include "os/thread.hpp"
 #include "pool_worker.hpp"
+#include "worker_places.hpp"
 
 namespace coflux::detail {
 
@@ -62,7 +63,8 @@ thread_pool::thread_pool(thread_pool_options options)
     const std::size_t n = idle_.size();
     workers_.reserve(n);
     threads_.reserve(n);
-    for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i));
+    const worker_places places = options_.pin ? worker_places::here(n) : worker_places();
+    for (std::size_t i = 0; i < n; ++i) workers_.push_back(std::make_unique<pool_worker>(*this, i, places));
     try {
         for (std::size_t i = 0; i < n; ++i) threads_.emplace_back([w = workers_[i].get()] { w->serve(); });
     } catch (...) {

@@ -27,7 +27,9 @@ enum class pop_order {
 struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the process may use processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
-    bool pin = false;             ///< binds worker i to the i-th processor that the process may use
+    /// Binds worker i to the i-th processor of topology::binding_order(): cores before SMT siblings, neighbours in turn.
+    /// Workers then steal from near ones first.
+    bool pin = false;
     /// How long a worker without work keeps looking before it parks, at most. It looks for less where work comes later
     /// again and again, and not at all where the process has one processor, or more workers are awake than processors.
     /// To wake a parked worker costs the waker 5 to 10 us, and the woken worker 10 to 30 us more; looking costs one core

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <vector>
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -64,17 +65,16 @@ public:
     elsewhere(const elsewhere&) = delete;
     elsewhere& operator=(const elsewhere&) = delete;
 
-    /// Off the n-th processor that the process may use, which is where a pool's pinned worker n is.
-    void avoid(int n) noexcept {
+    /// Off the processor where a pool's pinned worker n is.
+    void avoid(std::size_t n) {
         cpu_set_t others = all_;
-        for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            if (CPU_ISSET(cpu, &all_) && n-- == 0) CPU_CLR(cpu, &others);
-        }
+        CPU_CLR(order_[n % order_.size()], &others);
         sched_setaffinity(0, sizeof others, &others);  // refused where there is only one
     }
 
 private:
     cpu_set_t all_;
+    std::vector<unsigned> order_ = coflux::topology::of_this_process().binding_order();
 };
 
 /// Wakes workers just when they park.
@@ -101,7 +101,7 @@ private:
         for (int i = 0; i < 400; ++i) coflux::detail::cpu_pause();  // all workers are parked again
         const auto after = pool_.counters();
         const std::uint64_t slept[] = {after[0].sleeps - before[0].sleeps, after[1].sleeps - before[1].sleeps};
-        const int racer = slept[1] > slept[0] ? 1 : 0;
+        const std::size_t racer = slept[1] > slept[0] ? 1 : 0;
         elsewhere_.avoid(racer);  // the last to park is the first to be woken: most often the same one
         const bool late = slept[racer] == 2 && slept[1 - racer] == 0;  // it slept between the two
         gap_ = late ? gap_ - gap_ / 16 : gap_ + gap_ / 16 + 1;

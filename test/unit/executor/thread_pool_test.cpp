@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -133,6 +134,35 @@ TEST(thread_pool, pins_each_worker_to_a_processor_of_its_own_only_when_asked) {
     pool free(options{.threads = 2});
     on_every_worker(free, 2, look);
     EXPECT_EQ(counts, std::vector<std::size_t>(2, usable));
+}
+
+TEST(thread_pool, pins_its_workers_in_the_order_of_the_topology) {
+    std::mutex lock;
+    std::map<std::string, unsigned> processors;
+    const std::size_t n = std::min<std::size_t>(processors_of_thread(), 2);
+    pool pinned(options{.threads = n, .name = "bound", .pin = true});
+    on_every_worker(pinned, n, [&] {
+        const std::lock_guard<std::mutex> guard(lock);
+        processors[name_of_thread()] = static_cast<unsigned>(sched_getcpu());
+    });
+    const auto order = coflux::topology::read().binding_order();
+    for (std::size_t i = 0; i < n; ++i) EXPECT_EQ(processors["bound-" + std::to_string(i)], order[i]);
+}
+
+// A thread that may use fewer processors than the process makes a pool for those.
+TEST(thread_pool, pins_its_workers_where_the_thread_that_makes_it_may_run) {
+    const coflux::topology& all = coflux::topology::of_this_process();
+    const unsigned last = all.processors().back().number;
+    std::thread([&] {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(last, &one);
+        ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+        pool pinned(options{.threads = 1, .pin = true});
+        std::atomic<int> at{-1};
+        on_every_worker(pinned, 1, [&] { at = sched_getcpu(); });
+        EXPECT_EQ(at.load(), static_cast<int>(last));
+    }).join();
 }
 
 TEST(thread_pool, accepts_more_pinned_workers_than_processors) {
