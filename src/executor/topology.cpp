@@ -78,7 +78,9 @@ topology::topology(detail::machine_parts parts)
     }
     std::erase_if(caches_, [](const cache& c) { return c.processors.empty(); });
     const auto place = [](const cache& c) { return std::tie(c.level, c.processors); };
-    std::sort(caches_.begin(), caches_.end(), [&](const cache& a, const cache& b) { return place(a) < place(b); });
+    std::sort(caches_.begin(), caches_.end(), [](const cache& a, const cache& b) {
+        return std::tie(a.level, a.processors, a.size_bytes) < std::tie(b.level, b.processors, b.size_bytes);
+    });
     caches_.erase(std::unique(caches_.begin(), caches_.end(),
                               [&](const cache& a, const cache& b) { return place(a) == place(b); }),
                   caches_.end());

@@ -87,7 +87,7 @@ void two_sockets(const machine& m) {
         m.cpu(n, "topology/core_id", std::to_string(core % 4 * 8));  // the same numbers in both sockets, with holes
         m.cpu(n, "topology/physical_package_id", std::to_string(socket));
         m.cache(n, 0, 1, "Data", "48K", siblings);
-        m.cache(n, 1, 1, "Instruction", "32K", siblings);
+        m.cache(n, 1, 1, "Instruction", "32K", {n});
         m.cache(n, 2, 2, "Unified", "2048K", {pair, pair + 1, pair + 8, pair + 9});
         m.cache(n, 3, 3, "Unified", "36M",
                 {first, first + 1, first + 2, first + 3, first + 8, first + 9, first + 10, first + 11});
