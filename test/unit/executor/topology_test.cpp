@@ -170,6 +170,18 @@ TEST(topology, binds_by_place_and_not_by_number) {
     EXPECT_EQ(m.read().physical_cores(), 4U);
 }
 
+// One node of two dies, each with its cache of level 3, in which two cores at a time share one of level 2.
+TEST(topology, binds_next_to_each_other_what_shares_a_cache) {
+    const machine m;
+    m.write("cpu/online", "0-7");
+    for (unsigned n = 0; n < 8; ++n) {
+        m.cpu(n, "topology/core_cpus_list", std::to_string(n));
+        m.cache(n, 0, 2, "Unified", "1M", {n % 4, n % 4 + 4});
+        m.cache(n, 1, 3, "Unified", "32M", {n % 2, n % 2 + 2, n % 2 + 4, n % 2 + 6});
+    }
+    EXPECT_EQ(m.read().binding_order(), (numbers{0, 4, 2, 6, 1, 5, 3, 7}));
+}
+
 TEST(topology, has_only_what_may_be_used) {
     const machine m;
     two_sockets(m);
