@@ -211,7 +211,8 @@ void promise_base::body_failed() noexcept {
     if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
     // What ends nested on its awaiter's stack ends with a value.
     if (!c.word.has(frame_flags::inline_start) && c.join.is_nested()) leave_nested_run();
-    failure* const f = current_failure();
+    // Of a root alone: others have no location before their first await.
+    failure* const f = current_failure(c.word.has(frame_flags::listed) ? c.location() : std::source_location());
     c.word.set_end(ending::error);
     c.word.set(frame_flags::has_error);  // first: a listing of the living must not take the error for a location
     c.error = f;

@@ -9,26 +9,19 @@
 #include <coflux/core/detail/thread/thread_driver.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
+#include "core/detail/scope/error_text.hpp"
+
 namespace coflux {
 namespace {
 
-/// What this thread threw last of that which did not come alone.
+/// What this thread threw last: of what did not come alone the rest, of what came out of a root where that stood.
 struct thrown {
     std::exception_ptr error;
     detail::error_chain others;
     std::vector<std::exception_ptr> list;  // of `others`, once a caller asked
+    std::source_location where;
 };
 thread_local thrown last;
-
-void print(const char* what, const std::exception_ptr& error) noexcept {
-    try {
-        std::rethrow_exception(error);
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "  %s: %s\n", what, e.what());
-    } catch (...) {
-        std::fprintf(stderr, "  %s: not derived from std::exception\n", what);
-    }
-}
 
 }  // namespace
 
@@ -102,29 +95,37 @@ void failure::rethrow() {
     last.list.clear();
     last.others = others_;
     last.error = others_.empty() ? nullptr : error;
+    last.where = where_;
     release();
     std::rethrow_exception(error);
 }
 
 namespace {
 
-failure* new_failure(std::exception_ptr error, error_chain others) noexcept {
-    auto* const made = new (std::nothrow) failure(std::move(error), std::move(others));
+failure* new_failure(std::exception_ptr error, error_chain others, std::source_location where) noexcept {
+    auto* const made = new (std::nothrow) failure(std::move(error), std::move(others), where);
     COFLUX_VERIFY(made != nullptr, "out of memory while keeping an exception");
     return made;
 }
 
 }  // namespace
 
-failure* current_failure() noexcept {
+std::source_location last_error_location() noexcept {
+    return last.where;
+}
+void forget_error_location() noexcept {
+    last.where = {};
+}
+
+failure* current_failure(std::source_location where) noexcept {
     std::exception_ptr error = std::current_exception();
     // An error that comes through a second coroutine brings along what came with it.
     error_chain others = last.error != nullptr && last.error == error ? last.others : error_chain();
-    return new_failure(std::move(error), std::move(others));
+    return new_failure(std::move(error), std::move(others), where);
 }
 
 failure* failure_like(const failure& f) noexcept {
-    return new_failure(f.error(), f.others());
+    return new_failure(f.error(), f.others(), f.where());
 }
 
 void joined_failures::add(failure& f) noexcept {
@@ -140,7 +141,7 @@ void joined_failures::add(failure& f) noexcept {
 failure* joined_failures::release() noexcept {
     failure* const first = std::exchange(first_, nullptr);
     if (std::exchange(alone_, true)) return first;
-    failure* const all = new_failure(first->error(), std::move(others_));
+    failure* const all = new_failure(first->error(), std::move(others_), first->where());
     first->observe();
     first->release();
     return all;
@@ -161,8 +162,7 @@ void report_unobserved(error_handler handler, const failure& f) noexcept {
     }
     if (this_thread.driver != nullptr && this_thread.driver->keep_unobserved(f)) return;
     std::fprintf(stderr, "coflux: an error that was not observed\n");
-    print("error", f.error());
-    for (const std::exception_ptr& other : f.others().list()) print("also", other);
+    print_errors("  ", f.error(), f.others().list(), f.where());
     std::terminate();
 }
 

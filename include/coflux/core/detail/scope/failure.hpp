@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <exception>
+#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -50,12 +51,15 @@ private:
 /// observed, and by the errors that it came along with.
 class failure {
 public:
-    explicit failure(std::exception_ptr error, error_chain others = {}) noexcept
+    explicit failure(std::exception_ptr error, error_chain others = {}, std::source_location where = {}) noexcept
         : error_(std::move(error)),
-          others_(std::move(others)) {}
+          others_(std::move(others)),
+          where_(where) {}
 
     [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
     [[nodiscard]] const error_chain& others() const noexcept { return others_; }
+    /// Where the root stood that it came out of; nothing for that of another coroutine.
+    [[nodiscard]] std::source_location where() const noexcept { return where_; }
 
     /// Throws the error and gives up the caller's reference; other_errors() then returns the errors that came with it.
     [[noreturn]] void rethrow();
@@ -81,12 +85,17 @@ private:
 
     std::exception_ptr error_;
     error_chain others_;
+    std::source_location where_;
     atomic<int> references_{1};
     atomic<bool> observed_{false};  // false: a scope that ends must fail with it; true: it was observed
 };
 
 /// Wraps the exception being handled. Out of memory here is fatal: the alternative is to lose the error.
-[[nodiscard]] failure* current_failure() noexcept;
+[[nodiscard]] failure* current_failure(std::source_location where = {}) noexcept;
+
+/// failure::where() of the last failure that this thread rethrew since forget_error_location().
+[[nodiscard]] std::source_location last_error_location() noexcept;
+void forget_error_location() noexcept;
 
 /// The errors of `f` for one more list of a scope: a failure is in one at most. Out of memory is fatal.
 [[nodiscard]] failure* failure_like(const failure& f) noexcept;
