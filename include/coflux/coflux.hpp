@@ -39,6 +39,7 @@
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 #include <coflux/executor/noop_executor.hpp>
+#include <coflux/executor/run.hpp>
 #include <coflux/executor/run_loop.hpp>
 #include <coflux/executor/shard_group.hpp>
 #include <coflux/executor/sharded.hpp>

@@ -10,6 +10,7 @@ class environment;
 struct inherit_executor;
 class noop_executor;
 class task_scope;
+struct run_options;
 class thread_pool_executor;
 class shard;
 class shard_group;
