@@ -33,13 +33,13 @@ public:
         : worker(pool.identity(), pool.idle_.word(), pool.heavy_fence_),
           pool_(pool),
           position_(position),
-          processor_(places.processor_of(position)),
-          victims_(places.victims_of(position)),
           random_(position * 2654435761U + 1),
           rounds_(static_cast<clock_tick>(
               std::max(pool.options_.oldest_wait, std::chrono::nanoseconds(std::chrono::microseconds(1))).count())),
           spin_(static_cast<clock_tick>(std::max(pool.options_.spin, std::chrono::nanoseconds(0)).count())),
-          timers_(&timer_watch::shared()) {
+          timers_(&timer_watch::shared()),
+          processor_(places.processor_of(position)),
+          victims_(places.victims_of(position)) {
         timer_watch::shared().watch(timers_);
     }
     ~pool_worker() { leave_watch(); }
@@ -107,8 +107,6 @@ private:
 
     thread_pool& pool_;
     const std::size_t position_;
-    const std::optional<unsigned> processor_;  // that its thread is bound to
-    const victim_order victims_;
     std::uint32_t random_;
     std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
     round_clock rounds_;
@@ -128,6 +126,8 @@ private:
     os::parker parker_;
     idle_memory memory_;
     timer_queue timers_;
+    const std::optional<unsigned> processor_;  // that its thread is bound to
+    const victim_order victims_;
 };
 
 }  // namespace coflux::detail
