@@ -321,6 +321,24 @@ TEST(law_12_errors_death, without_a_handler_the_error_is_printed_and_the_program
         "an error that was not observed.*not observed");
 }
 
+coflux::task<void, noop> fails_upon_a_failure(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto failing = fails<noop>(here, "the cause");
+    try {
+        co_await std::move(failing);
+    } catch (...) { std::throw_with_nested(std::logic_error("the effect")); }
+}
+
+TEST(law_12_errors_death, without_a_handler_the_cause_of_an_error_is_printed_and_where_the_root_stood) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(
+        {
+            auto env = coflux::make_environment();
+            { auto t = fails_upon_a_failure(env); }
+        },
+        "  error: the effect\n    caused by: the cause\n    in .*fails_upon_a_failure at .*law_12_errors_test.cpp:");
+}
+
 TEST(law_12_errors_death, without_a_handler_every_error_is_printed_whatever_its_type) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto leaves_two = [] {
