@@ -39,12 +39,12 @@ static constinit atomic<left_by_fork*> left_by_forks{nullptr};
 
 namespace {
 
-void pass_no_thread() noexcept {}
+void pass_no_thief() noexcept {}
 
 /// What thieves of a pool of `workers` call; nullptr: nothing, and pops have a locked instruction.
 heavy_fence fence_for(pop_order pops, std::size_t workers) {
     if (pops == pop_order::by_owner) return nullptr;
-    if (workers == 1) return &pass_no_thread;  // there is no thief
+    if (workers == 1) return &pass_no_thief;  // there is no thief
     const heavy_fence found = os::find_heavy_fence();
     if (found == nullptr && pops == pop_order::by_thief) {
         throw std::system_error(std::make_error_code(std::errc::operation_not_supported),
