@@ -326,7 +326,9 @@ coflux::task<void, noop> fails_upon_a_failure(coflux::environment&) {
     auto failing = fails<noop>(here, "the cause");
     try {
         co_await std::move(failing);
-    } catch (...) { std::throw_with_nested(std::logic_error("the effect")); }
+    } catch (...) {
+        std::throw_with_nested(std::logic_error("the effect"));
+    }
 }
 
 TEST(law_12_errors_death, without_a_handler_the_cause_of_an_error_is_printed_and_where_the_root_stood) {
