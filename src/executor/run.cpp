@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/errors.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/executor/stop_on_signals.hpp>
@@ -17,8 +18,9 @@ namespace {
 constexpr int failed = 1;
 constexpr int shell_adds = 128;  // to the number of a signal that ended a program
 
-/// In the handler of an error.
-int report() noexcept {
+/// In the handler of an error. One in a simulation is that of a test, or says that the program waits for ever.
+int report() {
+    if (this_thread.driver != nullptr) throw;
     try {
         print_errors("", std::current_exception(), other_errors(), last_error_location());
     } catch (...) {  // no memory for the list of the others
@@ -48,7 +50,7 @@ int run_on(thread_pool_executor& pool, const run_options& options, program& p) {
 
 }  // namespace
 
-int run_program(run_options options, program& p) noexcept {
+int run_program(run_options options, program& p) {
     forget_error_location();
     try {
         thread_pool_executor pool(std::move(options.pool));

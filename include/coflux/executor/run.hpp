@@ -84,10 +84,10 @@ private:
     std::tuple<Args&...> args_;
 };
 
-int run_program(run_options options, program& p) noexcept;
+int run_program(run_options options, program& p);
 
 template <typename Program, typename... Args>
-int run_with(run_options options, Program& function, Args&... args) noexcept {
+int run_with(run_options options, Program& function, Args&... args) {
     if constexpr (check_program<Program, Args...>()) {
         program_of<Program, Args...> p(function, args...);
         return run_program(std::move(options), p);
