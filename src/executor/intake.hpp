@@ -39,6 +39,11 @@ public:
         lock_.unlock();
         return rouse;
     }
+    /// As a pusher that rouses, though it pushes nothing: it calls roused() then.
+    void begin_to_rouse() noexcept {
+        const adaptive_guard held(lock_);
+        ++rousing_;
+    }
     void roused() noexcept {
         const adaptive_guard held(lock_);
         --rousing_;
@@ -121,7 +126,7 @@ private:
 
     adaptive_lock lock_;                           // guards pushed_, rests_, rousing_
     bool rests_ = true;                            // at rest
-    unsigned rousing_ = 0;                         // counted pushers that rouse
+    unsigned rousing_ = 0;                         // counted callers that rouse
     std::vector<std::coroutine_handle<>> pushed_;  // oldest first
     atomic<bool> some_{false};                     // pushed_ has some; written under the lock
     // The taker's:

@@ -48,7 +48,7 @@ std::size_t run_loop_state::run(const limits& l) {
 }
 
 void run_loop_state::leave() noexcept {
-    const bool rests = rest();
+    const bool rests = !has_work() && rest();
     if (descriptor_ != nullptr) {
         descriptor_->readable_at(next_deadline());
         if (source() != nullptr && source()->descriptor() >= 0) descriptor_->include(source()->descriptor());
@@ -58,8 +58,15 @@ void run_loop_state::leave() noexcept {
 }
 
 void run_loop_state::stop() noexcept {
+    if (this_thread.queues == static_cast<serial_worker*>(this)) {  // in one of its coroutines
+        end_round();
+        stop_asked_.store(true, memory_order_relaxed);
+        return;
+    }
+    begin_to_rouse();  // the caller that runs it may see the stop, and end it, while this call wakes it
     stop_asked_.store(true, memory_order_release);  // pairs with take_stop()
     wake();
+    roused();
 }
 
 bool run_loop_state::take_stop() noexcept {
@@ -99,6 +106,9 @@ run_loop::~run_loop() = default;
 std::size_t run_loop::run() {
     return state_->run({});
 }
+void run_loop::look_again() noexcept {
+    state_->look_again();
+}
 void run_loop::run_while(bool (*goes_on)(const void*) noexcept, const void* root) {
     state_->run({.heeds_stop = false, .goes_on = goes_on, .root = root});
 }
@@ -106,11 +116,10 @@ std::size_t run_loop::run_one() {
     return state_->run({.most = 1});
 }
 std::size_t run_loop::run_for(std::chrono::nanoseconds time) {
-    return run_until(std::chrono::steady_clock::now() + time);
+    return run_until(detail::later(std::chrono::steady_clock::now(), time));
 }
 std::size_t run_loop::run_until(std::chrono::steady_clock::time_point time) {
-    const auto since = std::chrono::nanoseconds(time.time_since_epoch()).count();
-    return state_->run({.deadline = static_cast<detail::clock_tick>(std::max<std::int64_t>(since, 0))});
+    return state_->run({.deadline = detail::tick_of(time)});
 }
 std::size_t run_loop::poll() {
     return state_->run({.deadline = detail::tick_now() + longest_poll, .waits = false});

@@ -28,6 +28,8 @@ public:
     /// Returns how many it resumed.
     std::size_t run(const limits& l);
     void stop() noexcept;
+    /// Any thread: limits::goes_on may say something else now.
+    void look_again() noexcept { wake(); }
     int descriptor();
     /// 0: something is queued.
     [[nodiscard]] clock_tick wants_to_run_at() noexcept;
@@ -36,6 +38,7 @@ public:
 
 private:
     void wake() noexcept override;
+    bool must_give_way() noexcept override { return true; }  // to a limit, or a stop
     bool take_stop() noexcept;
     /// Nothing runs from now on: the next post, and the next timer, make the descriptor readable.
     void leave() noexcept;

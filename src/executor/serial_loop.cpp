@@ -130,7 +130,7 @@ bool serial_loop::sleep_in_place(clock_tick until) noexcept {
 }
 
 void serial_loop::park(clock_tick until) noexcept {
-    if (!rest()) return;
+    if (has_work() || !rest()) return;
     if (begin_to_rest()) {
         const clock_tick gives_back_at = keep_memory_ == timing_wheel::never ? keep_memory_ : tick_now() + keep_memory_;
         memory_.begin();

@@ -61,6 +61,7 @@ protected:
     virtual void end_rest() noexcept {}
     /// How many threads look for work, this one among them, or run, that want a processor each.
     [[nodiscard]] virtual std::size_t awake() const noexcept { return 1; }
+    bool must_give_way() noexcept override { return has_arrived() || look_at_timers() || look_at_events(); }
     /// Any thread: wakes the loop, or makes its next wait short.
     virtual void wake() noexcept { parker_.unpark(); }
 
@@ -82,7 +83,6 @@ private:
     void park(clock_tick until) noexcept;
     bool sleep_in_place(clock_tick until) noexcept;
     [[nodiscard]] clock_tick sleeps_until() const noexcept;
-    bool must_give_way() noexcept override { return has_arrived() || look_at_timers() || look_at_events(); }
 
     const char* const what_;
     const clock_tick timer_spin_;

@@ -1,6 +1,7 @@
 // The page docs/design/serial_executors.md has the protocol.
 #include "serial_worker.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <coflux/core/detail/thread/transfer.hpp>
@@ -41,11 +42,17 @@ serial_worker::mount::~mount() {
 }
 
 std::size_t serial_worker::run_round(thread_state& t) noexcept {
+    granted_ = 0;
     begin_round();
-    std::size_t resumed = 0;
-    while (tick_budget_ > 0 && run_one(t)) ++resumed;
+    while (tick_budget_ > 0 && run_one(t)) {}
     round_was_full_ = tick_budget_ <= 0;
-    return resumed;
+    return granted_ - static_cast<std::size_t>(std::max(tick_budget_, 0));  // a refused await leaves it below 0
+}
+
+void serial_worker::end_round() noexcept {
+    granted_ -= static_cast<std::size_t>(std::max(tick_budget_, 0) + aside_);
+    tick_budget_ = 0;
+    aside_ = 0;
 }
 
 std::size_t serial_worker::run_single(thread_state& t) noexcept {
@@ -59,9 +66,20 @@ bool serial_worker::run_one(thread_state& t) noexcept {
     if (!h) return false;
     --tick_budget_;
     t.nested_limit = t.open_nested_limit;
-    run(h, t);
+    if (spilled_.empty()) [[likely]] {
+        run(h, t);
+    } else {
+        run_alone(h, t);
+    }
     t.current = nullptr;
     return true;
+}
+
+/// Without a budget: it would let what is in ready_ run in its place, before what is older.
+void serial_worker::run_alone(std::coroutine_handle<> h, thread_state& t) noexcept {
+    aside_ = std::exchange(tick_budget_, 0);
+    run(h, t);
+    tick_budget_ = std::exchange(aside_, 0);
 }
 
 /// The pace is that of full rounds in a row. A round with little in it is short whatever its steps take, and reads no
@@ -76,6 +94,7 @@ void serial_worker::begin_round() noexcept {
         if (rounds_.wants_a_look(cycles)) rounds_.look(tick_now(), cycles);
     }
     tick_budget_ = rounds_.begin_round();
+    granted_ += static_cast<std::size_t>(tick_budget_);
 }
 
 /// Each source in turn, so that none that fills itself keeps the others waiting.
@@ -85,6 +104,8 @@ std::coroutine_handle<> serial_worker::next() noexcept {
         source_ = source == 2 ? 0 : source + 1;
         void* found = nullptr;
         if (source == 0) {
+            if (!spilled_.empty()) [[unlikely]]
+                return spilled_.take();
             found = ready_.take();
         } else if (source == 1) {
             if (const auto h = intake_.take()) return h;
@@ -97,7 +118,8 @@ std::coroutine_handle<> serial_worker::next() noexcept {
 }
 
 bool serial_worker::budget_exhausted() noexcept {
-    if (ready_.size() != 0 || intake_.has_some() || forks_.size() > 1 || must_give_way()) return true;
+    if (ready_.size() != 0 || !spilled_.empty() || intake_.has_some() || forks_.size() > 1 || must_give_way())
+        return true;
     round_was_full_ = true;
     begin_round();
     --tick_budget_;  // the fork that the parent pops now
@@ -107,7 +129,8 @@ bool serial_worker::budget_exhausted() noexcept {
 void serial_worker::notify_one() noexcept {}
 
 void serial_worker::overflow(std::coroutine_handle<> h) noexcept {
-    (void)intake_.push(h, false);  // it is not at rest
+    spilled_.take_over(ready_, h);
+    end_round();  // what comes to ready_ from now on waits for its turn
 }
 
 }  // namespace coflux::detail

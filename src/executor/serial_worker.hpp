@@ -12,6 +12,7 @@
 
 #include "intake.hpp"
 #include "round_clock.hpp"
+#include "spilled_ready.hpp"
 
 namespace coflux::detail {
 
@@ -32,6 +33,7 @@ public:
         }
         return intake_.push(h, counted);
     }
+    void begin_to_rouse() noexcept { intake_.begin_to_rouse(); }
     void roused() noexcept { intake_.roused(); }
     void wait_for_rousers() noexcept { intake_.wait_for_rousers(); }
 
@@ -56,18 +58,21 @@ public:
 
     // The thread that has it mounted:
 
-    /// Resumes what is queued, each source in turn, for one tick budget. Returns how many that were; 0: nothing is
-    /// queued.
+    /// Resumes what is queued, each source in turn, for one tick budget. Returns how many that were, those among them
+    /// that began in their awaiters' awaits; 0: nothing is queued.
     std::size_t run_round(thread_state& t) noexcept;
     /// Resumes one, and none that it makes ready.
     std::size_t run_single(thread_state& t) noexcept;
-    [[nodiscard]] bool has_work() const noexcept { return has_queued() || intake_.has_some(); }
+    /// In a coroutine of the round: it is the last one.
+    void end_round() noexcept;
+    [[nodiscard]] bool has_work() const noexcept { return has_own_work() || intake_.has_some(); }
     /// True: nothing is queued, and from now on the next post() says that the executor must be roused.
-    [[nodiscard]] bool rest() noexcept { return !has_queued() && intake_.rest(); }
+    /// Pre: has_work() said no.
+    [[nodiscard]] bool rest() noexcept { return intake_.rest(); }
     /// `then()` is called before another thread can rouse it.
     template <typename F>
     [[nodiscard]] bool rest(F then) noexcept {
-        return !has_queued() && intake_.rest(then);
+        return intake_.rest(then);
     }
     /// From any thread: `f(rests)`, while it neither begins nor ceases to rest.
     template <typename F>
@@ -85,6 +90,8 @@ protected:
 
 private:
     bool run_one(thread_state& t) noexcept;
+    COFLUX_NOINLINE void run_alone(std::coroutine_handle<> h, thread_state& t) noexcept;
+    [[nodiscard]] bool has_own_work() const noexcept { return has_queued() || !spilled_.empty(); }
     std::coroutine_handle<> next() noexcept;
     void begin_round() noexcept;
     void notify_one() noexcept override;
@@ -93,7 +100,10 @@ private:
 
     intake intake_;
     round_clock rounds_;
+    spilled_ready spilled_;          // what ready_ had no room for
     unsigned source_ = 0;            // that has its turn
+    std::size_t granted_ = 0;        // ticks of this round, with those that an await was given
+    std::int32_t aside_ = 0;         // what is left of them while tick_budget_ is 0 for one coroutine
     bool round_was_full_ = false;    // the last one used up its budget
     bool rounds_are_timed_ = false;  // so did those before, since the clock was read
 };

@@ -42,14 +42,14 @@ public:
     void execute(std::coroutine_handle<> h) noexcept;
 
     /// Runs, and waits for more, until stop().
-    /// Returns: how many coroutines it resumed, as all of these.
+    /// Returns: how many resumptions those were, as all of these; forks that began in their awaiters' awaits among them.
     std::size_t run();
     /// Runs until `root` has ended, whatever else waits. A stop() does not end it: the task would be left.
     /// Returns: the task's result.
     /// Errors: those of get().
     template <typename T, typename E>
     decltype(auto) run(task<T, E> root) {
-        const auto wake = [this](const auto&...) noexcept { execute(std::noop_coroutine()); };
+        const auto wake = [this](const auto&...) noexcept { look_again(); };  // get() waits until it has returned
         root.on_value(wake);
         root.on_error(wake);
         root.on_stopped(wake);
@@ -68,9 +68,10 @@ public:
     /// Resumes one that is ready; 0: none is.
     std::size_t poll_one();
 
-    /// The call that runs returns when the coroutine that it resumes gives control back; if none runs, the next one does
-    /// at once.
-    /// Threads: any.
+    /// The call that runs returns: after the coroutine that calls this, or, where another thread does, after what it
+    /// resumes in one go, which are at most 61. If no call runs, the next one returns at once. run(task) leaves the stop
+    /// to the next one.
+    /// Threads: any. The loop may end while the call that made it return has not returned.
     void stop() noexcept;
 
     /// When the loop wants to run although no other thread posts to it: its next timer. time_point::min(): at once;
@@ -91,6 +92,7 @@ private:
         return !static_cast<const Task*>(root)->done();
     }
     void run_while(bool (*goes_on)(const void*) noexcept, const void* root);
+    void look_again() noexcept;
 
     std::unique_ptr<detail::run_loop_state> state_;
 };
