@@ -5,8 +5,8 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "core/detail/scope/left_behind.hpp"
 #include "run_loop_state.hpp"
+#include "strand_state.hpp"
 
 namespace coflux {
 namespace detail {
@@ -150,7 +150,7 @@ void run_loop::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
     detail::serial_loop* const behind = detail::serial_loop::door::behind(identity);
     COFLUX_VERIFY(behind != nullptr,
                   "%s would go on upon a run_loop that is gone: it outlives what runs in the environments that name it",
-                  detail::location_text(h).c_str());
+                  detail::strand_state::text_of(h).c_str());
     behind->execute(h);
 }
 

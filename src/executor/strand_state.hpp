@@ -5,6 +5,7 @@
 
 #include <coflux/core/executor.hpp>
 
+#include "core/detail/scope/left_behind.hpp"
 #include "serial_worker.hpp"
 
 namespace coflux::detail {
@@ -16,6 +17,9 @@ public:
     void execute(std::coroutine_handle<> h) noexcept;
     /// The handle dies; the strand ends with it, or with the turn that is on its way.
     void end() noexcept;
+
+    /// For messages: what `h` is, which an executor below was given: the turn of a strand, or a coroutine.
+    [[nodiscard]] static location_text text_of(std::coroutine_handle<> h) noexcept;
 
 private:
     ~strand_state() = default;

@@ -12,6 +12,7 @@
 #include "os/heavy_fence.hpp"
 #include "os/thread.hpp"
 #include "pool_worker.hpp"
+#include "strand_state.hpp"
 #include "worker_places.hpp"
 
 namespace coflux::detail {
@@ -143,7 +144,7 @@ void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
     detail::thread_pool* const behind = detail::executor_door<detail::thread_pool>::behind(identity);
     COFLUX_VERIFY(behind != nullptr, "%s would go on upon a thread pool that is gone: %s",
-                  detail::location_text(h).c_str(), COFLUX_RULE_OF_POOLS);
+                  detail::strand_state::text_of(h).c_str(), COFLUX_RULE_OF_POOLS);
     behind->execute(h);
 }
 void* thread_pool_executor::identity() const noexcept {

@@ -4,7 +4,7 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "core/detail/scope/left_behind.hpp"
+#include "strand_state.hpp"
 #include "worker_thread.hpp"
 
 namespace coflux {
@@ -32,7 +32,7 @@ void worker_executor::execute_on(void* identity, std::coroutine_handle<> h) noex
     COFLUX_VERIFY(behind != nullptr,
                   "%s would go on upon a worker that is gone: it outlives what runs in the environments that name "
                   "it: join it, or stop and join it, before the worker ends",
-                  detail::location_text(h).c_str());
+                  detail::strand_state::text_of(h).c_str());
     behind->execute(h);
 }
 void* worker_executor::identity() const noexcept {

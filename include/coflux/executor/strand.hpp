@@ -38,12 +38,12 @@ private:
 /// what others do meanwhile it may see. No lock is held while a coroutine runs. After 61 resumptions, and fewer long
 /// ones, a strand goes to the end of the queue of `E`, so that it keeps nothing else waiting.
 ///
-/// Shapes: `E` schedules. Movable; moving does not disturb what runs.
-/// Errors: std::bad_alloc. A strand that dies while a coroutine is queued on it is a checked error.
+/// Shapes: `E` schedules. Movable; moving does not disturb what runs. What is queued when the strand dies still runs.
+/// Errors: std::bad_alloc.
 /// Threads: execute() from any thread.
 /// Costs: one allocation of 3 KB when it is made; nothing while it is idle. 3 ns to queue from one of its own
 /// coroutines; from outside a lock, and where nothing was queued a post to `E`.
-/// Lifetime: outlives the environments that name it; `over` outlives the strand.
+/// Lifetime: outlives the environments that name it; `over` outlives the strand and what is queued on it.
 /// Source: the strand of Boost.Asio.
 template <executor E>
 class strand {

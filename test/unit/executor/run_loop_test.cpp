@@ -316,6 +316,13 @@ TEST(run_loop, says_when_it_wants_to_run) {
 
 // --- checked errors ------------------------------------------------------------------------------------------------------
 
+/// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
+class run_loop_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    void TearDown() override { GTEST_FLAG_SET(death_test_style, "fast"); }
+};
+
 coflux::task<void, run_loop> runs_its_own(coflux::environment&, borrowed<run_loop> loop) {
     (void)loop->poll();
     co_return;
@@ -325,7 +332,7 @@ coflux::task<void, run_loop> blocks(coflux::environment&, borrowed<coflux::task<
     (void)other->get();
 }
 
-TEST(run_loop_death, dies_of_a_run_inside_a_coroutine) {
+TEST_F(run_loop_death, dies_of_a_run_inside_a_coroutine) {
     const auto nested = [] {
         coflux_test::die_rather_than_hang();
         run_loop loop;
@@ -341,7 +348,7 @@ coflux::task<void, pool> runs_another(coflux::environment&) {
     co_return;
 }
 
-TEST(run_loop_death, dies_of_a_run_on_a_thread_of_a_pool) {
+TEST_F(run_loop_death, dies_of_a_run_on_a_thread_of_a_pool) {
     const auto nested = [] {
         coflux_test::die_rather_than_hang();
         pool threads(1);
@@ -351,7 +358,7 @@ TEST(run_loop_death, dies_of_a_run_on_a_thread_of_a_pool) {
     EXPECT_DEATH(nested(), "a run_loop is run on a thread that runs coroutines: co_await what it would wait for");
 }
 
-TEST(run_loop_death, dies_of_two_threads_that_run_it) {
+TEST_F(run_loop_death, dies_of_two_threads_that_run_it) {
     const auto twice = [] {
         coflux_test::die_rather_than_hang();
         run_loop loop;
@@ -368,7 +375,7 @@ TEST(run_loop_death, dies_of_two_threads_that_run_it) {
     EXPECT_DEATH(twice(), "a run_loop is run by two threads at the same time");
 }
 
-TEST(run_loop_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
+TEST_F(run_loop_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
     const auto waits = [] {
         coflux_test::die_rather_than_hang();
         run_loop loop;
@@ -385,7 +392,7 @@ TEST(run_loop_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
     EXPECT_DEATH(waits(), "a blocking wait for .* on a thread that runs coroutines, in .*blocks.*: co_await the task");
 }
 
-TEST(run_loop_death, dies_with_a_coroutine_queued_on_it) {
+TEST_F(run_loop_death, dies_with_a_coroutine_queued_on_it) {
     const auto leaves = [] {
         coflux_test::die_rather_than_hang();
         run_loop loop;
@@ -394,7 +401,7 @@ TEST(run_loop_death, dies_with_a_coroutine_queued_on_it) {
     EXPECT_DEATH(leaves(), "a run_loop ends with a coroutine queued on it: it outlives what runs in the environments");
 }
 
-TEST(run_loop_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
+TEST_F(run_loop_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
     const auto leaves = [] {
         coflux_test::die_rather_than_hang();
         std::optional<run_loop> loop(std::in_place);
@@ -409,7 +416,7 @@ TEST(run_loop_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
     EXPECT_DEATH(leaves(), "a run_loop ends with 1 coroutine on it \\(listed above\\), first .*run_loop_test.cpp:");
 }
 
-TEST(run_loop_death, names_a_coroutine_that_would_go_on_upon_one_that_is_gone) {
+TEST_F(run_loop_death, names_a_coroutine_that_would_go_on_upon_one_that_is_gone) {
     const auto comes_late = [] {
         coflux_test::die_rather_than_hang();
         std::optional<run_loop> loop(std::in_place);

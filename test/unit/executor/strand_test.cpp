@@ -466,6 +466,13 @@ TEST(strand, lets_all_begin_within_200_steps_of_one_that_yields_for_ever) {
 
 // --- checked errors ------------------------------------------------------------------------------------------------------
 
+/// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
+class strand_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    void TearDown() override { GTEST_FLAG_SET(death_test_style, "fast"); }
+};
+
 coflux::task<void, serial> blocks(coflux::environment&, borrowed<coflux::task<void, pool>> other) {
     (void)co_await coflux::context();
     other->get();
@@ -475,7 +482,7 @@ coflux::task<void, pool> waits_for_ever(coflux::environment&) {
     co_await never.wait();
 }
 
-TEST(strand_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
+TEST_F(strand_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
     const auto waits_on_it = [] {
         coflux_test::die_rather_than_hang();
         pool threads(1);
@@ -485,6 +492,19 @@ TEST(strand_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
         blocks(env, borrowed(other)).get();
     };
     EXPECT_DEATH(waits_on_it(), "a blocking wait for .* on a thread that runs coroutines, in .*blocks.*: co_await");
+}
+
+TEST_F(strand_death, is_named_where_it_would_go_on_upon_an_executor_that_is_gone) {
+    const auto outlives = [](auto below) {
+        coflux_test::die_rather_than_hang();
+        coflux::strand on(*below);
+        below.reset();
+        on.execute(std::noop_coroutine());
+    };
+    EXPECT_DEATH(outlives(std::make_unique<coflux::worker_executor>()),
+                 "a strand would go on upon a worker that is gone");
+    EXPECT_DEATH(outlives(std::make_unique<coflux::run_loop>()), "a strand would go on upon a run_loop that is gone");
+    EXPECT_DEATH(outlives(std::make_unique<pool>(1)), "a strand would go on upon a thread pool that is gone");
 }
 
 /// Destroys what it is given.
@@ -497,7 +517,7 @@ private:
     std::coroutine_handle<> queued_;
 };
 
-TEST(strand_death, dies_of_an_executor_that_destroys_its_turn) {
+TEST_F(strand_death, dies_of_an_executor_that_destroys_its_turn) {
     const auto destroys = [] {
         coflux_test::die_rather_than_hang();
         destroyer below;

@@ -274,12 +274,19 @@ TEST(worker_group, shares_channels_between_its_workers) {
 
 // --- checked errors ------------------------------------------------------------------------------------------------------
 
+/// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
+class worker_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    void TearDown() override { GTEST_FLAG_SET(death_test_style, "fast"); }
+};
+
 coflux::task<void, worker_executor> blocks(coflux::environment&, borrowed<coflux::task<int, worker_executor>> other) {
     (void)co_await coflux::context();
     (void)other->get();
 }
 
-TEST(worker_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
+TEST_F(worker_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
     const auto waits = [] {
         coflux_test::die_rather_than_hang();
         worker_executor on;
@@ -295,7 +302,7 @@ TEST(worker_death, dies_of_a_blocking_wait_in_one_of_its_coroutines) {
     EXPECT_DEATH(waits(), "a blocking wait for .* on a thread that runs coroutines, in .*blocks.*: co_await the task");
 }
 
-TEST(worker_death, dies_of_an_end_on_its_own_thread) {
+TEST_F(worker_death, dies_of_an_end_on_its_own_thread) {
     const auto ends = [] {
         coflux_test::die_rather_than_hang();
         auto on = std::make_unique<worker_executor>();
@@ -306,7 +313,7 @@ TEST(worker_death, dies_of_an_end_on_its_own_thread) {
     EXPECT_DEATH(ends(), "a worker is destroyed on its own thread");
 }
 
-TEST(worker_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
+TEST_F(worker_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
     const auto leaves = [] {
         coflux_test::die_rather_than_hang();
         std::optional<worker_executor> on(std::in_place);
@@ -318,7 +325,7 @@ TEST(worker_death, dies_with_a_coroutine_asleep_on_it_and_names_it) {
     EXPECT_DEATH(leaves(), "a worker ends with 1 coroutine on it \\(listed above\\), first .*worker_test.cpp:[0-9]* ");
 }
 
-TEST(worker_death, names_a_coroutine_that_would_go_on_upon_one_that_is_gone) {
+TEST_F(worker_death, names_a_coroutine_that_would_go_on_upon_one_that_is_gone) {
     const auto comes_late = [] {
         coflux_test::die_rather_than_hang();
         std::optional<worker_executor> on(std::in_place);
@@ -336,7 +343,7 @@ TEST(worker_death, names_a_coroutine_that_would_go_on_upon_one_that_is_gone) {
     EXPECT_DEATH(comes_late(), "worker_test.cpp:[0-9]* would go on upon a worker that is gone: it outlives what runs");
 }
 
-TEST(worker_death, says_that_it_is_not_in_the_child_of_a_process) {
+TEST(worker_process, says_that_it_is_not_in_the_child_of_a_process) {
     worker_executor on;
     EXPECT_DEATH(on.execute(std::noop_coroutine()), "a worker that was made before fork\\(\\) is used in the child");
 }

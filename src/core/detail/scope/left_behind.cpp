@@ -34,6 +34,10 @@ location_text::location_text(const environment& e) noexcept {
     }
 }
 
+location_text::location_text(const char* text) noexcept {
+    std::snprintf(text_.data(), text_.size(), "%s", text);
+}
+
 location_text::location_text(std::coroutine_handle<> h) noexcept {
     write(frame_control::of(h));
 }

@@ -13,6 +13,7 @@ namespace coflux::detail {
 class location_text {
 public:
     explicit location_text(const environment& e) noexcept;
+    explicit location_text(const char* text) noexcept;
     /// Pre: a coroutine of Coflux.
     explicit location_text(std::coroutine_handle<> h) noexcept;
 
