@@ -22,10 +22,14 @@ void strand_state::destroy_turn(void*) noexcept {
     COFLUX_VERIFY(false, "an executor destroys the turn of a strand, where it resumes each handle once");
 }
 
-location_text strand_state::text_of(std::coroutine_handle<> h) noexcept {
+bool strand_state::is_turn(std::coroutine_handle<> h) noexcept {
     // Whatever it is, it begins with what resume() calls.
     void (*const resume)(void*) = *static_cast<void (**)(void*)>(h.address());
-    return resume == &run_turn ? location_text("a strand") : location_text(h);
+    return resume == &run_turn;
+}
+
+location_text strand_state::text_of(std::coroutine_handle<> h) noexcept {
+    return is_turn(h) ? location_text("a strand") : location_text(h);
 }
 
 /// At most one turn is queued or runs. What a turn did happens before the next: it posts the next one itself, or it

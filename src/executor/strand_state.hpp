@@ -18,6 +18,8 @@ public:
     /// The handle dies; the strand ends with it, or with the turn that is on its way.
     void end() noexcept;
 
+    /// What an executor is given need not be a coroutine: true if it is the turn of a strand.
+    [[nodiscard]] static bool is_turn(std::coroutine_handle<> h) noexcept;
     /// For messages: what `h` is, which an executor below was given: the turn of a strand, or a coroutine.
     [[nodiscard]] static location_text text_of(std::coroutine_handle<> h) noexcept;
 

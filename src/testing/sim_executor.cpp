@@ -3,6 +3,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/testing/simulation.hpp>
 
+#include "executor/strand_state.hpp"
 #include "world.hpp"
 
 namespace coflux::testing {
@@ -31,7 +32,8 @@ void sim_executor::execute(std::coroutine_handle<> h) noexcept {
 }
 
 void sim_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
-    queue_on(*static_cast<detail::sim_worker*>(identity), h, true);
+    // From an environment, or from a strand.
+    queue_on(*static_cast<detail::sim_worker*>(identity), h, !coflux::detail::strand_state::is_turn(h));
 }
 
 }  // namespace coflux::testing

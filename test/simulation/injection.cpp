@@ -3,6 +3,7 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
+#include "executor/strand_state.hpp"
 
 namespace coflux_simulations {
 namespace {
@@ -29,7 +30,7 @@ stop_injection::~stop_injection() {
 
 void stop_injection::scheduled(std::coroutine_handle<> h) noexcept {
     using coflux::detail::environment_tree;
-    if (armed == nullptr) return;
+    if (armed == nullptr || coflux::detail::strand_state::is_turn(h)) return;
     coflux::environment* e = &coflux::detail::promise_base::of(coflux::detail::frame_control::of(h));
     while (environment_tree::parent(*e) != nullptr) e = environment_tree::parent(*e);
     root_environment = e;

@@ -31,6 +31,13 @@ using serial = coflux::strand<pool>;
 using manual_strand = coflux::strand<manual_executor>;
 using order = std::vector<int>;
 
+/// Returns when what was posted before has had its turn.
+void wait_for_turn(serial& on) {
+    std::atomic<bool> came{false};
+    on.execute(loose([&came] { came = true; }));
+    while (!came) std::this_thread::yield();
+}
+
 order up_to(int n) {
     order all;
     for (int i = 0; i < n; ++i) all.push_back(i);
@@ -147,6 +154,7 @@ TEST(strand, runs_what_its_coroutines_post_in_the_order_of_the_posts) {
             on.execute(loose([&seen, &on, posts] {
                 for (int i = 0; i < posts; ++i) on.execute(loose([&seen, i] { seen.push_back(i); }));
             }));
+            wait_for_turn(on);
         }
         EXPECT_EQ(seen, up_to(posts));
     }
@@ -156,21 +164,25 @@ TEST(strand, runs_what_its_coroutines_post_in_the_order_of_the_posts) {
 TEST(strand, keeps_the_order_of_more_posts_than_its_own_queue_holds_while_they_go_on) {
     constexpr int length = 700;
     order seen;
+    std::atomic<bool> over{false};
     {
         pool threads(1);
         serial on(threads);
         struct poster {
             serial* on;
             order* seen;
+            std::atomic<bool>* over;
             int number;
             void operator()() const {
                 seen->push_back(number);
-                if (number < 9 * length) on->execute(loose(poster{on, seen, number + length}));
+                if (number < 9 * length) on->execute(loose(poster{on, seen, over, number + length}));
+                if (number == 10 * length - 1) over->store(true);
             }
         };
         on.execute(loose([&] {
-            for (int i = 0; i < length; ++i) on.execute(loose(poster{&on, &seen, i}));
+            for (int i = 0; i < length; ++i) on.execute(loose(poster{&on, &seen, &over, i}));
         }));
+        while (!over) std::this_thread::yield();
     }
     EXPECT_TRUE(std::is_sorted(seen.begin(), seen.end()));
     EXPECT_EQ(seen.size(), 10U * length);
