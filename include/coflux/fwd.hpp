@@ -17,6 +17,8 @@ class shard_group;
 template <typename T>
 class sharded;
 class topology;
+class worker_executor;
+class run_loop;
 
 class mutex;
 class shared_mutex;
