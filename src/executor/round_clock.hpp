@@ -52,6 +52,8 @@ public:
         oldest_went_ = false;
         return ticks_;
     }
+    /// Of a round whose steps do not count for the pace.
+    [[nodiscard]] std::int32_t ticks() const noexcept { return ticks_; }
     /// Asked before begin_round(): true if the oldest fork is the first of the round to come. Not in two rounds in a
     /// row, so that with the longest steps the other sources have their turn.
     [[nodiscard]] bool oldest_is_due() const noexcept {

@@ -87,7 +87,11 @@ void serial_worker::run_alone(std::coroutine_handle<> h, thread_state& t) noexce
 void serial_worker::begin_round() noexcept {
     if (!round_was_full_) {
         rounds_are_timed_ = false;
-    } else if (!std::exchange(rounds_are_timed_, true)) {
+        tick_budget_ = rounds_.ticks();
+        granted_ += static_cast<std::size_t>(tick_budget_);
+        return;
+    }
+    if (!std::exchange(rounds_are_timed_, true)) {
         rounds_.restart(tick_now());
     } else {
         const std::uint64_t cycles = cycles_now();

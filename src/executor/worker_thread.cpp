@@ -45,8 +45,11 @@ void worker_thread::serve() noexcept {
         begin_turn();
         if (run_round(this_thread) != 0) continue;
         // acquire pairs with end(): what came before it is in sight.
-        if (ends_.load(memory_order_acquire) && !has_something()) break;
-        wait(timing_wheel::never);
+        if (!ends_.load(memory_order_acquire)) {
+            wait(timing_wheel::never);
+        } else if (!has_something()) {
+            break;
+        }
     }
 }
 
