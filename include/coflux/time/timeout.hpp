@@ -67,7 +67,7 @@ public:
         : limited_wait(p, tick_of(deadline)),
           seen_(data_around(p, handle), deadline) {
         if constexpr (is_owned_handle<Handle>) {
-            if (!await_access::used(handle).done()) arm_limit(await_access::used(handle));
+            if (!await_access::used(handle).has_ended()) arm_limit(await_access::used(handle));
         } else {
             arm_limit(await_access::used(handle));  // it has not begun
         }

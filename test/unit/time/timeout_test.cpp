@@ -455,6 +455,45 @@ TEST(timeout, of_a_fork_that_has_ended_gives_its_value_whatever_the_limit) {
     });
 }
 
+/// Where a fork has stopped by itself, and its callback is being called on another worker.
+struct in_callback {
+    std::atomic<bool> attached{false};
+    std::atomic<bool> called{false};
+    std::atomic<bool> may_return{false};
+};
+coflux::fork<int, pool> stops_itself(coflux::environment&, coflux::borrowed<in_callback> at) {
+    while (!at->attached.load()) co_await coflux::yield();
+    co_await coflux::this_coroutine::stop();
+    co_return 1;
+}
+coflux::fork<void, pool> lets_return(coflux::environment&, coflux::borrowed<in_callback> at) {
+    at->may_return.store(true);
+    co_return;
+}
+coflux::call<bool> limits_what_has_stopped(coflux::environment&, in_callback& at) {
+    auto&& here = co_await coflux::context();
+    auto fork = stops_itself(here, coflux::borrowed(at));
+    fork.on_stopped([&at] {
+        at.called.store(true);
+        while (!at.may_return.load()) coflux::detail::cpu_pause();
+    });
+    at.attached.store(true);
+    while (!at.called.load()) coflux::detail::cpu_pause();
+    // The other worker is in the callback, so this one runs it, once the await below has suspended.
+    lets_return(here, coflux::borrowed(at)).attach();
+    co_return (co_await coflux::timeout(std::move(fork), 0ns)).has_value();
+}
+
+TEST(timeout, of_a_fork_that_has_stopped_is_not_late_while_its_callbacks_run) {
+    on_pool(
+        [](coflux::environment& here) -> coflux::call<void> {
+            in_callback at;
+            const auto got = co_await coflux::as_outcome(limits_what_has_stopped(here, at));
+            EXPECT_TRUE(got.is_stopped());
+        },
+        2);
+}
+
 coflux::call<void> yields_for_ever(coflux::environment&) {
     for (;;) co_await coflux::yield();
 }
