@@ -21,7 +21,7 @@ namespace coflux::detail {
 /// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
 /// `fetch(std::size_t)` ahead of that, which is an access, and of children that may not be there: operator[] checks.
 /// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, `keep_result(i, word)` takes
-/// what it left, and from then on `has_frame(i)` is false.
+/// what it left, and after `forget(i)`, or `forget_all()`, `has_frame(i)` is false.
 template <typename Children>
 class all_awaiter : private waiter {
 public:
@@ -30,8 +30,8 @@ public:
 
     [[nodiscard]] bool await_ready() noexcept {
         if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
-            // One that is the newest of this worker's forks has not begun: it is not asked whether it has ended.
-            while (left_ != 0 && run_nested(&children()[left_ - 1])) continue;
+            if (run_newest_nested()) [[likely]]
+                return true;
         }
         while (frame_control* const c = next_running()) {
             if (!run_nested(c)) return false;
@@ -92,12 +92,29 @@ protected:
     }
 
 private:
+    /// One that is the newest of this worker's forks has not begun: it is not asked whether it has ended. True if all
+    /// were, and have ended here with values.
+    COFLUX_INLINE bool run_newest_nested() noexcept {
+        promise_base& p = *coroutine;
+        std::size_t left = left_;  // in a register: a compiler must take it that a child changes what lies in memory
+        while (left != 0 && p.template run_fork_nested<nested_frame::freed>(&children()[left - 1]))
+            children().keep_result(--left, thread_result);
+        left_ = left;
+        if (left == 0) [[likely]] {
+            children().forget_all();
+            return true;
+        }
+        for (std::size_t i = left; i != count_; ++i) children().forget(i);
+        return false;
+    }
     /// True if the last of those left has ended here, with a value.
     COFLUX_INLINE bool run_nested(frame_control* c) noexcept {
         if (!coroutine->template run_fork_nested<Children::frame_after_nested_run>(c)) return false;
         --left_;
-        if constexpr (Children::frame_after_nested_run == nested_frame::freed)
+        if constexpr (Children::frame_after_nested_run == nested_frame::freed) {
             children().keep_result(left_, thread_result);
+            children().forget(left_);
+        }
         return true;
     }
     [[nodiscard]] bool has_frame(std::size_t i) noexcept {

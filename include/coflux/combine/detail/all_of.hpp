@@ -97,7 +97,7 @@ public:
     }
     ~all_of_range() {
         if constexpr (in_place) {
-            if (!taken_) [[unlikely]] {
+            if (!emptied_) [[unlikely]] {
                 [[maybe_unused]] const Range dropped = std::move(handles_);
             }
         }
@@ -115,12 +115,19 @@ public:
     COFLUX_INLINE void fetch(std::size_t i) noexcept { base::prefetch(await_access::address(handle(i))); }
 
     [[nodiscard]] bool has_frame(std::size_t i) noexcept { return await_access::address(handle(i)) != nullptr; }
-    COFLUX_INLINE void keep_result(std::size_t i, std::uint64_t word) noexcept {
-        words_[i] = word;
-        await_access::clear(handle(i));
+    COFLUX_INLINE void keep_result(std::size_t i, std::uint64_t word) noexcept { words_[i] = word; }
+    COFLUX_INLINE void forget(std::size_t i) noexcept { await_access::clear(handle(i)); }
+    /// All have ended nested, and their results are kept.
+    COFLUX_INLINE void forget_all() noexcept {
+        for (std::size_t i = 0; i != fixed_size; ++i) forget(i);
+        emptied_ = true;
     }
 
     auto await_resume() {
+        if constexpr (frame_after_nested_run == nested_frame::freed) {
+            if (emptied_) [[likely]]
+                return take_words(std::make_index_sequence<fixed_size>());
+        }
         this->rethrow_failures();
         if constexpr (fixed_size != 0) {
             return take_each(std::make_index_sequence<fixed_size>());
@@ -149,12 +156,23 @@ private:
     COFLUX_INLINE auto take_each(std::index_sequence<I...>) {
         if constexpr (std::is_void_v<element>) {
             (take_at(I), ...);
-            taken_ = true;
+            emptied_ = true;
         } else {
             std::array<element, fixed_size> results{take_at(I)...};
-            taken_ = true;
+            emptied_ = true;
             return results;
         }
+    }
+    /// After forget_all().
+    template <std::size_t... I>
+    COFLUX_INLINE auto take_words(std::index_sequence<I...>) {
+        if constexpr (!std::is_void_v<element>)
+            return std::array<element, fixed_size>{static_cast<element>(take_from<value>(kept_word(words_[I])))...};
+    }
+    /// A word at a time: a load of several that have just been stored one by one waits until these stores are done.
+    static COFLUX_INLINE std::uint64_t kept_word(std::uint64_t word) noexcept {
+        if constexpr (fixed_size <= 16) asm("" : "+r"(word));
+        return word;
     }
     COFLUX_INLINE auto take_at(std::size_t i) {
         if constexpr (frame_after_nested_run == nested_frame::freed) {
@@ -172,7 +190,7 @@ private:
     }
 
     std::conditional_t<in_place, Range&, Range> handles_;
-    bool taken_ = false;
+    bool emptied_ = false;  // no handle is here any more
     using words = std::array<std::uint64_t, fixed_size>;
     [[no_unique_address]] std::conditional_t<frame_after_nested_run == nested_frame::freed, words, nothing> words_;
 };
