@@ -1,5 +1,7 @@
 #include <coflux/io/tcp.hpp>
 
+#include <utility>
+
 #include "descriptor.hpp"
 #include "os/socket.hpp"
 
@@ -134,10 +136,11 @@ connecting::connecting(const endpoint& to) {
 bool connect_awaiter::connect(io_operation& op) noexcept {
     auto& c = static_cast<connect_awaiter&>(op);
     const endpoint& to = c.on().peer;
+    const bool was_begun = std::exchange(c.begun_, true);
     const int result =
-        c.begun_ ? os::connect_result(c.on().number) : os::begin_connect(c.on().number, {to.data(), to.size()});
-    c.begun_ = true;
-    if (os::would_block(result)) return false;
+        was_begun ? os::connect_result(c.on().number) : os::begin_connect(c.on().number, {to.data(), to.size()});
+    // EAGAIN at first: a local listener has no room, and nothing will tell when it has.
+    if (was_begun ? os::would_block(result) : os::goes_on(result)) return false;
     c.error_ = result < 0 ? result : 0;
     return true;
 }

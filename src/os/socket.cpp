@@ -30,6 +30,10 @@ bool would_block(std::ptrdiff_t result) noexcept {
     return result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS || result == -EALREADY;
 }
 
+bool goes_on(std::ptrdiff_t result) noexcept {
+    return result == -EINPROGRESS;
+}
+
 int open_stream(int family) noexcept {
     return result_of([&] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
 }

@@ -19,6 +19,9 @@ struct const_socket_name {
 /// True for what says: not now.
 [[nodiscard]] bool would_block(std::ptrdiff_t result) noexcept;
 
+/// True for what begin_connect() gives where the connection is being made.
+[[nodiscard]] bool goes_on(std::ptrdiff_t result) noexcept;
+
 /// A stream socket that does not block and is not inherited.
 int open_stream(int family) noexcept;
 void close_descriptor(int descriptor) noexcept;
@@ -26,6 +29,7 @@ void close_descriptor(int descriptor) noexcept;
 int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_port) noexcept;
 /// A descriptor that does not block.
 int accept_one(int descriptor, socket_name& peer) noexcept;
+/// -EINPROGRESS: connect_result() will tell.
 int begin_connect(int descriptor, const_socket_name to) noexcept;
 /// After begin_connect(): 0 if it is connected, EAGAIN negated while it is not, its error negated.
 int connect_result(int descriptor) noexcept;
