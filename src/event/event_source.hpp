@@ -10,6 +10,8 @@
 
 namespace coflux::detail {
 
+class left_behind;
+
 /// Where operations of descriptors wait.
 class event_source : public os::sleeping_place {
 public:
@@ -25,8 +27,13 @@ public:
     // sleep_until() also ends when something is ready; on the host's thread.
     /// Operations wait here: the host sleeps here, too. A hint to other threads.
     [[nodiscard]] virtual bool has_pending() const noexcept = 0;
+    /// look() would find something that descriptor() does not show.
+    /// Threads: that of its host.
+    [[nodiscard]] virtual bool has_found() const noexcept = 0;
     /// For poll(2) and its like: readable when look() would find something. -1: there is none.
     [[nodiscard]] virtual int descriptor() const noexcept = 0;
+    /// What waits here, for a message. No thread looks at it any more.
+    virtual void add_left(left_behind& to) noexcept = 0;
 };
 
 /// A thread that looks at an event source of its own: this_thread.events.

@@ -52,7 +52,7 @@ void run_loop_state::leave() noexcept {
     if (descriptor_ != nullptr) {
         descriptor_->readable_at(next_deadline());
         if (source() != nullptr && source()->descriptor() >= 0) descriptor_->include(source()->descriptor());
-        if (!rests) descriptor_->signal();
+        if (!rests || (source() != nullptr && source()->has_found())) descriptor_->signal();
     }
     runs_.store(false, memory_order_release);  // pairs with run()
 }
@@ -89,7 +89,7 @@ int run_loop_state::descriptor() {
 }
 
 clock_tick run_loop_state::wants_to_run_at() noexcept {
-    return has_work() ? at_once : next_deadline();
+    return has_work() || (source() != nullptr && source()->has_found()) ? at_once : next_deadline();
 }
 
 }  // namespace detail

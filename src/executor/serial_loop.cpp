@@ -45,6 +45,7 @@ void serial_loop::close() noexcept {
     door_.close();
     wait_for_rousers();
     left_behind asleep;
+    if (source() != nullptr) source()->add_left(asleep);
     timers_.take_left([&asleep](const timer& t) { asleep.add(t.kind().whose(t), t.kind().what); });
     COFLUX_VERIFY(
         asleep.count() == 0,
@@ -94,7 +95,7 @@ bool serial_loop::look_at_timers() noexcept {
 /// A look at an event source is a system call. Beside rounds of short steps it comes once in a while.
 bool serial_loop::look_at_events() noexcept {
     event_source* const s = source();
-    if (s == nullptr || !s->has_pending()) return false;
+    if (s == nullptr || !(s->has_pending() || s->has_found())) return false;
     const std::uint64_t cycles = cycles_now();
     if (cycles - looked_at_events_ < cycles_between_looks && has_work()) return false;
     looked_at_events_ = cycles;

@@ -10,22 +10,29 @@
 namespace coflux::detail {
 
 descriptor::~descriptor() {
-    if (home_ != nullptr) home_->detach(slot_, number);
+    if (in_.source != nullptr) in_.source->detach(in_.slot, number);
+    if (out_.source != nullptr && out_.source != in_.source) out_.source->detach(out_.slot, number);
     os::close_descriptor(number);
 }
 
-io_source& descriptor::begin_wait(promise_base& p) {
+io_source& descriptor::begin_wait(promise_base& p, direction way) {
     std::shared_ptr<io_source> here = source_for(p);
     const lock_guard<mutex> held(lock_);
-    // acquire pairs with end_wait(): what waited before has left the home.
-    if (home_ != here && waiting_.load(memory_order_acquire) == 0) {
-        const io_slot at = here->attach(number);
-        if (home_ != nullptr) home_->detach(slot_, number);
-        slot_ = at;
-        home_ = std::move(here);
+    home& mine = home_of(way);
+    home& other = home_of(way == direction::in ? direction::out : direction::in);
+    if (mine.source != here && mine.is_idle()) {
+        const io_slot at = other.source == here ? other.slot : here->attach(number);
+        // What was together moves together, where it can: nothing is left behind that wakes another thread.
+        if (other.source == mine.source && other.is_idle()) {
+            other.source = here;
+            other.slot = at;
+        }
+        if (mine.source != nullptr && mine.source != other.source) mine.source->detach(mine.slot, number);
+        mine.slot = at;
+        mine.source = std::move(here);
     }
-    waiting_.fetch_add(1, memory_order_relaxed);
-    return *home_;
+    mine.waiting.fetch_add(1, memory_order_relaxed);
+    return *mine.source;
 }
 
 descriptor_handle::descriptor_handle(int opened, const endpoint& peer) {

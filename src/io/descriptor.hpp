@@ -19,25 +19,36 @@ public:
     descriptor& operator=(const descriptor&) = delete;
     ~descriptor();
 
-    /// An operation is about to be armed, in the source that this gives. Each call is followed by end_wait().
+    /// An operation of this direction is about to be armed, in the source that this gives. Each call is followed by
+    /// end_wait().
     /// Errors: std::system_error, std::bad_alloc; then nothing has happened.
-    io_source& begin_wait(promise_base& p);
-    void end_wait() noexcept { waiting_.fetch_sub(1, memory_order_release); }  // pairs with is_waited_for()
-    [[nodiscard]] bool is_waited_for() const noexcept {
-        return waiting_.load(memory_order_acquire) != 0;  // pairs with end_wait()
+    io_source& begin_wait(promise_base& p, direction way);
+    void end_wait(direction way) noexcept {
+        home_of(way).waiting.fetch_sub(1, memory_order_release);  // pairs with is_idle()
     }
-    /// While an operation waits, or is about to.
-    [[nodiscard]] io_slot slot() const noexcept { return slot_; }
-    [[nodiscard]] io_source& home() const noexcept { return *home_; }
+    [[nodiscard]] bool is_waited_for() const noexcept { return !in_.is_idle() || !out_.is_idle(); }
+    /// While an operation of this direction waits, or is about to.
+    [[nodiscard]] io_slot slot(direction way) noexcept { return home_of(way).slot; }
+    [[nodiscard]] io_source& source(direction way) noexcept { return *home_of(way).source; }
 
     const int number;
     const endpoint peer;
 
 private:
-    mutex lock_;                        // guards a change of the home, which only happens while none waits
-    atomic<std::uint32_t> waiting_{0};  // operations between begin_wait() and end_wait(); counted up under lock_
-    std::shared_ptr<io_source> home_;   // nullptr until the first wait
-    io_slot slot_;
+    struct home {
+        atomic<std::uint32_t> waiting{0};   // operations between begin_wait() and end_wait(); counted up under lock_
+        std::shared_ptr<io_source> source;  // nullptr until the first wait
+        io_slot slot;
+
+        [[nodiscard]] bool is_idle() const noexcept {
+            return waiting.load(memory_order_acquire) == 0;  // pairs with end_wait(): what waited has left
+        }
+    };
+    [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }
+
+    mutex lock_;  // guards a change of a home, which only happens while none waits there
+    home in_;
+    home out_;  // where both have one source, they have one slot
 };
 
 }  // namespace coflux::detail

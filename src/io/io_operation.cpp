@@ -7,25 +7,39 @@
 #include "descriptor.hpp"
 
 namespace coflux::detail {
+namespace {
 
-bool io_operation::try_now() noexcept {
-    worker* const w = this_thread.queues;
-    if (w != nullptr && !w->spend_tick()) [[unlikely]] {
-        is_late_ = true;
+constexpr unsigned most_in_a_row = 60;
+
+/// Of a thread that is no worker, and so has no rounds: the thread of a user's executor, or that of the I/O service.
+constinit thread_local unsigned left_in_a_row = most_in_a_row;
+
+bool is_this_threads_turn_over() noexcept {
+    if (worker* const w = this_thread.queues; w != nullptr) return !w->spend_tick();
+    if (left_in_a_row != 0) {
+        --left_in_a_row;
         return false;
     }
-    return attempt();
+    left_in_a_row = most_in_a_row;
+    return true;
+}
+
+}  // namespace
+
+bool io_operation::try_now() noexcept {
+    is_late_ = is_this_threads_turn_over();
+    return !is_late_ && attempt();
 }
 
 std::coroutine_handle<> io_operation::suspend() {
     promise_base& p = coroutine();
     if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
-    io_source& home = on_.begin_wait(p);
+    io_source& home = on_.begin_wait(p, way());
     counted_ = true;
     begin();
     waited_ = true;
-    const io_slot at = on_.slot();
+    const io_slot at = on_.slot(way());
     switch (is_late_ ? home.arm_for_next_look(*this, at) : home.arm(*this, at)) {
     case io_source::armed::waits: return suspended();  // this object may be gone
     case io_source::armed::ended: return transfer(p.handle());
@@ -37,13 +51,13 @@ std::coroutine_handle<> io_operation::suspend() {
 
 void io_operation::leave() noexcept {
     counted_ = false;
-    on_.end_wait();
+    on_.end_wait(way());
 }
 
 /// It is counted, so its descriptor is there, and stays in its home.
 bool io_operation::claim(wait_operation& waiting) noexcept {
     auto& op = static_cast<io_operation&>(waiting);
-    return op.on_.home().claim(op, op.on_.slot());
+    return op.on_.source(op.way()).claim(op, op.on_.slot(op.way()));
 }
 
 }  // namespace coflux::detail

@@ -72,6 +72,7 @@ template <typename Operation>
 class [[nodiscard]] as_result_awaiter : public Operation {
 public:
     using Operation::Operation;
+    using single_use = void;
     auto await_resume() { return this->resume_with_result(); }
 };
 

@@ -31,18 +31,21 @@ private:
 
 /// A connection: bytes in both directions, in order.
 ///
-/// Shapes: owns its descriptor; movable. One coroutine at a time reads, and one writes; they may be two.
+/// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the connection. One coroutine
+/// at a time reads, and one writes; they may be two, on two executors.
 /// Errors: std::system_error with the operation and the peer in its text, unless as_result() asks for a value. A stop is
-/// no error. SIGPIPE is never raised. An operation of a stream that is closed or was moved from, and one that waits when
-/// the stream dies or is moved, are checked errors.
-/// Threads: of any executor. On a worker, a shard and a run_loop their own thread waits for it; for others one of the
-/// process.
+/// no error. SIGPIPE is never raised. An operation of a stream that is closed or was moved from, one that waits when the
+/// stream dies, and two coroutines that wait in one direction are checked errors.
+/// Threads: of any executor. On a worker, a shard and a run_loop their own thread waits for it; for others, a thread
+/// pool among them, one of the process. An executor that ends while a coroutine waits on it is a checked error.
 /// Costs: no allocation once a stream has waited; a wait is a look of the thread at epoll.
 class tcp_stream {
 public:
     tcp_stream() noexcept = default;
 
     /// `co_await tcp_stream::connect(to)`: a connection to `to`. Small messages are sent at once (TCP_NODELAY).
+    /// Errors: for a local socket whose listener has no room std::errc::resource_unavailable_try_again: wait before the
+    /// next call.
     /// Stops: a stop point where it waits; the connection is given up.
     [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::connect_request
     connect(const endpoint& to) {

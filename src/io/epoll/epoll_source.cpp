@@ -15,6 +15,7 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/time/clock.hpp>
 
+#include "core/detail/scope/left_behind.hpp"
 #include "io/descriptor.hpp"
 
 namespace coflux::detail {
@@ -80,7 +81,8 @@ io_slot epoll_source::attach(int number) {
         } else {
             const std::size_t in_chunk = slots_ / slots_in_chunk;
             COFLUX_VERIFY(in_chunk < most_chunks, "%zu descriptors wait on one thread", most_chunks * slots_in_chunk);
-            free_.reserve(slots_ + 1);  // so that detach() finds room
+            // So that detach() finds room.
+            if (free_.capacity() <= slots_) free_.reserve(std::max<std::size_t>(16, 2 * std::size_t{slots_}));
             if (chunks_[in_chunk].load(memory_order_relaxed) == nullptr)
                 chunks_[in_chunk].store(new chunk, memory_order_release);  // pairs with at_number()
             at.number = slots_++;
@@ -123,13 +125,6 @@ bool epoll_source::is_host_here() const noexcept {
     return host != nullptr && host->source() == this;
 }
 
-/// Before the operation can be seen: after that it may be gone, and its descriptor with it. A host that slept in its
-/// futex sleeps here from now on.
-void epoll_source::begin_pending() noexcept {
-    pending_.fetch_add(1, memory_order_relaxed);
-    if (!is_host_here()) wake();
-}
-
 /// The coroutine goes on, and the operation may be gone afterwards.
 std::size_t epoll_source::end_pending(io_operation& op) noexcept {
     pending_.fetch_sub(1, memory_order_relaxed);
@@ -140,13 +135,19 @@ std::size_t epoll_source::end_pending(io_operation& op) noexcept {
 /// Pre: the slot's lock is held.
 io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
     if (op.must_stop()) return armed::stops;
-    s.place(op.way()).waiting = &op;
+    waiting_place& place = s.place(op.way());
+    COFLUX_VERIFY(place.waiting == nullptr,
+                  "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
+                  "writes");
+    place.waiting = &op;
     return armed::waits;
 }
 
 io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
     slot& s = at_number(at.number);
-    begin_pending();
+    // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
+    // hear of it: a host's own thread arms here, or the service's sleeps nowhere else.
+    pending_.fetch_add(1, memory_order_relaxed);
     for (;;) {
         {
             const adaptive_guard held(s.lock);
@@ -216,6 +217,7 @@ std::size_t epoll_source::carry_on(slot& s, direction way, std::uint32_t generat
     }
     // A stop came meanwhile, and did not find it.
     pending_.fetch_sub(1, memory_order_relaxed);
+    op->withdraw();  // it does not come to its end()
     wait_operation::stop_claimed(*op);
     return 1;
 }
@@ -235,6 +237,21 @@ std::size_t epoll_source::carry_on_late() noexcept {
     for (std::size_t i = 0; i < n; ++i)
         ended += carry_on(at_number(some[i].at.number), some[i].way, some[i].at.generation);
     return ended;
+}
+
+void epoll_source::add_left(left_behind& to) noexcept {
+    std::uint32_t given_out = 0;
+    {
+        const lock_guard<mutex> held(lock_);
+        given_out = slots_;
+    }
+    for (std::uint32_t i = 0; i < given_out; ++i) {
+        slot& s = at_number(i);
+        const adaptive_guard held(s.lock);
+        for (const io_operation* const op : {s.in.waiting, s.out.waiting}) {
+            if (op != nullptr) to.add(op->coroutine(), "waits for a descriptor");
+        }
+    }
 }
 
 // --- the host --------------------------------------------------------------------------------------------------------

@@ -25,9 +25,13 @@ public:
     void sleep_until(std::uint64_t deadline) noexcept override;
     void wake() noexcept override;
     [[nodiscard]] bool has_pending() const noexcept override {
-        return pending_.load(memory_order_relaxed) != 0;  // a hint; the thread that arms for another host wakes it
+        return pending_.load(memory_order_relaxed) != 0;  // a hint; only its own thread arms in a host
+    }
+    [[nodiscard]] bool has_found() const noexcept override {
+        return found_ != 0 || has_late_.load(memory_order_relaxed);  // the host's thread has set it, or is woken
     }
     [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
+    void add_left(left_behind& to) noexcept override;
 
     io_slot attach(int number) override;
     void detach(io_slot at, int number) noexcept override;
@@ -55,7 +59,6 @@ private:
     [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
     armed wait_at(slot& s, io_operation& op) noexcept;
     [[nodiscard]] bool is_host_here() const noexcept;
-    void begin_pending() noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
     std::size_t carry_on_late() noexcept;
