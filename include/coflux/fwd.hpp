@@ -20,6 +20,10 @@ class topology;
 class worker_executor;
 class run_loop;
 
+class endpoint;
+class tcp_listener;
+class tcp_stream;
+
 class mutex;
 class shared_mutex;
 class semaphore;
