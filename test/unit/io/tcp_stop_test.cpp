@@ -212,6 +212,42 @@ TEST(tcp_stop, beside_the_event_loses_nothing_on_a_pool) {
     races_on(pool, 200);
 }
 
+coflux::call<void> reads_much(coflux::environment&, tcp_stream* from) {
+    std::vector<std::byte> big(200'000);
+    co_await from->read_exactly(big);
+}
+template <typename E>
+coflux::fork<void, E> drips(coflux::environment&, tcp_stream* to) {
+    for (;;) co_await to->write_all("drop");
+}
+/// The stops often come while another thread tries the read: it takes them over, and withdraws the operation, whose
+/// frame is gone when the next one is published in the same record.
+template <typename E>
+coflux::task<int, E> stops_what_is_being_tried(coflux::environment&, int times) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    auto around = coflux::make_environment(here);
+    auto sender = drips<E>(around, &p.far);
+    int stopped = 0;
+    for (int i = 0; i < times; ++i) {
+        auto inside = coflux::make_environment(here);
+        auto stop = requests_stop<E>(here, &inside);
+        const auto end = co_await coflux::as_outcome(reads_much(inside, &p.near));
+        stopped += end.is_stopped() ? 1 : 0;
+        co_await std::move(stop);
+        co_await inside.join();
+    }
+    around.request_stop();
+    (void)co_await coflux::as_outcome(std::move(sender));
+    co_await around.join();
+    co_return stopped;
+}
+TEST(tcp_stop, is_taken_over_by_the_thread_that_tries) {
+    coflux::thread_pool_executor pool{2};
+    auto env = coflux::make_environment(pool);
+    EXPECT_GT(stops_what_is_being_tried<coflux::thread_pool_executor>(env, 2000).get(), 1000);  // others had all
+}
+
 // --- combinators -----------------------------------------------------------------------------------------------------
 
 coflux::task<void, coflux::worker_executor> combines(coflux::environment&) {
