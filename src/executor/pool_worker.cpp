@@ -9,6 +9,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
+#include "lone_ready.hpp"
 #include "os/thread.hpp"
 
 namespace coflux::detail {
@@ -19,7 +20,7 @@ constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the loo
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
-constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that may be computing
+constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that may be computing, or at a lone coroutine
 constexpr int glances_enough = 6;            // as many without a change: it is
 constexpr int changes_enough = 2;            // as many changes: it is not
 constexpr int lone_glances = 3;              // at a lone coroutine, until it is known to lie there
@@ -29,6 +30,14 @@ void pause_for(clock_tick nanoseconds) noexcept {
     do {
         cpu_pause();
     } while (tick_now() - begin < nanoseconds);
+}
+
+/// Pauses for a moment each time; false once `nanoseconds` are over.
+auto pauses_for(clock_tick nanoseconds) noexcept {
+    return [begin = tick_now(), nanoseconds]() noexcept {
+        cpu_pause();
+        return tick_now() - begin < nanoseconds;
+    };
 }
 
 }  // namespace
@@ -138,7 +147,7 @@ std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
         stolen_at_ = tick_now();
         if (taken != nullptr && pool_.heavy_fence_ != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
     }
-    if (taken == nullptr && victim.ready_.size() != 0) {
+    if (taken == nullptr && leaves_ready(victim.ready_, pauses_for(between_glances))) {
         taken = victim.ready_.take();
         stolen_at_ = tick_now();
     }

@@ -45,6 +45,20 @@ public:
         return t > h ? t - h : 0;
     }
 
+    /// What a thread sees that is not the owner. `taken` names the first element: so many were taken before it.
+    struct glance {
+        std::uint64_t taken;
+        std::uint64_t size;  ///< 0 as well if an element was taken in the moment of the look
+        bool operator==(const glance&) const = default;
+    };
+    /// Any thread: what stands there.
+    [[nodiscard]] glance look() const noexcept {
+        // acquire, both: the loads stay in this order; they pair with nothing more.
+        const std::uint64_t h = head_.load(memory_order_acquire);
+        const std::uint64_t t = tail_.load(memory_order_acquire);
+        return {h, head_.load(memory_order_relaxed) == h ? t - h : 0};
+    }
+
 private:
     // Elements are [head_, tail_). tail_: written by the owner only. head_: only grows, by CAS.
     alignas(cache_line) atomic<std::uint64_t> tail_{0};
