@@ -14,11 +14,15 @@ namespace {
 
 using numbers = std::vector<std::uint64_t>;
 
+/// Gives way now and then: else, on one worker, nothing is received before all has been sent.
 sending send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uint64_t batches, std::uint64_t batch) {
+    constexpr std::uint64_t sent_in_a_row = 64;
     for (std::uint64_t b = 0; b < batches; ++b) {
         (void)to.send(harness::batch_of(b, batch));
+        if (b % sent_in_a_row == sent_in_a_row - 1) {
+            co_await coflux::yield();
+        }
     }
-    co_return;
 }
 
 receiving receive_batches(auto&&, coflux::mpsc_receiver<numbers> from) {
