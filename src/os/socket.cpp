@@ -24,6 +24,20 @@ int set_option(int descriptor, int level, int name, int value) noexcept {
     return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
 }
 
+/// An error that waited on the connection, which is gone with it: accept(2) says to go on with the next one.
+bool is_of_one_connection(int result) noexcept {
+    switch (-result) {
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case ENONET:
+    case EHOSTDOWN:
+    case EHOSTUNREACH: return true;
+    default: return false;
+    }
+}
+
 }  // namespace
 
 bool would_block(std::ptrdiff_t result) noexcept {
@@ -54,13 +68,15 @@ int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_por
 }
 
 int accept_one(int descriptor, socket_name& peer) noexcept {
-    return result_of([&] {
-        auto size = static_cast<socklen_t>(peer.size);
-        const int accepted =
-            accept4(descriptor, static_cast<sockaddr*>(peer.data), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (accepted >= 0) peer.size = size;
-        return accepted;
-    });
+    for (;;) {
+        const int accepted = result_of([&] {
+            auto size = static_cast<socklen_t>(peer.size);
+            const int got = accept4(descriptor, static_cast<sockaddr*>(peer.data), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (got >= 0) peer.size = size;
+            return got;
+        });
+        if (!is_of_one_connection(accepted)) return accepted;
+    }
 }
 
 int begin_connect(int descriptor, const_socket_name to) noexcept {

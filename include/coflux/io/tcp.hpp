@@ -135,7 +135,8 @@ public:
     /// Errors: std::system_error with the endpoint in its text.
     explicit tcp_listener(const endpoint& at, listen_options options = {});
 
-    /// `co_await listener.accept()`: the next connection.
+    /// `co_await listener.accept()`: the next connection. One that was cut while it stood in the backlog is
+    /// passed over.
     /// Errors: std::system_error. Where the process has no descriptors left (std::errc::too_many_files_open), the
     /// connection stays in the backlog: wait before the next call.
     /// Stops: a stop point where it waits; loses nothing: the connection stays in the backlog.
