@@ -89,8 +89,7 @@ struct watcher_and_others {
 /// Thread 0 is the watcher, thread 1 the owner of a queue.
 template <unsigned Threads>
 struct watched : coflux::model::scenario<Threads>, watcher_and_others {
-    int executor = 0;
-    std::unique_ptr<timer_queue> queue = std::make_unique<timer_queue>(&executor, &watch);
+    std::unique_ptr<timer_queue> queue = std::make_unique<timer_queue>(&watch);
     noted timers[2];
     parker owner;
 
