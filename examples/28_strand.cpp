@@ -18,7 +18,7 @@ struct account {
 };
 
 // A fork on the strand is a visit: it is alone with the account until it suspends.
-coflux::fork<bool, serial> withdraw(coflux::environment&, borrowed<account> from, int amount) {
+coflux::fork<bool, serial> withdraw(coflux::environment&, account* from, int amount) {
     if (from->balance < amount) {
         from->log.push_back("refused");
         co_return false;
@@ -33,7 +33,7 @@ coflux::fork<int, pool> customer(coflux::environment&, borrowed<account> from) {
     auto&& here = co_await coflux::context();
     int got = 0;
     for (int i = 0; i < 10; ++i) {
-        const bool paid = co_await withdraw(here, from, 7);
+        const bool paid = co_await withdraw(here, &*from, 7);
         if (paid) got += 7;
     }
     co_return got;
