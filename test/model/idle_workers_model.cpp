@@ -7,19 +7,8 @@
 #include <memory>
 
 #include "../../src/executor/injection_queue.hpp"
-#include "../../src/os/parker.cpp"
 #include "support/model.hpp"
-
-namespace coflux::detail::os {
-
-bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
-    return word.park_if(0, deadline != parker::never);
-}
-void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
-    word.notify_one();
-}
-
-}  // namespace coflux::detail::os
+#include "support/model_parker.hpp"
 
 namespace {
 

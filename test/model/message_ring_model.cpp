@@ -1,20 +1,8 @@
 // The rings between shards, and how a shard sleeps: docs/design/shards.md. Both forms of the sleep: with a fence of the
 // sleeper, which is as strong on both sides here, and without.
 #include "../../src/executor/message_ring.hpp"
-#include "../../src/os/parker.cpp"
-
 #include "support/model.hpp"
-
-namespace coflux::detail::os {
-
-bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
-    return word.park_if(0, deadline != parker::never);
-}
-void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
-    word.notify_one();
-}
-
-}  // namespace coflux::detail::os
+#include "support/model_parker.hpp"
 
 namespace {
 

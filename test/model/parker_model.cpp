@@ -1,19 +1,6 @@
-// The parker of src/os/parker.hpp over a futex as a model sees it: the word is compared and the thread put to sleep in
-// one step, it may wake for no reason, and time may pass at any moment.
-#include "../../src/os/parker.cpp"
-
+// The parker of src/os/parker.hpp: its token, in its own futex and in an event source.
 #include "support/model.hpp"
-
-namespace coflux::detail::os {
-
-bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
-    return word.park_if(0, deadline != parker::never);
-}
-void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
-    word.notify_one();
-}
-
-}  // namespace coflux::detail::os
+#include "support/model_parker.hpp"
 
 namespace {
 

@@ -4,11 +4,11 @@
 #include <coroutine>
 #include <memory>
 
-#include "../../src/os/parker.cpp"
 #include "../../src/time/detail/timer_queue.cpp"
 #include "../../src/time/detail/timer_watch.cpp"
 #include "../../src/time/detail/timing_wheel.cpp"
 #include "support/model.hpp"
+#include "support/model_parker.hpp"
 
 namespace coflux::detail {
 
@@ -18,17 +18,6 @@ std::coroutine_handle<> take_woken() noexcept {
 }
 
 }  // namespace coflux::detail
-
-namespace coflux::detail::os {
-
-bool sleep_while_zero(atomic<std::uint32_t>& word, std::uint64_t deadline) noexcept {
-    return word.park_if(0, deadline != parker::never);
-}
-void wake_sleeper(atomic<std::uint32_t>& word) noexcept {
-    word.notify_one();
-}
-
-}  // namespace coflux::detail::os
 
 namespace {
 

@@ -28,15 +28,11 @@ namespace {
 using coflux::abandon_on_stop;
 using coflux::borrowed;
 using coflux_test::flag;
+using coflux_test::until;
 using coflux_test::watchdog;
 using blockers = coflux::blocking_pool;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
-
-template <typename Condition>
-void until(Condition is_so) {
-    while (!is_so()) std::this_thread::yield();
-}
 
 template <typename E, typename F>
 coflux::task<std::invoke_result_t<F>, E> calls(coflux::environment&, borrowed<blockers> threads, F f) {

@@ -27,16 +27,12 @@ using coflux_test::flag;
 using coflux_test::journal;
 using coflux_test::manual_executor;
 using coflux_test::mortal;
+using coflux_test::until;
 using coflux_test::watchdog;
 using blockers = coflux::blocking_pool;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 using lines = std::vector<std::string>;
-
-template <typename Condition>
-void until(Condition is_so) {
-    while (!is_so()) std::this_thread::yield();
-}
 
 /// A function that says when it runs, and runs until it is let go.
 struct stage {

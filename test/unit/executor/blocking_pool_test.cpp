@@ -33,17 +33,12 @@ using coflux_test::journal;
 using coflux_test::manual_executor;
 using coflux_test::mortal;
 using coflux_test::thread_executor;
+using coflux_test::until;
 using coflux_test::watchdog;
 using blockers = coflux::blocking_pool;
 using noop = coflux::noop_executor;
 using pool = coflux::thread_pool_executor;
 using lines = std::vector<std::string>;
-
-/// Waits, with the processor for the other threads, until `is_so()`.
-template <typename Condition>
-void until(Condition is_so) {
-    while (!is_so()) std::this_thread::yield();
-}
 
 /// `f` called on `threads`, by a root on E.
 template <typename E, typename F>

@@ -2,7 +2,6 @@
 #include <coflux/executor/shard_group.hpp>
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -129,10 +130,11 @@ TEST(shard_group_death, ends_on_one_of_its_own_threads) {
 }
 
 /// The function outlasts the thread to which its result goes.
-coflux::task<void, shard> asks_for_long(coflux::environment&, shard_group* shards, std::atomic<bool>* begun) {
-    co_await shards->submit_to(1, [begun] {
+coflux::task<void, shard> asks_beyond_its_thread(coflux::environment&, shard_group* shards, std::atomic<bool>* begun) {
+    const long thread = syscall(SYS_gettid);
+    co_await shards->submit_to(1, [begun, thread] {
         begun->store(true);
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        while (syscall(SYS_tgkill, getpid(), thread, 0) == 0) std::this_thread::yield();
     });
 }
 
@@ -144,7 +146,7 @@ TEST(shard_group_death, ends_with_something_submitted_on_its_way) {
             std::optional<shard_group> shards(std::in_place, 2U);
             auto env = coflux::make_environment((*shards)[0]);
             std::atomic<bool> begun{false};
-            auto t = asks_for_long(env, &*shards, &begun);
+            auto t = asks_beyond_its_thread(env, &*shards, &begun);
             while (!begun.load()) {}
             shards.reset();
         },

@@ -1,4 +1,4 @@
-// Turns a hang into a failure that says what hung.
+// How tests of threads wait; a hang becomes a failure that says what hung.
 #pragma once
 
 #include <chrono>
@@ -38,5 +38,11 @@ private:
     bool ended_ = false;
     std::thread thread_;
 };
+
+/// Waits, with the processor for the other threads, until `is_so()`.
+template <typename Condition>
+void until(Condition is_so) {
+    while (!is_so()) std::this_thread::yield();
+}
 
 }  // namespace coflux_test
