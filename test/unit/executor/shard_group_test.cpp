@@ -406,6 +406,7 @@ TEST(shard_group_death, blocks_a_shard_for_a_task_of_its_own) {
 }
 
 TEST(shard_group_death, has_no_shard_of_a_number_that_is_too_large) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
         {
             shard_group shards(2);
