@@ -44,15 +44,18 @@ TEST(blocking_pool_end, waits_for_calls_that_run_and_calls_that_wait_for_a_threa
     pool workers(1);
     auto env = coflux::make_environment(workers);
     std::optional<blockers> threads(std::in_place, coflux::blocking_pool_options{.max_threads = 1});
+    flag begun;
     flag open;
     std::vector<coflux::task<int, pool>> all;
     for (int i = 0; i < 5; ++i) {
-        all.push_back(calls<pool>(env, borrowed(*threads), [&open, i] {
+        all.push_back(calls<pool>(env, borrowed(*threads), [&begun, &open, i] {
+            begun.set();
             open.wait();
             for (int n = 0; n < 100; ++n) std::this_thread::yield();
             return i;
         }));
     }
+    begun.wait();  // a call that no thread has taken yet is queued, too
     until([&] { return threads->counters().queued == 4; });
     open.set();
     threads.reset();
