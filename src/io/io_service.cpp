@@ -34,8 +34,9 @@ private:
     void serve() noexcept {
         os::name_this_thread("coflux-io");
         this_thread.keeps_timers = true;
-        while (!ends_.load(memory_order_acquire)) {  // pairs with end()
-            (void)source_->look();
+        for (;;) {
+            (void)source_->look();                         // takes wake-ups away, so it comes before the question
+            if (ends_.load(memory_order_acquire)) return;  // pairs with end()
             source_->sleep_until(~std::uint64_t{0});
         }
     }

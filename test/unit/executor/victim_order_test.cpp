@@ -76,7 +76,7 @@ TEST(victim_order, ends_with_what_is_found) {
 /// Two nodes of two cores with two threads each: n and n + 4 are siblings, 0 and 1 are in the first node.
 class two_nodes : public testing::Test {
 protected:
-    two_nodes() : root_(std::filesystem::path(testing::TempDir()) / "coflux_victim_order_two_nodes") {
+    two_nodes() : root_(std::filesystem::path(testing::TempDir()) / unique_name()) {
         write("cpu/online", "0-7");
         write("node/node0/cpulist", "0-1,4-5");
         write("node/node1/cpulist", "2-3,6-7");
@@ -88,6 +88,9 @@ protected:
     }
     ~two_nodes() override { std::filesystem::remove_all(root_); }
 
+    static std::string unique_name() {
+        return std::string("coflux_two_nodes_") + testing::UnitTest::GetInstance()->current_test_info()->name();
+    }
     void write(const std::string& file, const std::string& text) const {
         const std::filesystem::path path = root_ / "devices/system" / file;
         std::filesystem::create_directories(path.parent_path());
