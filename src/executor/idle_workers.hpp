@@ -92,11 +92,12 @@ public:
         sleeper->unpark();
     }
 
-    /// The worker is about to park at `parker`. False if the pool ends: then it must not.
-    bool prepare_park(os::parker& parker) noexcept {
+    /// The worker is about to park at `parker`. False if the pool ends: then it must not. `last`: it is woken for work
+    /// when all others are awake.
+    bool prepare_park(os::parker& parker, bool last = false) noexcept {
         const lock_guard<mutex> guard(lock_);
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
-        sleepers_.push_back(&parker);
+        sleepers_.insert(last ? sleepers_.begin() : sleepers_.end(), &parker);
         idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with work_came()
         return true;
     }

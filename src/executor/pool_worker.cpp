@@ -23,7 +23,9 @@ constexpr clock_tick taken_over_after =
 constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that may be computing, or at a lone coroutine
 constexpr int glances_enough = 6;            // as many without a change: it is
 constexpr int changes_enough = 2;            // as many changes: it is not
-constexpr int lone_glances = 3;              // at a lone coroutine, until it is known to lie there
+constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
+constexpr std::size_t few_events = 4;                       // completed operations, that are not worth a wake-up
+constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
     const clock_tick begin = tick_now();
@@ -52,6 +54,7 @@ void pool_worker::serve() noexcept {
     os::expect_precise_wake_ups();
     worker::set_current(this);
     this_thread.timers = &timers_;
+    this_thread.events = &pool_.events_;
     this_thread.open_nested_limit = stack_address() - stack_for_awaits;
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
@@ -64,6 +67,7 @@ void pool_worker::serve() noexcept {
     }
     this_thread.nested_limit = this_thread.open_nested_limit = no_room;
     this_thread.timers = nullptr;
+    this_thread.events = nullptr;
     worker::set_current(nullptr);
 }
 
@@ -75,6 +79,9 @@ std::coroutine_handle<> pool_worker::next() noexcept {
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
     if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     if (const auto h = take_injected()) return h;
+    if (look_at_events()) {
+        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    }
     return search();
 }
 
@@ -84,6 +91,7 @@ std::coroutine_handle<> pool_worker::begin_round() noexcept {
     const bool oldest_first = rounds_.oldest_is_due();
     tick_budget_ = rounds_.begin_round();
     look_at_timers();
+    (void)look_at_events();
     const std::coroutine_handle<> h = next_in_turn(oldest_first);
     if (h) --tick_budget_;
     return h;
@@ -91,6 +99,7 @@ std::coroutine_handle<> pool_worker::begin_round() noexcept {
 
 bool pool_worker::budget_exhausted() noexcept {
     look_at_timers();
+    (void)look_at_events();
     look_at_clock();
     if (!pool_.injected_.empty() || ready_.size() != 0 || rounds_.oldest_is_due()) return true;
     ++round_;
@@ -187,11 +196,14 @@ std::coroutine_handle<> pool_worker::search() noexcept {
     for (clock_tick begin = ran_out;; begin = tick_now()) {
         pool_.idle_.begin_search(parker_);
         std::coroutine_handle<> found = nullptr;
+        bool from_events = false;
         clock_tick begin_to_steal = begin + steal_backoff_.wait();
         clock_tick now = begin;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             now = tick_now();
-            if ((!timers_.nothing_to_look_at() && hand_out_timers(now)) || hand_out_timers_of_others(now)) {
+            from_events = look_at_events() || ready_.size() != 0;  // of the look, or of the sleep before
+            if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now)) ||
+                hand_out_timers_of_others(now)) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
             if (!found && (now >= begin_to_steal || victim_computes(now))) {
@@ -208,7 +220,9 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if ((now >= begin_to_steal + spin_.now() || !may_look()) && sleeps_until() > now) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
-        pool_.idle_.end_search(static_cast<bool>(found), [this] { return work_in_sight(); });
+        pool_.idle_.end_search(static_cast<bool>(found), [&] {
+            return from_events ? queued() > few_events || work_in_sight_of_others() : work_in_sight();
+        });
         if (found) {
             spin_.work_came(now - ran_out);
             rounds_.restart(now);
@@ -233,9 +247,12 @@ bool pool_worker::hand_out_timers_of_others(clock_tick now) noexcept {
 }
 
 bool pool_worker::work_in_sight() const noexcept {
+    return queued() != 0 || work_in_sight_of_others();
+}
+bool pool_worker::work_in_sight_of_others() const noexcept {
     if (!pool_.injected_.empty()) return true;
     return std::any_of(pool_.workers_.begin(), pool_.workers_.end(),
-                       [](const auto& w) { return w->forks_.size() != 0 || w->ready_.size() != 0; });
+                       [this](const auto& w) { return w.get() != this && w->queued() != 0; });
 }
 
 /// What was pushed a moment ago is most likely popped by its maker; what lies there over a few glances is not.
@@ -261,9 +278,68 @@ clock_tick pool_worker::gives_back_at() const noexcept {
     return tick_now() + static_cast<clock_tick>(std::max(kept, std::chrono::nanoseconds(0)).count());
 }
 
+// --- events ----------------------------------------------------------------------------------------------------------
+
+/// Beside short steps a look, which is a system call, comes once in a while.
+bool pool_worker::look_at(event_source& s) noexcept {
+    const std::size_t before = queued();
+    if (s.has_late()) {
+        gathers_events_ = true;
+        (void)s.try_late();
+        gathers_events_ = false;
+    }
+    const std::uint64_t cycles = cycles_now();
+    if (s.has_pending() && cycles - looked_at_events_ >= cycles_between_event_looks && pool_.events_.try_drive()) {
+        looked_at_events_ = cycles;
+        gather(s);
+        pool_.events_.end_drive(position_);
+    }
+    const std::size_t found = queued() - before;
+    if (found > few_events && has_sleepers()) notify_one();
+    return found != 0;
+}
+
+/// Pre: this worker is the driver.
+void pool_worker::gather(event_source& s) noexcept {
+    gathers_events_ = true;
+    (void)s.look();
+    gathers_events_ = false;
+}
+
+/// True if the worker is awake.
+bool pool_worker::park_until(clock_tick deadline, pool_events::seat at) noexcept {
+    switch (at) {
+    case pool_events::seat::poller: {
+        event_source& s = *pool_.events_.source();
+        return parker_.park_in(s, deadline) || s.has_found();
+    }
+    case pool_events::seat::guard:
+        if (parker_.park_in(pool_.events_.alarm(), deadline)) return true;
+        steps_in_ = pool_.events_.must_step_in();
+        return steps_in_;
+    case pool_events::seat::none: break;
+    }
+    return parker_.park_until(deadline);
+}
+
+// --- parking ---------------------------------------------------------------------------------------------------------
+
 /// Parks unless there is work after all. The caller looks again.
 void pool_worker::sleep() noexcept {
-    if (!pool_.idle_.prepare_park(parker_)) return;
+    event_source* const source = pool_.events_.source();
+    const pool_events::seat seat = source == nullptr ? pool_events::seat::none : pool_.events_.take_seat(position_);
+    steps_in_ = false;
+    if (pool_.idle_.prepare_park(parker_, seat != pool_events::seat::none)) park(seat);
+    if (seat == pool_events::seat::poller) {
+        pool_.events_.leave_poll();
+        if (source->has_found()) gather(*source);
+        pool_.events_.end_drive(position_);
+    } else if (seat == pool_events::seat::guard) {
+        pool_.events_.leave_guard(steps_in_);
+    }
+}
+
+void pool_worker::park(pool_events::seat seat) noexcept {
     count(sleeps_);
     timers_.prepare_park();
     std::uint64_t pushed = pool_.lone_pushes();
@@ -284,7 +360,7 @@ void pool_worker::sleep() noexcept {
         if (!idle) look = tick_now() + (r == idle_workers::rest::moment ? lookout_period : watch_period);
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
-        if (parker_.park_until(std::min(look, due)) || due <= look) return true;
+        if (park_until(std::min(look, due), seat) || due <= look) return true;
         if (look == give_back_at) {
             has_lists = false;
             if (idle) {
@@ -297,7 +373,15 @@ void pool_worker::sleep() noexcept {
         }
         return false;
     };
-    pool_.idle_.sleep(parker_, [this] { return work_lies(); }, keeps_lookout, park);
+    const auto stays_awake = [this, seat] {
+        const event_source* const s = pool_.events_.source();
+        if (s != nullptr) {
+            if (s->has_late()) return true;
+            if (seat == pool_events::seat::none && pool_.events_.has_free_seat()) return true;
+        }
+        return work_lies();
+    };
+    pool_.idle_.sleep(parker_, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);
 }
@@ -306,6 +390,7 @@ void pool_worker::sleep() noexcept {
 
 /// A worker is parked, none looks for work, and this worker has just queued some.
 void pool_worker::notify_one() noexcept {
+    if (gathers_events_) return;
     if (queued() <= 1) {
         // A lone fork is often popped at once by its maker. If it lies there, the look-out finds it.
         count(lone_pushes_);

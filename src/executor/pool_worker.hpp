@@ -76,8 +76,18 @@ private:
     bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
+    bool park_until(clock_tick deadline, pool_events::seat at) noexcept;
+    void park(pool_events::seat seat) noexcept;
+    /// Completed I/O. True if something became ready.
+    bool look_at_events() noexcept {
+        event_source* const s = pool_.events_.source();
+        return s != nullptr && look_at(*s);
+    }
+    COFLUX_NOINLINE bool look_at(event_source& s) noexcept;
+    void gather(event_source& s) noexcept;
     bool may_look() const noexcept { return spin_budget::may_look(pool_.processors_, pool_.idle_.awake()); }
     bool work_in_sight() const noexcept;
+    bool work_in_sight_of_others() const noexcept;
     std::size_t queued() const noexcept { return forks_.size() + ready_.size(); }
     /// Something is queued, and its worker does not come to it. Pre: the caller is counted as parked, so that the other
     /// worker counts what it pushes.
@@ -114,11 +124,14 @@ private:
     clock_tick stolen_at_ = 0;
     steal_backoff steal_backoff_;
     spin_budget spin_;
-    bool lost_a_race_ = false;        // the last theft found its coroutine popped
-    pool_worker* victim_ = nullptr;   // of the last theft
-    std::uint64_t forked_there_ = 0;  // its forked() after that, or at the last glance
-    int glances_ = 0;                 // without a change, glances_enough at most; the last one at:
-    int changes_ = 0;                 // glances that saw one, since the last theft
+    bool gathers_events_ = false;         // what it queues now wakes no worker
+    std::uint64_t looked_at_events_ = 0;  // in cycles
+    bool steps_in_ = false;               // the guard found that no other worker looks
+    bool lost_a_race_ = false;            // the last theft found its coroutine popped
+    pool_worker* victim_ = nullptr;       // of the last theft
+    std::uint64_t forked_there_ = 0;      // its forked() after that, or at the last glance
+    int glances_ = 0;                     // without a change, glances_enough at most; the last one at:
+    int changes_ = 0;                     // glances that saw one, since the last theft
     clock_tick glanced_at_ = 0;
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept

@@ -98,6 +98,7 @@ thread_pool::~thread_pool() {
 
 void thread_pool::check_none_left_behind() noexcept {
     left_behind asleep;
+    if (events_.source() != nullptr) events_.source()->add_left(asleep);
     for (const auto& w : workers_)
         w->take_left([&asleep](const timer& t) { asleep.add(t.kind().whose(t), t.kind().what); });
     COFLUX_VERIFY(asleep.count() == 0, "a thread pool ends with %zu coroutine%s on it (listed above), first %s: %s",

@@ -16,6 +16,7 @@
 #include "idle_workers.hpp"
 #include "injection_queue.hpp"
 #include "os/process.hpp"
+#include "pool_events.hpp"
 
 namespace coflux::detail {
 
@@ -45,6 +46,7 @@ private:
     os::process_mark process_;
     const std::size_t processors_;  // that the process may use
     idle_workers idle_;
+    pool_events events_{idle_};
     heavy_fence heavy_fence_;
     alignas(cache_line) injection_queue injected_;
     std::vector<std::unique_ptr<pool_worker>> workers_;

@@ -40,6 +40,8 @@ public:
     /// What the process uses: of epoll for now.
     /// Errors: std::system_error.
     static std::shared_ptr<io_source> make();
+    /// The same for several threads, that look by turns.
+    static std::shared_ptr<io_source> make_shared();
 };
 
 /// The source that coroutines of this thread wait in.

@@ -13,7 +13,7 @@ bool parker::park_until(std::uint64_t deadline) noexcept {
 }
 
 bool parker::park_in(sleeping_place& place, std::uint64_t deadline) noexcept {
-    if (place_ != &place) place_ = &place;  // once: a waker of an earlier sleep may be about to read it
+    place_.store(&place, memory_order_relaxed);  // before the CAS; a waker of an earlier sleep may be about to read it
     std::uint32_t nothing = 0;
     // release pairs with the exchange in unpark(): it reads place_.
     if (token_.compare_exchange_strong(nothing, elsewhere, memory_order_release, memory_order_relaxed))
@@ -27,7 +27,7 @@ void parker::unpark() noexcept {
     if (before == 0) {
         wake_sleeper(token_);
     } else if (before == elsewhere) {
-        place_->wake();
+        place_.load(memory_order_relaxed)->wake();  // at least as new as the 2 that it found
     }
 }
 

@@ -27,7 +27,8 @@ public:
 
     /// Sleeps until unpark(), or until `deadline` of the steady clock in nanoseconds. True if it was woken.
     bool park_until(std::uint64_t deadline) noexcept;
-    /// The same in `place`, whose own events end it, too: then false. `place` is the same in all calls.
+    /// The same in `place`, whose own events end it, too: then false. `place` lives as long as wakers do: one that comes
+    /// late wakes that of the next sleep for no reason.
     bool park_in(sleeping_place& place, std::uint64_t deadline) noexcept;
     void unpark() noexcept;
 
@@ -37,7 +38,7 @@ private:
     // with the acquire of the waker, which then reads place_).
     static constexpr std::uint32_t elsewhere = 2;
     atomic<std::uint32_t> token_{0};
-    sleeping_place* place_ = nullptr;
+    atomic<sleeping_place*> place_{nullptr};  // written by the sleeper before 0 -> 2, which orders it
 };
 
 }  // namespace coflux::detail::os

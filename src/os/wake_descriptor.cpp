@@ -4,6 +4,8 @@
 
 #if defined(__linux__)
 #    include <cerrno>
+#    include <ctime>
+#    include <poll.h>
 #    include <sys/epoll.h>
 #    include <sys/eventfd.h>
 #    include <sys/timerfd.h>
@@ -74,6 +76,26 @@ void wake_descriptor::readable_at(std::uint64_t deadline) noexcept {
     timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
+bool wake_descriptor::take_time() noexcept {
+    std::uint64_t count = 0;
+    return read(timer_, &count, sizeof count) > 0;
+}
+
+void wake_descriptor::wait_until(std::uint64_t deadline) noexcept {
+    pollfd one{all_, POLLIN, 0};
+    if (deadline == ~std::uint64_t{0}) {
+        (void)ppoll(&one, 1, nullptr, nullptr);
+        return;
+    }
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const std::uint64_t time =
+        static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+    const std::uint64_t left = deadline > time ? deadline - time : 0;
+    const timespec rest{static_cast<time_t>(left / 1'000'000'000), static_cast<long>(left % 1'000'000'000)};
+    (void)ppoll(&one, 1, &rest, nullptr);
+}
+
 #else
 
 wake_descriptor::wake_descriptor() {
@@ -85,6 +107,10 @@ void wake_descriptor::include(int) noexcept {}
 void wake_descriptor::signal() noexcept {}
 void wake_descriptor::reset() noexcept {}
 void wake_descriptor::readable_at(std::uint64_t) noexcept {}
+bool wake_descriptor::take_time() noexcept {
+    return false;
+}
+void wake_descriptor::wait_until(std::uint64_t) noexcept {}
 
 #endif
 

@@ -5,7 +5,7 @@
 
 namespace coflux::detail::os {
 
-/// Threads: signal() from any; the other members from one at a time.
+/// Threads: signal() from any; readable_at() from one at a time, and so the other members.
 class wake_descriptor {
 public:
     /// Errors: std::system_error when the system has none.
@@ -23,6 +23,10 @@ public:
     /// It is readable from `deadline` of the steady clock on, in nanoseconds, until it gets another one; the largest:
     /// never.
     void readable_at(std::uint64_t deadline) noexcept;
+    /// True if the time has come, and was not taken: it is not readable for it any more.
+    bool take_time() noexcept;
+    /// Sleeps until it is readable, until `deadline`, or for no reason.
+    void wait_until(std::uint64_t deadline) noexcept;
 
 private:
     int all_ = -1;

@@ -130,6 +130,24 @@ struct both_places : coflux::model::scenario<2> {
     }
 };
 
+/// It sleeps in one event source, and then in another: a waker that comes late for the first wakes the second.
+struct two_event_places : coflux::model::scenario<2> {
+    parker here;
+    event_place places[2];
+    plain<int> notified{0};
+
+    void thread(unsigned index) override {
+        if (index == 0) {
+            bool woken = here.park_in(places[0], soon);
+            while (!woken) woken = here.park_in(places[1], parker::never);
+            MODEL_CHECK(notified.get() == 1);
+        } else {
+            notified.set(1);
+            here.unpark();
+        }
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -142,6 +160,7 @@ int main(int count, char** arguments) {
             searched<deadline>("deadline", "a deadline passes: token taken with it, or kept", 6),
             searched<in_turns>("in_turns", "tokens back and forth", 4),
             searched<wake_elsewhere>("wake_elsewhere", "0 -> 2 -> 1: asleep in an event source", 6),
+            searched<two_event_places>("two_event_places", "2 -> 0 by an event, then 0 -> 2 elsewhere -> 1", 6),
             searched<both_places>("both_places", "2 -> 0 by an event, then 0 -> 1", 6),
         });
 }

@@ -222,8 +222,9 @@ std::size_t epoll_source::carry_on(slot& s, direction way, std::uint32_t generat
     return 1;
 }
 
-std::size_t epoll_source::carry_on_late() noexcept {
+std::size_t epoll_source::try_late() noexcept {
     if (!has_late_.load(memory_order_relaxed)) return 0;
+    const resumption_pause pause;
     std::array<late, 64> some;
     std::size_t n = 0;
     {
@@ -258,7 +259,7 @@ void epoll_source::add_left(left_behind& to) noexcept {
 
 std::size_t epoll_source::look() noexcept {
     const resumption_pause pause;
-    std::size_t ended = carry_on_late();
+    std::size_t ended = try_late();
     const std::size_t found = found_ != 0 ? std::exchange(found_, 0) : poll_until(0);
     ended += hand_out(found);
     return ended;
@@ -314,6 +315,9 @@ std::size_t epoll_source::poll_until(std::uint64_t deadline) noexcept {
 }
 
 std::shared_ptr<io_source> io_source::make() {
+    return std::make_shared<epoll_source>();
+}
+std::shared_ptr<io_source> io_source::make_shared() {
     return std::make_shared<epoll_source>();
 }
 

@@ -27,8 +27,10 @@ public:
     [[nodiscard]] bool has_pending() const noexcept override {
         return pending_.load(memory_order_relaxed) != 0;  // a hint; only its own thread arms in a host
     }
-    [[nodiscard]] bool has_found() const noexcept override {
-        return found_ != 0 || has_late_.load(memory_order_relaxed);  // the host's thread has set it, or is woken
+    [[nodiscard]] bool has_found() const noexcept override { return found_ != 0 || has_late(); }
+    std::size_t try_late() noexcept override;
+    [[nodiscard]] bool has_late() const noexcept override {
+        return has_late_.load(memory_order_relaxed);  // the host's thread has set it, or is woken
     }
     [[nodiscard]] int descriptor() const noexcept override { return epoll_; }
     void add_left(left_behind& to) noexcept override;
@@ -61,7 +63,6 @@ private:
     [[nodiscard]] bool is_host_here() const noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
-    std::size_t carry_on_late() noexcept;
     [[nodiscard]] std::size_t poll_until(std::uint64_t deadline) noexcept;
     std::size_t hand_out(std::size_t found) noexcept;
 
@@ -80,7 +81,7 @@ private:
     adaptive_lock late_lock_;                           // guards late_
     std::vector<late> late_;
     atomic<bool> has_late_{false};  // a hint, written under late_lock_
-    std::size_t found_ = 0;         // the host's: events that a sleep found and no look has handed out
+    std::size_t found_ = 0;         // its looker's: events that a sleep found and no look has handed out
     struct event_buffer;
     std::unique_ptr<event_buffer> events_;
 };

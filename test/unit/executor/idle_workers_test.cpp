@@ -91,6 +91,18 @@ TEST(idle_workers, wakes_the_last_that_parked_and_takes_it_off_the_list) {
     EXPECT_EQ(asleep(idle), 0U);
 }
 
+TEST(idle_workers, wakes_those_that_parked_as_last_after_all_others) {
+    idle_workers idle(4);
+    parker plain, other, guard;
+    ASSERT_TRUE(idle.prepare_park(plain));
+    ASSERT_TRUE(idle.prepare_park(guard, true));
+    ASSERT_TRUE(idle.prepare_park(other));
+    for (parker* const next : {&other, &plain, &guard}) {
+        idle.wake_one();
+        EXPECT_TRUE(was_woken(*next));
+    }
+}
+
 TEST(idle_workers, wakes_no_worker_while_one_looks_for_work) {
     idle_workers idle(2);
     parker own, other;
