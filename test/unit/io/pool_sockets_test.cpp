@@ -202,11 +202,11 @@ TEST(pool_sockets_death, a_pool_does_not_end_under_a_coroutine_that_waits) {
     EXPECT_DEATH(
         {
             coflux_test::stream_pair p;
-            std::optional<pool> on(2);
+            std::optional<pool> on(1);
             auto env = coflux::make_environment(*on);
             p = made(env).get();
             auto waiter = waits_for_nothing(env, &p.near);
-            std::this_thread::sleep_for(20ms);
+            (void)made(env).get();  // behind the waiter, which waits then
             on.reset();
         },
         "waits for a descriptor");
