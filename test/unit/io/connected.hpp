@@ -7,6 +7,8 @@
 #include <span>
 #include <string>
 
+#include <unistd.h>
+
 #include <coflux/coflux.hpp>
 
 namespace coflux_test {
@@ -16,8 +18,17 @@ struct stream_pair {
     coflux::tcp_stream far;
 };
 
+/// An address of the loopback network that no other process listens at: a port of 127.0.0.1 that has just become free
+/// may be what another test still tries to connect to.
+inline coflux::endpoint own_loopback() {
+    const auto id = static_cast<unsigned>(getpid());
+    const std::string address = "127." + std::to_string(1 + id / 65536 % 64) + '.' + std::to_string(id / 256 % 256) +
+                                '.' + std::to_string(id % 256);
+    return coflux::endpoint::ip(address, 0);
+}
+
 inline coflux::call<stream_pair> connected(coflux::environment&) {
-    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    coflux::tcp_listener listener(own_loopback());
     stream_pair p;
     p.near = co_await coflux::tcp_stream::connect(listener.local_endpoint());
     p.far = co_await listener.accept();

@@ -18,7 +18,6 @@
 namespace {
 
 using namespace std::chrono_literals;
-using coflux::endpoint;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
 using coflux_test::bytes_of;
@@ -33,8 +32,8 @@ constexpr std::array all_operations{what::read_some, what::read_exactly, what::w
 struct place {
     tcp_stream near;
     tcp_stream far;
-    tcp_listener listener{endpoint::loopback(0)};
-    tcp_listener full{endpoint::loopback(0), {.backlog = 0}};
+    tcp_listener listener{coflux_test::own_loopback()};
+    tcp_listener full{coflux_test::own_loopback(), {.backlog = 0}};
     std::vector<tcp_stream> in_the_backlog;
     tcp_stream got;
     std::size_t count = 0;
