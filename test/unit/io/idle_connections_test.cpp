@@ -1,0 +1,89 @@
+// Many connections that wait: law 7, and what each costs.
+#include <coflux/io/tcp.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "connected.hpp"
+#include "support/cpu_clock.hpp"
+
+namespace {
+
+using coflux::tcp_stream;
+using coflux_test::stream_pair;
+using std::chrono::milliseconds;
+
+/// As many as the limit of descriptors has room for, 5 000 at most.
+std::size_t how_many() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    return std::min<std::size_t>(5000, limit.rlim_max / 2 - 100);
+}
+std::size_t in_use() {
+    return mallinfo2().uordblks + mallinfo2().hblkhd;
+}
+
+template <typename E>
+coflux::fork<void, E> waits(coflux::environment&, tcp_stream* from) {
+    co_await from->wait_readable();
+}
+template <typename E>
+coflux::task<std::vector<stream_pair>, E> connects(coflux::environment&, std::size_t n) {
+    std::vector<stream_pair> all;
+    all.reserve(n);
+    coflux::tcp_listener listener(coflux_test::own_loopback());
+    for (std::size_t i = 0; i < n; ++i) {
+        stream_pair p;
+        p.near = co_await tcp_stream::connect(listener.local_endpoint());
+        p.far = co_await listener.accept();
+        all.push_back(std::move(p));
+    }
+    co_return all;
+}
+/// They begin to wait, and are stopped later.
+template <typename E>
+coflux::task<void, E> wait_all(coflux::environment&, std::vector<stream_pair>* all) {
+    auto&& here = co_await coflux::context();
+    for (stream_pair& p : *all) waits<E>(here, &p.near).attach();
+}
+
+template <typename E>
+void cost_little(E& executor) {
+    const std::size_t n = how_many();
+    auto env = coflux::make_environment(executor);
+    const std::size_t bare = in_use();
+    auto all = connects<E>(env, n).get();
+    auto root = wait_all<E>(env, &all);
+    std::this_thread::sleep_for(milliseconds(100));  // until all wait, and the executor is parked
+    const std::size_t each = (in_use() - bare) / n;  // both ends, one of which waits
+    const double before = coflux_test::process_cpu_seconds();
+    std::this_thread::sleep_for(milliseconds(500));
+    EXPECT_LT(coflux_test::process_cpu_seconds() - before, 0.005);
+    EXPECT_LT(each, 1024U + 512U);  // 0 under a sanitizer, which has a heap of its own
+    testing::Test::RecordProperty("bytes_of_a_pair", static_cast<int>(each));
+    env.request_stop();
+    (void)root.join();
+}
+
+TEST(idle_connections, cost_little_on_a_worker) {
+    coflux::worker_executor worker;
+    cost_little(worker);
+}
+TEST(idle_connections, cost_little_on_a_pool) {
+    coflux::thread_pool_executor pool(2);
+    cost_little(pool);
+}
+
+}  // namespace
