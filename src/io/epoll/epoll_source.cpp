@@ -71,6 +71,18 @@ epoll_source::slot& epoll_source::at_number(std::uint32_t number) noexcept {
     return (*chunks_[number / slots_in_chunk].load(memory_order_acquire))[number % slots_in_chunk];  // with attach()
 }
 
+/// One for each direction of each slot, so that arm_for_next_look() does not allocate.
+void epoll_source::make_room_for_late(std::size_t most) {
+    std::vector<late> larger;
+    if (late_room_.load(memory_order_relaxed) >= most) return;  // a number of its own had room, or makes it
+    larger.reserve(std::max<std::size_t>(32, 2 * most));
+    const adaptive_guard held(late_lock_);
+    if (late_.capacity() >= larger.capacity()) return;
+    larger.assign(late_.begin(), late_.end());  // fits
+    late_.swap(larger);
+    late_room_.store(late_.capacity(), memory_order_relaxed);
+}
+
 io_slot epoll_source::attach(int number) {
     io_slot at;
     {
@@ -88,6 +100,16 @@ io_slot epoll_source::attach(int number) {
             at.number = slots_++;
         }
     }
+    const auto give_back = [&] {
+        const lock_guard<mutex> held(lock_);
+        free_.push_back(at.number);
+    };
+    try {
+        make_room_for_late(2 * (std::size_t{at.number} + 1));
+    } catch (...) {
+        give_back();
+        throw;
+    }
     slot& s = at_number(at.number);
     {
         const adaptive_guard held(s.lock);
@@ -99,8 +121,7 @@ io_slot epoll_source::attach(int number) {
     both.data.u64 = name_of(at);
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, number, &both) != 0) {
         const int error = errno;
-        const lock_guard<mutex> held(lock_);
-        free_.push_back(at.number);
+        give_back();
         throw std::system_error(error, std::system_category(), "coflux: a descriptor cannot be waited for");
     }
     return at;

@@ -60,6 +60,7 @@ private:
 
     [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
     armed wait_at(slot& s, io_operation& op) noexcept;
+    void make_room_for_late(std::size_t most);
     [[nodiscard]] bool is_host_here() const noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
@@ -80,8 +81,9 @@ private:
     std::array<atomic<chunk*>, most_chunks> chunks_{};  // each set once, under lock_ (release; pairs with at_number())
     adaptive_lock late_lock_;                           // guards late_
     std::vector<late> late_;
-    atomic<bool> has_late_{false};  // a hint, written under late_lock_
-    std::size_t found_ = 0;         // its looker's: events that a sleep found and no look has handed out
+    atomic<std::size_t> late_room_{0};  // the capacity of late_, which only grows
+    atomic<bool> has_late_{false};      // a hint, written under late_lock_
+    std::size_t found_ = 0;             // its looker's: events that a sleep found and no look has handed out
     struct event_buffer;
     std::unique_ptr<event_buffer> events_;
 };
