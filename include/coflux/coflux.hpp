@@ -51,6 +51,7 @@
 #include <coflux/fwd.hpp>
 #include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>
+#include <coflux/io/backend.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/io/tcp.hpp>

@@ -56,6 +56,8 @@ public:
 
     /// Several threads look at it by turns, and arm there at any time.
     [[nodiscard]] virtual bool is_shared() const noexcept { return false; }
+    /// It is always the same thread that looks, and sleeps.
+    [[nodiscard]] virtual bool has_one_thread() const noexcept { return !is_shared(); }
     /// Takes `source`, unless it has one already. It keeps it alive; so do the descriptors that have their home there.
     /// Errors: std::system_error, of what a shared host needs besides.
     /// Threads: those of the host.

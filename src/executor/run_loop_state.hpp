@@ -38,7 +38,8 @@ public:
 
 private:
     void wake() noexcept override;
-    bool must_give_way() noexcept override { return true; }  // to a limit, or a stop
+    [[nodiscard]] bool has_one_thread() const noexcept override { return false; }  // any may run it next
+    bool must_give_way() noexcept override { return true; }                        // to a limit, or a stop
     bool take_stop() noexcept;
     /// Nothing runs from now on: the next post, and the next timer, make the descriptor readable.
     void leave() noexcept;

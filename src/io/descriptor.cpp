@@ -2,12 +2,53 @@
 
 #include <new>
 #include <string>
+#include <utility>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 
 #include "os/socket.hpp"
 
 namespace coflux::detail {
+namespace {
+
+/// The memory of descriptors that are gone, for the next ones.
+struct kept_descriptors {
+    struct block {
+        block* next;
+    };
+    static constexpr std::size_t most = 64;
+
+    adaptive_lock lock;  // guards what follows
+    block* first = nullptr;
+    std::size_t count = 0;
+
+    void* take() noexcept {
+        const adaptive_guard held(lock);
+        if (first == nullptr) return nullptr;
+        --count;
+        return std::exchange(first, first->next);
+    }
+    /// False: there are enough.
+    bool give(void* at) noexcept {
+        const adaptive_guard held(lock);
+        if (COFLUX_ASAN || count == most) return false;  // which tells what uses one that is gone
+        ++count;
+        first = ::new (at) block{first};
+        return true;
+    }
+};
+constinit kept_descriptors kept;
+
+}  // namespace
+
+void* descriptor::operator new(std::size_t size) {
+    void* const again = kept.take();
+    return again != nullptr ? again : ::operator new(size);
+}
+void descriptor::operator delete(void* at) noexcept {
+    if (!kept.give(at)) ::operator delete(at);
+}
 
 descriptor::~descriptor() {
     if (in_.source != nullptr) in_.source->detach(in_.slot, number);
@@ -32,6 +73,7 @@ io_source& descriptor::begin_wait(promise_base& p, direction way) {
         mine.source = std::move(here);
     }
     mine.waiting.fetch_add(1, memory_order_relaxed);
+    if (mine.source->submits(way)) mine.at_once.store(mine.source.get(), memory_order_relaxed);  // a hint
     return *mine.source;
 }
 

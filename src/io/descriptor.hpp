@@ -1,11 +1,13 @@
 // A descriptor of the system, and its home. The page docs/design/io.md has the protocol.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/io/endpoint.hpp>
 
 #include "io_source.hpp"
@@ -18,6 +20,9 @@ public:
     descriptor(const descriptor&) = delete;
     descriptor& operator=(const descriptor&) = delete;
     ~descriptor();
+    // A few that are gone are kept: an accept in a loop calls no allocator.
+    static void* operator new(std::size_t size);
+    static void operator delete(void* at) noexcept;
 
     /// An operation of this direction is about to be armed, in the source that this gives. Each call is followed by
     /// end_wait().
@@ -31,6 +36,16 @@ public:
     [[nodiscard]] io_slot slot(direction way) noexcept { return home_of(way).slot; }
     [[nodiscard]] io_source& source(direction way) noexcept { return *home_of(way).source; }
 
+    /// The next operation of this direction would have to wait, and its thread's source makes the call itself.
+    [[nodiscard]] bool is_submitted_at_once(direction way) noexcept {
+        const void* const source = home_of(way).at_once.load(memory_order_relaxed);  // a hint
+        return source != nullptr && this_thread.events != nullptr && this_thread.events->source() == source;
+    }
+    /// There is more for the next operation of this direction.
+    void try_first(direction way) noexcept {
+        home_of(way).at_once.store(nullptr, memory_order_relaxed);  // a hint
+    }
+
     const int number;
     const endpoint peer;
 
@@ -39,6 +54,7 @@ private:
         atomic<std::uint32_t> waiting{0};   // operations between begin_wait() and end_wait(); counted up under lock_
         std::shared_ptr<io_source> source;  // nullptr until the first wait
         io_slot slot;
+        atomic<const void*> at_once{nullptr};  // a source, which may be gone; see is_submitted_at_once()
 
         [[nodiscard]] bool is_idle() const noexcept {
             return waiting.load(memory_order_acquire) == 0;  // pairs with end_wait(): what waited has left

@@ -28,7 +28,8 @@ bool is_this_threads_turn_over() noexcept {
 
 bool io_operation::try_now() noexcept {
     is_late_ = is_this_threads_turn_over();
-    return !is_late_ && attempt();
+    if (is_late_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
+    return attempt();
 }
 
 std::coroutine_handle<> io_operation::suspend() {

@@ -58,7 +58,9 @@ private:
 std::shared_ptr<io_source> source_for(promise_base& p) {
     event_host* const host = this_thread.events;
     if (host == nullptr || identity_of(p.runs_on()) != this_thread.executor) return io_service::shared();
-    if (host->source() == nullptr) host->adopt(host->is_shared() ? io_source::make_shared() : io_source::make());
+    if (host->source() == nullptr) {
+        host->adopt(host->is_shared() ? io_source::make_shared() : io_source::make(host->has_one_thread()));
+    }
     // What a host has was made here.
     return std::static_pointer_cast<io_source>(host->shared_source());
 }

@@ -72,10 +72,39 @@ bool transfer_awaiter::send_all(io_operation& op) noexcept {
     return true;
 }
 
-constinit const io_kind read_some_awaiter::kind{&receive_some, direction::in, stops_with("bytes of a socket")};
-constinit const io_kind read_exactly_awaiter::kind{&receive_all, direction::in, stops_with("bytes of a socket")};
-constinit const io_kind write_some_awaiter::kind{&send_some, direction::out, stops_with("room in a socket")};
-constinit const io_kind write_all_awaiter::kind{&send_all, direction::out, stops_with("room in a socket")};
+bool transfer_awaiter::ask(io_operation& op, io_submission& call) noexcept {
+    const auto& t = static_cast<transfer_awaiter&>(op);
+    call.call = op.way() == direction::in ? io_submission::kind::receive : io_submission::kind::send;
+    call.address = t.data_ + t.count_;
+    call.size = t.size_ - t.count_;
+    return true;
+}
+bool transfer_awaiter::take_some(io_operation& op, std::ptrdiff_t moved) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    if (moved < 0) {
+        t.error_ = moved;
+    } else {
+        t.count_ = static_cast<std::size_t>(moved);
+    }
+    return true;
+}
+bool transfer_awaiter::take_all(io_operation& op, std::ptrdiff_t moved) noexcept {
+    auto& t = static_cast<transfer_awaiter&>(op);
+    if (moved < 0) t.error_ = moved;
+    if (moved == 0) t.ended_ = op.way() == direction::in;
+    if (moved <= 0) return moved < 0 || t.ended_;
+    t.count_ += static_cast<std::size_t>(moved);
+    return t.count_ == t.size_;
+}
+
+constinit const io_kind read_some_awaiter::kind{&receive_some, direction::in, stops_with("bytes of a socket"), &ask,
+                                                &take_some};
+constinit const io_kind read_exactly_awaiter::kind{&receive_all, direction::in, stops_with("bytes of a socket"), &ask,
+                                                   &take_all};
+constinit const io_kind write_some_awaiter::kind{&send_some, direction::out, stops_with("room in a socket"), &ask,
+                                                 &take_some};
+constinit const io_kind write_all_awaiter::kind{&send_all, direction::out, stops_with("room in a socket"), &ask,
+                                                &take_all};
 
 void read_exactly_awaiter::await_resume() {
     (void)count_or_throw("read from");
@@ -104,7 +133,23 @@ bool accept_awaiter::accept(io_operation& op) noexcept {
     if (a.has_it_) a.peer_.resize(peer.size);
     return true;
 }
-constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_with("a connection")};
+bool accept_awaiter::ask(io_operation& op, io_submission& call) noexcept {
+    auto& a = static_cast<accept_awaiter&>(op);
+    a.peer_size_ = endpoint::capacity();
+    call.call = io_submission::kind::accept;
+    call.address = a.peer_.data();
+    call.name_size = &a.peer_size_;
+    return true;
+}
+bool accept_awaiter::take_it(io_operation& op, std::ptrdiff_t accepted) noexcept {
+    auto& a = static_cast<accept_awaiter&>(op);
+    if (os::is_of_one_connection(accepted)) return false;
+    a.accepted_ = static_cast<int>(accepted);
+    a.has_it_ = a.accepted_ >= 0;
+    if (a.has_it_) a.peer_.resize(a.peer_size_);
+    return true;
+}
+constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_with("a connection"), &ask, &take_it};
 
 /// It was accepted, and the coroutine could not take it.
 accept_awaiter::~accept_awaiter() {
@@ -144,7 +189,21 @@ bool connect_awaiter::connect(io_operation& op) noexcept {
     c.error_ = result < 0 ? result : 0;
     return true;
 }
-constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection")};
+/// A local socket is connected by the call, or refused: nothing would tell when the listener has room.
+bool connect_awaiter::ask(io_operation& op, io_submission& call) noexcept {
+    auto& c = static_cast<connect_awaiter&>(op);
+    const endpoint& to = c.on().peer;
+    if (os::is_local_family(to.family()) || std::exchange(c.begun_, true)) return false;
+    call.call = io_submission::kind::connect;
+    call.address = const_cast<void*>(static_cast<const void*>(to.data()));
+    call.size = to.size();
+    return true;
+}
+bool connect_awaiter::take_it(io_operation& op, std::ptrdiff_t result) noexcept {
+    static_cast<connect_awaiter&>(op).error_ = result < 0 ? result : 0;
+    return true;
+}
+constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection"), &ask, &take_it};
 
 descriptor_handle connect_awaiter::take() {
     (void)os::send_at_once(socket_.number());  // refused by what is not TCP

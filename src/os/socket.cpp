@@ -24,8 +24,18 @@ int set_option(int descriptor, int level, int name, int value) noexcept {
     return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
 }
 
-/// An error that waited on the connection, which is gone with it: accept(2) says to go on with the next one.
-bool is_of_one_connection(int result) noexcept {
+}  // namespace
+
+bool would_block(std::ptrdiff_t result) noexcept {
+    return result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS || result == -EALREADY;
+}
+
+bool goes_on(std::ptrdiff_t result) noexcept {
+    return result == -EINPROGRESS;
+}
+
+bool is_of_one_connection(std::ptrdiff_t result) noexcept {
+    // Errors that waited on the connection, and are gone with it: accept(2) says to go on.
     switch (-result) {
     case ECONNABORTED:
     case EPROTO:
@@ -38,14 +48,8 @@ bool is_of_one_connection(int result) noexcept {
     }
 }
 
-}  // namespace
-
-bool would_block(std::ptrdiff_t result) noexcept {
-    return result == -EAGAIN || result == -EWOULDBLOCK || result == -EINPROGRESS || result == -EALREADY;
-}
-
-bool goes_on(std::ptrdiff_t result) noexcept {
-    return result == -EINPROGRESS;
+bool is_local_family(int family) noexcept {
+    return family == AF_UNIX;
 }
 
 int open_stream(int family) noexcept {

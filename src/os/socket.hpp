@@ -22,6 +22,10 @@ struct const_socket_name {
 /// True for what begin_connect() gives where the connection is being made.
 [[nodiscard]] bool goes_on(std::ptrdiff_t result) noexcept;
 
+/// True for what an accept gives where one connection is gone: it goes on with the next one.
+[[nodiscard]] bool is_of_one_connection(std::ptrdiff_t result) noexcept;
+[[nodiscard]] bool is_local_family(int family) noexcept;
+
 /// A stream socket that does not block and is not inherited.
 int open_stream(int family) noexcept;
 void close_descriptor(int descriptor) noexcept;

@@ -335,11 +335,4 @@ std::size_t epoll_source::poll_until(std::uint64_t deadline) noexcept {
     return coarse > 0 ? static_cast<std::size_t>(coarse) : 0;
 }
 
-std::shared_ptr<io_source> io_source::make() {
-    return std::make_shared<epoll_source>();
-}
-std::shared_ptr<io_source> io_source::make_shared() {
-    return std::make_shared<epoll_source>();
-}
-
 }  // namespace coflux::detail

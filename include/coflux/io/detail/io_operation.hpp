@@ -22,12 +22,27 @@ class io_source;
 /// What an operation waits for.
 enum class direction : std::uint8_t { in, out };
 
-/// What a kind of operation does.
+/// A call that the system makes for an operation, and ends with its result, where the event source can have that.
+struct io_submission {
+    enum class kind : std::uint8_t { receive, send, accept, connect };
+    kind call = kind::receive;
+    void* address = nullptr;             ///< of the bytes, or of the peer's name
+    std::size_t size = 0;                ///< of what is there
+    std::uint32_t* name_size = nullptr;  ///< accept: in, the room for the name; out, what it took
+};
+
+/// What a kind of operation does. `prepare` and `take` are both there, or neither.
 struct io_kind {
     /// Makes the system call. False: it would block, and nothing has happened. Called by one thread at a time.
     bool (*attempt)(class io_operation& op) noexcept;
     direction way;
     wait_kind stops;
+    /// Describes the call, which is not tried. False: it is not to be had now, but a poll and `attempt` are. Called
+    /// under locks.
+    bool (*prepare)(class io_operation& op, io_submission& call) noexcept = nullptr;
+    /// What the call gave, or its negative error; it is no would_block(). False: there is a rest to be submitted.
+    /// Called by one thread at a time.
+    bool (*take)(class io_operation& op, std::ptrdiff_t result) noexcept = nullptr;
 };
 
 /// The base of its awaiter.
@@ -39,6 +54,10 @@ public:
     [[nodiscard]] descriptor& on() const noexcept { return on_; }
     [[nodiscard]] direction way() const noexcept { return kind_.way; }
     [[nodiscard]] bool attempt() noexcept { return kind_.attempt(*this); }
+    [[nodiscard]] bool prepare(io_submission& call) noexcept {
+        return kind_.prepare != nullptr && kind_.prepare(*this, call);
+    }
+    [[nodiscard]] bool take(std::ptrdiff_t result) noexcept { return kind_.take(*this, result); }
 
     /// For wait_kind::claim.
     static bool claim(wait_operation& waiting) noexcept;
@@ -52,7 +71,8 @@ protected:
         if (counted_) leave();  // it was stopped
     }
 
-    /// await_ready(): tries it, unless the coroutine has gone on without a suspension for long.
+    /// await_ready(): tries it, unless the coroutine has gone on without a suspension for long, or the system is to be
+    /// asked at once.
     [[nodiscard]] bool try_now() noexcept;
     /// await_suspend().
     /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine. Then

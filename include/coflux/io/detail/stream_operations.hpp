@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <coflux/io/detail/io_operation.hpp>
@@ -45,6 +46,9 @@ protected:
     static bool receive_all(io_operation& op) noexcept;
     static bool send_some(io_operation& op) noexcept;
     static bool send_all(io_operation& op) noexcept;
+    static bool ask(io_operation& op, io_submission& call) noexcept;
+    static bool take_some(io_operation& op, std::ptrdiff_t moved) noexcept;
+    static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;
 
     std::byte* data_;
     std::size_t size_;
@@ -124,12 +128,15 @@ public:
 
 private:
     static bool accept(io_operation& op) noexcept;
+    static bool ask(io_operation& op, io_submission& call) noexcept;
+    static bool take_it(io_operation& op, std::ptrdiff_t accepted) noexcept;
     static const io_kind kind;
     tcp_stream stream();
     descriptor_handle take();
 
     int accepted_ = -1;  // or the negative error
     bool has_it_ = false;
+    std::uint32_t peer_size_ = 0;  // of peer_, in the system's type
     endpoint peer_;
 };
 
@@ -150,6 +157,8 @@ public:
 
 private:
     static bool connect(io_operation& op) noexcept;
+    static bool ask(io_operation& op, io_submission& call) noexcept;
+    static bool take_it(io_operation& op, std::ptrdiff_t result) noexcept;
     static const io_kind kind;
     tcp_stream stream();
     descriptor_handle take();

@@ -1,0 +1,375 @@
+// The page docs/design/io_uring.md has the protocol.
+#include "uring_source.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/time/clock.hpp>
+
+#include "core/detail/scope/left_behind.hpp"
+#include "io/descriptor.hpp"
+#include "os/socket.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr unsigned most_in_a_look = 48;
+constexpr std::uint64_t name_of_waker = ~std::uint64_t{0};
+constexpr std::uint64_t name_of_cancel = name_of_waker - 1;
+constexpr std::uint32_t most_bytes = 0x7fff'f000;  // that the system moves at once
+#if !defined(IORING_CQE_F_SOCK_NONEMPTY)
+#    define IORING_CQE_F_SOCK_NONEMPTY (1U << 2)
+#endif
+
+[[noreturn]] void fail_to_make_ring(int error, const char* what) {
+    throw std::system_error(-error, std::system_category(), std::string("coflux: an event source: ") + what);
+}
+
+std::uint64_t request_name(std::uint32_t place, std::uint32_t generation) noexcept {
+    return std::uint64_t{generation} << 32 | place;
+}
+
+void poll_for(io_uring_sqe& s, int descriptor, unsigned events) noexcept {
+    s.opcode = IORING_OP_POLL_ADD;
+    s.fd = descriptor;
+    // Its two halves change places where the first byte is the highest.
+    s.poll32_events = std::endian::native == std::endian::little ? events : events << 16 | events >> 16;
+}
+
+void describe(io_uring_sqe& s, const io_submission& what) noexcept {
+    s.addr = reinterpret_cast<std::uint64_t>(what.address);
+    s.len = static_cast<std::uint32_t>(std::min<std::size_t>(what.size, most_bytes));
+    switch (what.call) {
+    case io_submission::kind::receive: s.opcode = IORING_OP_RECV; break;
+    case io_submission::kind::send:
+        s.opcode = IORING_OP_SEND;
+        s.msg_flags = MSG_NOSIGNAL;
+        break;
+    case io_submission::kind::accept:
+        s.opcode = IORING_OP_ACCEPT;
+        s.len = 0;
+        s.addr2 = reinterpret_cast<std::uint64_t>(what.name_size);
+        s.accept_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
+        break;
+    case io_submission::kind::connect:
+        s.opcode = IORING_OP_CONNECT;
+        s.len = 0;
+        s.off = what.size;
+        break;
+    }
+}
+
+}  // namespace
+
+uring_source::uring_source(ring_rung rung) {
+    if (const ring_outcome how = ring_.open(rung); how.error != 0) fail_to_make_ring(how.error, how.step);
+    waker_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (waker_ < 0) fail_to_make_ring(-errno, "eventfd");
+}
+
+uring_source::~uring_source() {
+    close(waker_);
+    for (atomic<chunk*>& c : chunks_) delete c.load(memory_order_relaxed);  // no other thread is left
+}
+
+// --- slots -----------------------------------------------------------------------------------------------------------
+
+uring_source::slot& uring_source::at_number(std::uint32_t number) noexcept {
+    return (*chunks_[number / slots_in_chunk].load(memory_order_acquire))[number % slots_in_chunk];  // with attach()
+}
+
+io_slot uring_source::attach(int) {
+    io_slot at;
+    {
+        const lock_guard<mutex> held(lock_);
+        if (!free_.empty()) {
+            at.number = free_.back();
+            free_.pop_back();
+        } else {
+            const std::size_t in_chunk = slots_ / slots_in_chunk;
+            COFLUX_VERIFY(in_chunk < most_chunks, "%zu descriptors wait on one thread", most_chunks * slots_in_chunk);
+            // So that detach() finds room.
+            if (free_.capacity() <= slots_) free_.reserve(std::max<std::size_t>(16, 2 * std::size_t{slots_}));
+            if (chunks_[in_chunk].load(memory_order_relaxed) == nullptr)
+                chunks_[in_chunk].store(new chunk, memory_order_release);  // pairs with at_number()
+            at.number = slots_++;
+        }
+    }
+    slot& s = at_number(at.number);
+    for (place* const p : {&s.in, &s.out}) {
+        const adaptive_guard held(p->lock);
+        p->name = 2 * at.number + (p == &s.out ? 1 : 0);
+        p->polls = false;
+    }
+    return at;
+}
+
+void uring_source::detach(io_slot at, int) noexcept {
+    const lock_guard<mutex> held(lock_);
+    free_.push_back(at.number);
+}
+
+// --- operations ------------------------------------------------------------------------------------------------------
+
+bool uring_source::is_host_here() const noexcept {
+    const event_host* const host = this_thread.events;
+    if (host != nullptr) return host->source() == this;
+    return service_.load(memory_order_relaxed) == &this_thread;  // see there
+}
+
+void uring_source::check_process() const noexcept {
+    COFLUX_VERIFY(process_.is_here(),
+                  "a coroutine waits for a descriptor in the child of a fork(), on a loop that did so before: its "
+                  "io_uring belongs to the parent. Make the loop in the child");
+}
+
+/// Pre: the place's lock is held.
+void uring_source::list(place& p) noexcept {
+    if (p.is_listed) return;
+    p.is_listed = true;
+    p.next = nullptr;
+    if (is_host_here()) {
+        (last_ != nullptr ? last_->next : first_) = &p;
+        last_ = &p;
+        return;
+    }
+    {
+        const adaptive_guard held(given_lock_);
+        p.next = std::exchange(given_, &p);
+        has_given_.store(true, memory_order_relaxed);  // a hint
+        if (p.next != nullptr) return;                 // who gave that has woken it
+    }
+    wake();  // under the place's lock: the operation, and so its source, cannot end before
+}
+
+/// Pre: the place's lock is held.
+io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
+    if (op.must_stop()) return armed::stops;
+    COFLUX_VERIFY(p.waiting == nullptr,
+                  "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
+                  "writes");
+    p.waiting = &op;
+    p.at = state::queued;
+    list(p);
+    return armed::waits;
+}
+
+io_source::armed uring_source::arm(io_operation& op, io_slot at) noexcept {
+    check_process();
+    place& p = place_of(at, op.way());
+    // Before the operation can be seen: after that it may be gone, and its descriptor with it.
+    pending_.fetch_add(1, memory_order_relaxed);
+    const adaptive_guard held(p.lock);
+    const armed how = wait_at(p, op);
+    if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+    return how;
+}
+
+bool uring_source::claim(io_operation& op, io_slot at) noexcept {
+    place& p = place_of(at, op.way());
+    const adaptive_guard held(p.lock);
+    if (p.waiting != &op) return false;
+    if (p.at == state::submitted) {
+        // The kernel may write to its buffer: it stops with its completion.
+        p.must_cancel = true;
+        list(p);
+        return false;
+    }
+    p.waiting = nullptr;
+    p.at = state::free;
+    pending_.fetch_sub(1, memory_order_relaxed);
+    return true;
+}
+
+void uring_source::add_left(left_behind& to) noexcept {
+    std::uint32_t given_out = 0;
+    {
+        const lock_guard<mutex> held(lock_);
+        given_out = slots_;
+    }
+    for (std::uint32_t i = 0; i < given_out; ++i) {
+        slot& s = at_number(i);
+        for (place* const p : {&s.in, &s.out}) {
+            const adaptive_guard held(p->lock);
+            if (p->waiting != nullptr) to.add(p->waiting->coroutine(), "waits for a descriptor");
+        }
+    }
+}
+
+// --- requests --------------------------------------------------------------------------------------------------------
+
+void uring_source::take_what_was_given() noexcept {
+    if (!has_given_.load(memory_order_relaxed)) return;  // it wakes us
+    place* given = nullptr;
+    {
+        const adaptive_guard held(given_lock_);
+        given = std::exchange(given_, nullptr);
+        has_given_.store(false, memory_order_relaxed);
+    }
+    while (given != nullptr) {
+        place* const next = std::exchange(given->next, first_);
+        if (first_ == nullptr) last_ = given;
+        first_ = std::exchange(given, next);
+    }
+}
+
+/// The thread that calls it first is the one that submits.
+void uring_source::begin_to_serve() noexcept {
+    check_process();
+    if (serves_) return;
+    serves_ = true;
+    if (this_thread.events == nullptr) service_.store(&this_thread, memory_order_relaxed);  // see there
+    const int e = ring_.enable();
+    COFLUX_VERIFY(e == 0, "io_uring_register gave the error %d", -e);
+}
+
+void uring_source::watch_waker() noexcept {
+    if (watches_waker_ || ring_.is_full()) return;
+    watches_waker_ = true;
+    // It is never read: a write to it is an event in any case, and what woke us before is one at most.
+    io_uring_sqe& s = ring_.next();
+    poll_for(s, waker_, POLLIN);
+    s.len = IORING_POLL_ADD_MULTI;
+    s.user_data = name_of_waker;
+}
+
+void uring_source::fill_in() noexcept {
+    take_what_was_given();
+    while (first_ != nullptr && !ring_.is_full()) {
+        place& p = *first_;
+        first_ = p.next;
+        if (first_ == nullptr) last_ = nullptr;
+        fill_in(p);
+    }
+}
+
+void uring_source::fill_in(place& p) noexcept {
+    const adaptive_guard held(p.lock);
+    p.is_listed = false;
+    if (p.waiting == nullptr) return;  // a stop was faster
+    if (p.at == state::submitted) {
+        if (!std::exchange(p.must_cancel, false)) return;
+        io_uring_sqe& s = ring_.next();
+        s.opcode = IORING_OP_ASYNC_CANCEL;
+        s.fd = -1;
+        s.addr = request_name(p.name, p.generation);
+        s.user_data = name_of_cancel;
+        s.flags = IOSQE_CQE_SKIP_SUCCESS;
+        return;
+    }
+    io_operation& op = *p.waiting;
+    io_uring_sqe& s = ring_.next();
+    io_submission what;
+    p.is_poll = p.polls || !op.prepare(what);
+    if (p.is_poll) {
+        poll_for(s, op.on().number, op.way() == direction::in ? POLLIN | POLLRDHUP : POLLOUT);
+    } else {
+        describe(s, what);
+        s.fd = op.on().number;
+    }
+    s.user_data = request_name(p.name, p.generation);
+    p.must_cancel = false;
+    p.at = state::submitted;
+}
+
+/// Errors that are left over: the system has no memory for a request, or the completions need room. Both pass.
+void uring_source::enter(std::uint64_t nanoseconds) noexcept {
+    const int e = ring_.enter(nanoseconds);
+    COFLUX_VERIFY(e != -EEXIST && e != -EBADF && e != -EFAULT, "io_uring_enter gave the error %d", -e);
+}
+
+// --- completions -----------------------------------------------------------------------------------------------------
+
+std::size_t uring_source::complete(const io_uring_cqe& c) noexcept {
+    const auto number = static_cast<std::uint32_t>(c.user_data);
+    slot& s = at_number(number / 2);
+    place& p = number % 2 == 0 ? s.in : s.out;
+    io_operation* op = nullptr;
+    {
+        const adaptive_guard held(p.lock);
+        if (p.at != state::submitted || p.generation != c.user_data >> 32) return 0;
+        op = std::exchange(p.waiting, nullptr);
+        p.at = state::free;
+        ++p.generation;
+        if (!p.is_poll && os::would_block(c.res)) p.polls = true;
+    }
+    // From here on no other thread touches it. What has come counts, whatever was requested meanwhile.
+    bool ended = false;
+    if (c.res != -ECANCELED && c.res != -EINTR) {
+        if (p.is_poll) {
+            ended = op->attempt();
+        } else if (!os::would_block(c.res)) {
+            if (op->way() == direction::in && (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0)
+                op->on().try_first(op->way());
+            ended = op->take(c.res);
+        }
+    }
+    if (ended) {
+        pending_.fetch_sub(1, memory_order_relaxed);
+        op->wake();
+        return 1;
+    }
+    {
+        // The rest. Or the thread that submitted it has ended, which cancels what it submitted.
+        const adaptive_guard held(p.lock);
+        if (wait_at(p, *op) == armed::waits) return 0;
+    }
+    pending_.fetch_sub(1, memory_order_relaxed);
+    op->withdraw();  // it does not come to its end()
+    wait_operation::stop_claimed(*op);
+    return 1;
+}
+
+std::size_t uring_source::hand_out() noexcept {
+    const unsigned n = std::min(ring_.completed(), most_in_a_look);
+    std::size_t ended = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        const io_uring_cqe& c = ring_.completion(i);
+        if (c.user_data == name_of_waker) {
+            if ((c.flags & IORING_CQE_F_MORE) == 0) watches_waker_ = false;
+        } else if (c.user_data != name_of_cancel) {
+            ended += complete(c);
+        }
+    }
+    if (n != 0) ring_.take(n);
+    return ended;
+}
+
+// --- the host --------------------------------------------------------------------------------------------------------
+
+std::size_t uring_source::look() noexcept {
+    const resumption_pause pause;
+    begin_to_serve();
+    watch_waker();
+    fill_in();
+    if (ring_.unsubmitted() != 0 || ring_.must_enter()) enter(0);
+    return hand_out();
+}
+
+void uring_source::sleep_until(std::uint64_t deadline) noexcept {
+    begin_to_serve();
+    watch_waker();
+    fill_in();
+    if (ring_.completed() != 0) return;
+    if (first_ != nullptr || !watches_waker_) return enter(0);  // there is more to submit than fits
+    if (deadline == ring::for_ever) return enter(deadline);
+    const std::uint64_t now = tick_now();
+    enter(deadline > now ? deadline - now : 0);
+}
+
+void uring_source::wake() noexcept {
+    const std::uint64_t one = 1;
+    (void)!write(waker_, &one, sizeof one);  // it fails where it is readable already
+}
+
+}  // namespace coflux::detail

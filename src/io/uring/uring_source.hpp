@@ -1,0 +1,115 @@
+// An event source over io_uring. The page docs/design/io_uring.md has the protocol.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <coflux/base/adaptive_lock.hpp>
+#include <coflux/base/atomic.hpp>
+#include <coflux/base/thread.hpp>
+
+#include "io/io_source.hpp"
+#include "os/process.hpp"
+#include "ring.hpp"
+
+namespace coflux::detail {
+
+class uring_source final : public io_source {
+public:
+    /// Errors: std::system_error.
+    explicit uring_source(ring_rung rung);
+    ~uring_source() override;
+
+    std::size_t look() noexcept override;
+    void sleep_until(std::uint64_t deadline) noexcept override;
+    void wake() noexcept override;
+    [[nodiscard]] bool has_pending() const noexcept override {
+        return pending_.load(memory_order_relaxed) != 0;  // a hint; only its own thread arms in a host
+    }
+    [[nodiscard]] bool has_found() const noexcept override {
+        // A hint of other threads; they wake the host.
+        return first_ != nullptr || has_given_.load(memory_order_relaxed) || ring_.completed() != 0;
+    }
+    // It has no shared host, and what is late is submitted as all else.
+    std::size_t try_late() noexcept override { return 0; }
+    [[nodiscard]] bool has_late() const noexcept override { return false; }
+    [[nodiscard]] int descriptor() const noexcept override { return ring_.descriptor(); }
+    void add_left(left_behind& to) noexcept override;
+
+    io_slot attach(int number) override;
+    void detach(io_slot at, int number) noexcept override;
+    armed arm(io_operation& op, io_slot at) noexcept override;
+    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override { return arm(op, at); }
+    bool claim(io_operation& op, io_slot at) noexcept override;
+    [[nodiscard]] bool submits(direction way) const noexcept override { return way == direction::in; }
+
+private:
+    // free -> queued: arm(). queued -> free: a stop that claims it. queued -> submitted, and submitted -> free with the
+    // terminal completion: the host's thread.
+    enum class state : std::uint8_t { free, queued, submitted };
+    /// One direction of a descriptor.
+    struct place {
+        adaptive_lock lock;  // guards what follows, but for `name` and `next`
+        state at = state::free;
+        bool is_listed = false;    // the host will look at it
+        bool must_cancel = false;  // a stop has come since it was submitted
+        bool is_poll = false;      // what was submitted is a poll
+        bool polls = false;        // the descriptor does not let the system wait
+        std::uint32_t generation = 0;
+        std::uint32_t name = 0;  // twice the number of its slot, and 1 for the way out
+        io_operation* waiting = nullptr;
+        place* next = nullptr;  // in the list that it is in
+    };
+    struct slot {
+        place in;
+        place out;
+    };
+    static constexpr std::size_t slots_in_chunk = 256;
+    using chunk = std::array<slot, slots_in_chunk>;
+    static constexpr std::size_t most_chunks = 4096;
+
+    [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
+    [[nodiscard]] place& place_of(io_slot at, direction way) noexcept {
+        slot& s = at_number(at.number);
+        return way == direction::in ? s.in : s.out;
+    }
+    [[nodiscard]] bool is_host_here() const noexcept;
+    void check_process() const noexcept;
+    armed wait_at(place& p, io_operation& op) noexcept;
+    void list(place& p) noexcept;
+    void take_what_was_given() noexcept;
+    void begin_to_serve() noexcept;
+    void watch_waker() noexcept;
+    void fill_in() noexcept;
+    void fill_in(place& p) noexcept;
+    void enter(std::uint64_t nanoseconds) noexcept;
+    std::size_t hand_out() noexcept;
+    std::size_t complete(const io_uring_cqe& c) noexcept;
+
+    ring ring_;
+    int waker_ = -1;
+    os::process_mark process_;
+    atomic<std::size_t> pending_{0};  // operations that wait; counted up before they can be seen
+
+    // The host's: places to be looked at when requests are filled in.
+    place* first_ = nullptr;
+    place* last_ = nullptr;
+    bool serves_ = false;         // the ring is enabled
+    bool watches_waker_ = false;  // a poll of it is under way
+    // The thread of a host that this_thread.events does not name; nullptr: none. Written by that thread alone, and only
+    // it finds its own address here.
+    atomic<const void*> service_{nullptr};
+
+    adaptive_lock given_lock_;       // guards given_, and the links of what is there
+    place* given_ = nullptr;         // by other threads, the last first
+    atomic<bool> has_given_{false};  // a hint, written under given_lock_
+
+    mutex lock_;  // guards what is between here and chunks_
+    std::vector<std::uint32_t> free_;
+    std::uint32_t slots_ = 0;                           // that have been given out
+    std::array<atomic<chunk*>, most_chunks> chunks_{};  // each set once, under lock_ (release; pairs with at_number())
+};
+
+}  // namespace coflux::detail
