@@ -45,4 +45,30 @@ TEST(allocations_of_sockets, are_none_once_a_stream_has_waited) {
     EXPECT_EQ(asks<coflux::thread_pool_executor>(env_of_pool).get(), 0U);
 }
 
+template <typename E>
+coflux::task<std::size_t, E> accepts(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    std::array<std::byte, 1> one{};
+    std::size_t before = 0;
+    for (int i = 0; i < 400; ++i) {
+        if (i == 200) before = coflux::testing::new_calls();
+        auto near = co_await coflux::tcp_stream::connect(listener.local_endpoint());
+        auto far = co_await listener.accept();
+        auto echo = gives_back<E>(here, &far);
+        co_await near.write_all(std::span<const std::byte>(one));
+        co_await near.read_exactly(one);
+        near.shutdown_send();
+        co_await std::move(echo);
+    }
+    co_return coflux::testing::new_calls() - before;
+}
+
+TEST(allocations_of_sockets, are_none_for_one_connection_after_the_other) {
+    if (!coflux::testing::counts_new()) GTEST_SKIP() << "operator new is not counted here";
+    coflux::worker_executor worker;
+    auto env = coflux::make_environment(worker);
+    EXPECT_EQ(accepts<coflux::worker_executor>(env).get(), 0U);
+}
+
 }  // namespace

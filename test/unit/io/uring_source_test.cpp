@@ -1,0 +1,268 @@
+// The ring itself, and what its source does where more comes than fits, or another thread.
+#include "../../../src/io/uring/ring.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <set>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "connected.hpp"
+
+namespace {
+
+using coflux::endpoint;
+using coflux::run_loop;
+using coflux::tcp_listener;
+using coflux::tcp_stream;
+using coflux::detail::ring;
+using coflux::detail::ring_rung;
+using coflux_test::connected;
+using worker = coflux::worker_executor;
+
+bool has_rings() {
+    return ring::probe(ring_rung::deferred).error == 0;
+}
+bool uses_rings() {
+    return coflux::io_backend_in_use().backend == coflux::io_backend::uring;
+}
+
+TEST(uring_ring, keeps_completions_that_do_not_fit_its_queue) {
+    if (!has_rings()) GTEST_SKIP() << "the system refuses io_uring";
+    for (const ring_rung rung : {ring_rung::deferred, ring_rung::cooperative, ring_rung::plain}) {
+        ring r;
+        if (r.open(rung).error != 0) continue;  // of an old kernel
+        ASSERT_EQ(r.enable(), 0);
+        constexpr unsigned all = 6000;
+        for (unsigned sent = 0; sent < all;) {
+            while (sent < all && !r.is_full()) {
+                io_uring_sqe& s = r.next();
+                s.opcode = IORING_OP_NOP;
+                s.user_data = sent++;
+            }
+            ASSERT_TRUE(r.is_full() || sent == all);
+            (void)r.enter(0);
+            ASSERT_EQ(r.unsubmitted(), 0U);
+        }
+        EXPECT_TRUE(r.must_enter());
+        std::set<std::uint64_t> names;
+        for (int looks = 0; looks < 100 && names.size() < all; ++looks) {
+            const unsigned n = r.completed();
+            for (unsigned i = 0; i < n; ++i) names.insert(r.completion(i).user_data);
+            r.take(n);
+            (void)r.enter(0);
+        }
+        EXPECT_EQ(names.size(), all);
+    }
+}
+
+TEST(uring_ring, goes_down_the_ladder_from_where_it_is_told) {
+    if (!has_rings()) GTEST_SKIP() << "the system refuses io_uring";
+    EXPECT_EQ(ring::probe(ring_rung::plain).rung, ring_rung::plain);
+    EXPECT_EQ(ring::probe(ring_rung::plain).error, 0);
+}
+
+coflux::fork<std::size_t, worker> reads(coflux::environment&, tcp_stream* from) {
+    std::array<std::byte, 8> some{};
+    co_await from->read_exactly(some);
+    co_return some.size();
+}
+coflux::task<std::size_t, worker> reads_many_at_once(coflux::environment&, std::size_t many) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux_test::stream_pair> pairs;
+    std::vector<coflux::fork<std::size_t, worker>> readers;
+    for (std::size_t i = 0; i < many; ++i) pairs.push_back(co_await connected(here));
+    for (auto& p : pairs) readers.push_back(reads(here, &p.near));
+    co_await coflux::this_coroutine::yield();
+    std::size_t got = 0;
+    for (int half = 0; half < 2; ++half) {
+        for (auto& p : pairs) co_await p.far.write_all("half");
+    }
+    for (auto& r : readers) got += co_await std::move(r);
+    co_return got;
+}
+
+TEST(uring_source, submits_more_at_once_than_its_queue_holds) {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < 2000) GTEST_SKIP() << "too few descriptors";
+    worker on;
+    auto env = coflux::make_environment(on);
+    EXPECT_EQ(reads_many_at_once(env, 600).get(), 600U * 8);
+}
+
+coflux::fork<void, worker> never_sleeps(coflux::environment&, const bool* ends) {
+    while (!*ends) co_await coflux::this_coroutine::yield();
+}
+coflux::task<std::size_t, worker> reads_beside_yields(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    bool ends = false;
+    auto reader = reads(here, &p.near);
+    auto busy = never_sleeps(here, &ends);
+    co_await coflux::this_coroutine::yield();
+    std::thread peer([to = p.far.native_handle()] { EXPECT_EQ(send(to, "by a peer", 8, 0), 8); });
+    const std::size_t got = co_await std::move(reader);
+    ends = true;
+    co_await std::move(busy);
+    peer.join();
+    co_return got;
+}
+TEST(uring_source, hands_out_what_has_come_to_a_worker_that_never_sleeps) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    EXPECT_EQ(reads_beside_yields(env).get(), 8U);
+}
+
+// More in a row without a suspension than a round has: the last ones are submitted without a try.
+coflux::task<int, worker> connects_in_a_row(coflux::environment&, int times) {
+    tcp_listener listener(endpoint::loopback(0), {.backlog = 1000});
+    std::vector<tcp_stream> near;
+    for (int i = 0; i < times; ++i) near.push_back(co_await tcp_stream::connect(listener.local_endpoint()));
+    int right = 0;
+    for (tcp_stream& s : near) {
+        const tcp_stream far = co_await listener.accept();
+        right += far.peer_endpoint() == s.local_endpoint() ? 1 : 0;
+    }
+    co_return right;
+}
+TEST(uring_source, makes_connections_without_a_try) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    EXPECT_EQ(connects_in_a_row(env, 300).get(), 300);
+}
+coflux::task<std::error_code, worker> is_refused_at_last(coflux::environment&, int times) {
+    // Bound, so that no connection gets the port as its own, and listened at by nobody.
+    const int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    endpoint nobody = endpoint::loopback(0);
+    auto size = static_cast<socklen_t>(nobody.size());
+    auto* const name = static_cast<sockaddr*>(nobody.data());
+    if (bind(bound, name, size) != 0 || getsockname(bound, name, &size) != 0) co_return std::error_code();
+    std::error_code error;
+    for (int i = 0; i < times; ++i) {
+        error = (co_await coflux::as_result(tcp_stream::connect(nobody))).error();
+        if (error != std::errc::connection_refused) break;
+    }
+    close(bound);
+    co_return error;
+}
+TEST(uring_source, is_told_of_refused_connections_without_a_try) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    EXPECT_EQ(is_refused_at_last(env, 200).get(), std::errc::connection_refused);
+}
+
+// --- threads ---------------------------------------------------------------------------------------------------------
+
+coflux::task<std::size_t, run_loop> reads_on_a_loop(coflux::environment&, tcp_stream* from) {
+    std::array<std::byte, 2> two{};
+    co_await from->read_exactly(two);
+    co_return two.size();
+}
+coflux::task<coflux_test::stream_pair, run_loop> makes_a_pair(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_return co_await connected(here);
+}
+
+TEST(uring_source, goes_on_when_the_thread_that_submitted_has_ended) {
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    auto pair = loop.run(makes_a_pair(env));
+    auto reader = reads_on_a_loop(env, &pair.near);
+    std::thread([&loop] { (void)loop.poll(); }).join();
+    std::thread([&loop] { (void)loop.poll(); }).join();
+    EXPECT_FALSE(reader.done());
+    EXPECT_EQ(send(pair.far.native_handle(), "a", 1, 0), 1);
+    std::thread([&loop] { (void)loop.poll(); }).join();
+    EXPECT_EQ(send(pair.far.native_handle(), "b", 1, 0), 1);
+    EXPECT_EQ(loop.run(std::move(reader)), 2U);
+}
+
+coflux::task<tcp_stream, worker> waits_once(coflux::environment&, endpoint to) {
+    tcp_stream s = co_await tcp_stream::connect(to);
+    std::byte one{};
+    (void)co_await coflux::timeout(s.read_some(std::span(&one, 1)), std::chrono::milliseconds(1));
+    co_return s;
+}
+TEST(uring_source, may_end_on_another_thread_with_its_last_descriptor) {
+    const std::size_t before = coflux_test::open_descriptors();
+    {
+        const tcp_listener listener(endpoint::loopback(0));
+        tcp_stream left;
+        {
+            worker on;
+            auto env = coflux::make_environment(on);
+            left = waits_once(env, listener.local_endpoint()).get();
+        }
+        EXPECT_TRUE(left.is_open());
+    }
+    EXPECT_EQ(coflux_test::open_descriptors(), before);
+}
+
+// --- fork() ----------------------------------------------------------------------------------------------------------
+
+[[noreturn]] void end_as(pid_t child) {
+    int how = 0;
+    waitpid(child, &how, 0);
+    if (WIFSIGNALED(how)) std::abort();
+    std::_Exit(WEXITSTATUS(how));
+}
+[[noreturn]] void looks_in_a_child() {
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    auto pair = loop.run(makes_a_pair(env));
+    auto reader = reads_on_a_loop(env, &pair.near);
+    (void)loop.poll();
+    const pid_t child = fork();
+    if (child != 0) end_as(child);
+    (void)loop.poll();
+    std::_Exit(1);
+}
+[[noreturn]] void makes_its_own_in_a_child() {
+    run_loop before;
+    {
+        auto env = coflux::make_environment(before);
+        auto pair = before.run(makes_a_pair(env));
+        auto reader = reads_on_a_loop(env, &pair.near);
+        (void)before.poll();
+        EXPECT_EQ(send(pair.far.native_handle(), "ab", 2, 0), 2);
+        (void)before.run(std::move(reader));
+    }
+    const pid_t child = fork();
+    if (child != 0) end_as(child);
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    auto pair = loop.run(makes_a_pair(env));
+    auto reader = reads_on_a_loop(env, &pair.near);
+    (void)loop.poll();
+    if (send(pair.far.native_handle(), "ab", 2, 0) != 2) std::_Exit(1);
+    std::_Exit(loop.run(std::move(reader)) == 2 ? 7 : 1);
+}
+
+class uring_death : public testing::Test {
+protected:
+    void SetUp() override {
+        GTEST_FLAG_SET(death_test_style, "threadsafe");
+        if (!uses_rings()) GTEST_SKIP() << "this process uses epoll";
+    }
+};
+TEST_F(uring_death, the_ring_of_a_parent_is_not_used_in_its_child) {
+    EXPECT_DEATH(looks_in_a_child(), "in the child of a fork.., on a loop that did so before");
+}
+TEST_F(uring_death, a_child_has_a_ring_of_its_own) {
+    EXPECT_EXIT(makes_its_own_in_a_child(), testing::ExitedWithCode(7), "");
+}
+
+}  // namespace
