@@ -38,7 +38,7 @@ private:
 /// stream dies, and two coroutines that wait in one direction are checked errors.
 /// Threads: of any executor. On a worker, a shard, a run_loop and a thread pool their own threads wait for it; for
 /// others one of the process. An executor that ends while a coroutine waits on it is a checked error.
-/// Costs: no allocation once a stream has waited; a wait is a look of the thread at epoll.
+/// Costs: no allocation once a stream has waited; a wait is a look of the thread at epoll, or at its ring.
 class tcp_stream {
 public:
     tcp_stream() noexcept = default;
