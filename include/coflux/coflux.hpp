@@ -53,6 +53,7 @@
 #include <coflux/generator/generator.hpp>
 #include <coflux/io/backend.hpp>
 #include <coflux/io/endpoint.hpp>
+#include <coflux/io/limits.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/memory/arena.hpp>

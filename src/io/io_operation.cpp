@@ -36,18 +36,33 @@ std::coroutine_handle<> io_operation::suspend() {
     promise_base& p = coroutine();
     if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
+    if (limit_ != nullptr && !limit_->prepare(p)) return transfer(p.handle());
     io_source& home = on_.begin_wait(p, way());
     counted_ = true;
     begin();
     waited_ = true;
+    if (limit_ != nullptr) limit_->arm();
     const io_slot at = on_.slot(way());
     switch (is_late_ ? home.arm_for_next_look(*this, at) : home.arm(*this, at)) {
     case io_source::armed::waits: return suspended();  // this object may be gone
     case io_source::armed::ended: return transfer(p.handle());
     case io_source::armed::stops: break;
     }
+    if (!must_stop()) {
+        limit_->set_over();
+        return transfer(p.handle());
+    }
     end();
     return p.stop_here();
+}
+
+void io_operation::end_early() noexcept {
+    if (!must_stop()) {
+        limit_->set_over();
+        return wake();
+    }
+    withdraw();  // it does not come to its end()
+    stop_claimed(*this);
 }
 
 void io_operation::leave() noexcept {

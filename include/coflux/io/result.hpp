@@ -9,6 +9,7 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/io/detail/io_limit.hpp>
 
 namespace coflux {
 
@@ -84,14 +85,22 @@ public:
     using single_use = void;
 
     /// The same, with its errors as values.
-    [[nodiscard("co_await it")]] request<as_result_awaiter<Operation>, Args...> with_result() && {
+    [[nodiscard("co_await it")]] io_request<as_result_awaiter<Operation>, Args...> with_result() && {
         return with_result(std::index_sequence_for<Args...>());
+    }
+    /// The same, until a moment.
+    [[nodiscard("co_await it")]] request<limited_awaiter<Operation>, clock_tick, Args...> with_limit(clock_tick t) && {
+        return with_limit(t, std::index_sequence_for<Args...>());
     }
 
 private:
     template <std::size_t... I>
-    request<as_result_awaiter<Operation>, Args...> with_result(std::index_sequence<I...>) {
+    io_request<as_result_awaiter<Operation>, Args...> with_result(std::index_sequence<I...>) {
         return {std::forward<Args>(argument_at<I>(this->arguments()))...};
+    }
+    template <std::size_t... I>
+    request<limited_awaiter<Operation>, clock_tick, Args...> with_limit(clock_tick t, std::index_sequence<I...>) {
+        return {t, std::forward<Args>(argument_at<I>(this->arguments()))...};
     }
 };
 

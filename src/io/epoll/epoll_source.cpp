@@ -155,7 +155,7 @@ std::size_t epoll_source::end_pending(io_operation& op) noexcept {
 
 /// Pre: the slot's lock is held.
 io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
-    if (op.must_stop()) return armed::stops;
+    if (op.must_end()) return armed::stops;
     waiting_place& place = s.place(op.way());
     COFLUX_VERIFY(place.waiting == nullptr,
                   "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
@@ -236,10 +236,9 @@ std::size_t epoll_source::carry_on(slot& s, direction way, std::uint32_t generat
         if (wait_at(s, *op) == armed::waits) return 0;
         break;
     }
-    // A stop came meanwhile, and did not find it.
+    // A stop came meanwhile, or its limit, and did not find it.
     pending_.fetch_sub(1, memory_order_relaxed);
-    op->withdraw();  // it does not come to its end()
-    wait_operation::stop_claimed(*op);
+    op->end_early();
     return 1;
 }
 

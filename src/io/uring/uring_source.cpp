@@ -154,7 +154,7 @@ void uring_source::list(place& p) noexcept {
 
 /// Pre: the place's lock is held.
 io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
-    if (op.must_stop()) return armed::stops;
+    if (op.must_end()) return armed::stops;
     COFLUX_VERIFY(p.waiting == nullptr,
                   "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
                   "writes");
@@ -325,8 +325,7 @@ std::size_t uring_source::complete(const io_uring_cqe& c) noexcept {
         if (wait_at(p, *op) == armed::waits) return 0;
     }
     pending_.fetch_sub(1, memory_order_relaxed);
-    op->withdraw();  // it does not come to its end()
-    wait_operation::stop_claimed(*op);
+    op->end_early();
     return 1;
 }
 

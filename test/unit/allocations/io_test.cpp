@@ -1,5 +1,6 @@
 // Operations of sockets that have waited before allocate nothing.
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <span>
 
@@ -69,6 +70,28 @@ TEST(allocations_of_sockets, are_none_for_one_connection_after_the_other) {
     coflux::worker_executor worker;
     auto env = coflux::make_environment(worker);
     EXPECT_EQ(accepts<coflux::worker_executor>(env).get(), 0U);
+}
+
+coflux::task<std::size_t, coflux::worker_executor> waits_with_limits(coflux::environment&) {
+    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    auto near = co_await coflux::tcp_stream::connect(listener.local_endpoint());
+    auto far = co_await listener.accept();
+    std::array<std::byte, 1> one{};
+    std::size_t before = 0;
+    for (int i = 0; i < 20; ++i) {
+        if (i == 10) before = coflux::testing::new_calls();
+        (void)co_await coflux::timeout(near.read_some(one), std::chrono::milliseconds(1));
+        co_await far.write_all(std::span<const std::byte>(one));
+        (void)co_await coflux::timeout(near.read_some(one), std::chrono::seconds(1));
+    }
+    co_return coflux::testing::new_calls() - before;
+}
+
+TEST(allocations_of_sockets, are_none_for_a_wait_with_a_limit) {
+    if (!coflux::testing::counts_new()) GTEST_SKIP() << "operator new is not counted here";
+    coflux::worker_executor worker;
+    auto env = coflux::make_environment(worker);
+    EXPECT_EQ(waits_with_limits(env).get(), 0U);
 }
 
 }  // namespace

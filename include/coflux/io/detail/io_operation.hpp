@@ -11,6 +11,7 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
+#include <coflux/io/detail/io_limit.hpp>
 #include <coflux/io/endpoint.hpp>
 
 namespace coflux::detail {
@@ -62,6 +63,11 @@ public:
     /// For wait_kind::claim.
     static bool claim(wait_operation& waiting) noexcept;
 
+    /// Where it waits, under the lock of that: it must not go on to wait, but end_early().
+    [[nodiscard]] bool must_end() const noexcept { return must_stop() || (limit_ != nullptr && limit_->has_come()); }
+    /// It must_end(), after it had waited: its coroutine is stopped, or goes on because time is up.
+    void end_early() noexcept;
+
 protected:
     io_operation(promise_base& p, descriptor& on, const io_kind& kind) noexcept
         : wait_operation(p, kind.stops),
@@ -81,6 +87,7 @@ protected:
     /// await_resume(), first.
     void resumed() noexcept {
         if (waited_) {
+            if (limit_ != nullptr) limit_->disarm();
             end();
             leave();
         } else {
@@ -88,12 +95,16 @@ protected:
         }
     }
 
+    /// Before it waits. It dies before the operation does.
+    void limit_by(io_limit& limit) noexcept { limit_ = &limit; }
+
 private:
     /// It waits for its descriptor no more, which may die from now on.
     void leave() noexcept;
 
     descriptor& on_;
     const io_kind& kind_;
+    io_limit* limit_ = nullptr;
     bool waited_ = false;   // begin() was called, and end() was not
     bool counted_ = false;  // by its descriptor
     bool is_late_ = false;  // its round was over before it was tried

@@ -1,0 +1,92 @@
+// The limit of an operation of I/O: a timer in its awaiter. The page docs/design/io.md has the protocol.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/atomic.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/detail/timer_queue.hpp>
+
+namespace coflux::detail {
+
+class io_operation;
+
+/// Ends the wait of an operation at a moment. It takes it out as a stop would; what is tried at that moment counts.
+class io_limit : private timer {
+public:
+    io_limit(io_operation& op, clock_tick deadline) noexcept : timer(how_it_ends), op_(op), deadline_(deadline) {}
+    io_limit(const io_limit&) = delete;
+    io_limit& operator=(const io_limit&) = delete;
+    ~io_limit() { disarm(); }
+
+    /// The time was up before the operation ended. The coroutine's thread, after its wait.
+    [[nodiscard]] bool is_over() const noexcept { return is_over_; }
+    /// Where it waits, asked under the lock of that: it must not go on to wait.
+    [[nodiscard]] bool has_come() const noexcept {
+        return has_come_.load(memory_order_relaxed);  // stored before the limit takes that lock
+    }
+    /// It does not wait any more because has_come().
+    void set_over() noexcept { is_over_ = true; }
+
+    /// Before the wait begins: chooses where to be armed. False: the time is up.
+    /// Errors: as sleep_for().
+    [[nodiscard]] bool prepare(promise_base& p);
+    /// After begin() of the wait, and before it is anywhere.
+    void arm() noexcept;
+    /// From now on it does nothing.
+    void disarm() noexcept {
+        if (is_armed_) [[unlikely]]
+            disarm_now();
+    }
+
+private:
+    void disarm_now() noexcept;
+    static void come_due(timer& t) noexcept;
+    static const environment& whose(const timer& t) noexcept;
+    static const timer_kind how_it_ends;
+
+    io_operation& op_;
+    const clock_tick deadline_;
+    bool is_armed_ = false;
+    bool is_over_ = false;           // written by the thread that then wakes the coroutine
+    atomic<bool> has_come_{false};   // set before the limit looks for the operation
+    atomic<bool> has_acted_{false};  // true: the limit touches nothing any more (release)
+};
+
+/// The await of a limited operation.
+template <typename Operation>
+class [[nodiscard]] limited_awaiter : public Operation {
+    using value = decltype(std::declval<Operation&>().await_resume());
+
+public:
+    using single_use = void;
+
+    template <typename... Args>
+    limited_awaiter(promise_base& p, clock_tick deadline, Args&... args)
+        : Operation(p, args...),
+          limit_(*this, deadline) {
+        this->limit_by(limit_);
+    }
+
+    std::conditional_t<std::is_void_v<value>, bool, std::optional<value>> await_resume() {
+        if (limit_.is_over()) {
+            this->resumed();
+            return {};
+        }
+        if constexpr (std::is_void_v<value>) {
+            Operation::await_resume();
+            return true;
+        } else {
+            return Operation::await_resume();
+        }
+    }
+
+private:
+    io_limit limit_;
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,172 @@
+// timeout and deadline of operations of I/O.
+#include <coflux/io/limits.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "connected.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::tcp_listener;
+using coflux::tcp_stream;
+using coflux_test::bytes_of;
+using coflux_test::connected;
+using coflux_test::own_loopback;
+using steady = std::chrono::steady_clock;
+
+template <typename E>
+class limits : public testing::Test {};
+using executors = testing::Types<coflux::worker_executor, coflux::thread_pool_executor>;
+TYPED_TEST_SUITE(limits, executors);
+
+template <typename E, typename Program>
+void on_a(Program program) {
+    E executor = [] {
+        if constexpr (std::is_same_v<E, coflux::worker_executor>) {
+            return E();
+        } else {
+            return E(2);
+        }
+    }();
+    auto env = coflux::make_environment(executor);
+    program(env).get();
+}
+
+template <typename E>
+coflux::task<void, E> ends_each(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::array<std::byte, 2> two{};
+    tcp_listener idle(own_loopback());
+    tcp_listener full(own_loopback(), {.backlog = 0});
+    std::vector<tcp_stream> in_the_backlog;
+    in_the_backlog.push_back(co_await tcp_stream::connect(full.local_endpoint()));
+    const std::vector<std::byte> much(8'000'000);
+
+    const auto before = steady::now();
+    EXPECT_EQ(co_await coflux::timeout(p.near.read_some(two), 2ms), std::nullopt);
+    EXPECT_GE(steady::now() - before, 2ms);
+    co_await p.far.write_all("a");
+    EXPECT_FALSE(co_await coflux::timeout(p.near.read_exactly(two), 2ms));
+    EXPECT_FALSE(co_await coflux::timeout(p.near.wait_readable(), 2ms));
+    EXPECT_FALSE((co_await coflux::timeout(idle.accept(), 2ms)).has_value());
+    EXPECT_FALSE((co_await coflux::timeout(tcp_stream::connect(full.local_endpoint()), 2ms)).has_value());
+    EXPECT_FALSE((co_await coflux::deadline(p.near.read_some(two), steady::now() + 2ms)).has_value());
+    EXPECT_FALSE((co_await coflux::timeout(coflux::as_result(p.near.read_some(two)), 2ms)).has_value());
+    EXPECT_FALSE(co_await coflux::timeout(p.near.write_all(much), 2ms));
+    EXPECT_FALSE((co_await coflux::timeout(p.near.write_some(much), 2ms)).has_value());
+}
+TYPED_TEST(limits, end_each_operation_that_waits) {
+    on_a<TypeParam>(ends_each<TypeParam>);
+}
+
+template <typename E>
+coflux::task<void, E> are_in_time(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::string two(2, ' ');
+    co_await p.far.write_all("abcd");
+    EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), 2U);  // tried once
+    EXPECT_EQ(two, "ab");
+    EXPECT_TRUE(co_await coflux::timeout(p.near.wait_readable(), 10s));
+    EXPECT_TRUE(co_await coflux::timeout(p.near.read_exactly(bytes_of(two)), 10s));
+    EXPECT_EQ(two, "cd");
+    EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), std::nullopt);
+    p.far.shutdown_send();
+    EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 10s), 0U);
+    auto as_value = co_await coflux::timeout(coflux::as_result(p.near.read_exactly(bytes_of(two))), 10s);
+    EXPECT_TRUE(as_value.has_value() && !as_value->has_value());
+    EXPECT_THROW((void)co_await coflux::timeout(p.near.read_exactly(bytes_of(two)), 10s), coflux::end_of_stream);
+}
+TYPED_TEST(limits, leave_what_is_in_time) {
+    on_a<TypeParam>(are_in_time<TypeParam>);
+}
+
+template <typename E>
+coflux::fork<void, E> writes(coflux::environment&, tcp_stream* to, std::chrono::microseconds after) {
+    if (after > 0us) co_await coflux::sleep_for(after);
+    co_await to->write_all("x");
+}
+template <typename E>
+coflux::fork<void, E> stops(coflux::environment&, coflux::environment* of, std::chrono::microseconds after) {
+    if (after > 0us) co_await coflux::sleep_for(after);
+    of->request_stop();
+}
+template <typename E>
+coflux::fork<std::optional<std::size_t>, E> reads(coflux::environment&, tcp_stream* from,
+                                                  std::chrono::microseconds limit) {
+    std::array<std::byte, 1> one{};
+    co_return co_await coflux::timeout(from->read_some(one), limit);
+}
+/// The event, the limit and a stop at about the same time: one of them wins, and no byte is lost.
+template <typename E>
+coflux::task<void, E> meet(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::array<int, 3> ends{};
+    for (int i = 0; i < 600; ++i) {
+        const std::chrono::microseconds when(50 + i % 7 * 3);
+        auto inside = coflux::make_environment(here);
+        auto reader = reads<E>(inside, &p.near, std::chrono::microseconds(50 + i % 5 * 5));
+        auto writer = writes<E>(here, &p.far, when);
+        auto stopper = stops<E>(here, &inside, std::chrono::microseconds(70 - i % 4 * 5));
+        const auto got = co_await coflux::as_outcome(std::move(reader));
+        co_await std::move(writer);
+        co_await std::move(stopper);
+        co_await inside.join();
+        EXPECT_FALSE(got.has_error());
+        const bool read = got.has_value() && got.value().has_value();
+        ++ends[got.is_stopped() ? 2 : read ? 1 : 0];
+        if (!read) {
+            std::array<std::byte, 1> one{};
+            EXPECT_EQ(co_await p.near.read_some(one), 1U);
+        }
+    }
+    EXPECT_GT(ends[0] + ends[1] + ends[2], 0);
+}
+TYPED_TEST(limits, lose_nothing_beside_the_event_and_a_stop) {
+    on_a<TypeParam>(meet<TypeParam>);
+}
+
+template <typename E>
+coflux::task<void, E> take_part(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto a = co_await connected(here);
+    auto b = co_await connected(here);
+    std::array<std::byte, 1> one{};
+    std::array<std::byte, 1> other{};
+    const auto first = co_await coflux::when_any(coflux::timeout(a.near.read_some(one), 2ms),
+                                                 coflux::timeout(b.near.read_some(other), 10s));
+    EXPECT_EQ(first.index(), 0U);
+    co_await b.far.write_all("b");
+    const auto kept = co_await coflux::as_outcome(coflux::timeout(b.near.read_some(other), 10s));
+    EXPECT_EQ(kept.value(), 1U);
+    auto nested = co_await coflux::timeout(coflux::timeout(a.near.read_some(one), 10s), 2ms);
+    EXPECT_FALSE(nested.has_value());
+}
+TYPED_TEST(limits, take_part_in_choices_and_in_limits) {
+    on_a<TypeParam>(take_part<TypeParam>);
+}
+
+/// A user's executor: the process's service keeps the time, and its thread waits for the descriptor.
+TEST(limits_elsewhere, end_a_read_on_a_strand) {
+    coflux::thread_pool_executor pool(1);
+    coflux::strand<coflux::thread_pool_executor> line(pool);
+    auto env = coflux::make_environment(line);
+    ends_each<coflux::strand<coflux::thread_pool_executor>>(env).get();
+    meet<coflux::strand<coflux::thread_pool_executor>>(env).get();
+}
+
+}  // namespace
