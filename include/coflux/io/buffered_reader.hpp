@@ -1,0 +1,192 @@
+// buffered_reader: lines, messages and single bytes of a stream, which is read in large pieces.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/detail/byte_block.hpp>
+#include <coflux/io/tcp.hpp>
+
+namespace coflux {
+
+/// What read_line() and read_until() throw where the first bytes have no delimiter. The reader has kept them.
+class limit_exceeded : public std::runtime_error {
+public:
+    explicit limit_exceeded(std::size_t limit)
+        : std::runtime_error("coflux: no delimiter within " + std::to_string(limit) + " bytes, which is the limit"),
+          limit_(limit) {}
+    /// How many bytes were looked at.
+    [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+
+private:
+    std::size_t limit_;
+};
+
+/// Reads a stream in large pieces, and gives lines and messages out of them: `coflux::buffered_reader in(stream); while
+/// (const auto line = co_await in.read_line(here)) use(*line);`
+///
+/// Shapes: `Source` is a byte_source, which is used by reference. Neither movable nor copyable. One coroutine at a time
+/// reads.
+/// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call, without
+/// effect.
+/// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
+/// read, and the next call goes on from there.
+/// Threads: those of the source; one at a time.
+/// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else. A
+/// byte is moved once or twice, and a call looks at it once.
+/// Lifetime: the source outlives it. A view that it gives is valid until its next operation that reads.
+/// Example: examples/35_lines.cpp
+template <byte_source Source>
+class buffered_reader {
+public:
+    /// No limit but the size of the buffer.
+    static constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
+
+    /// Errors: std::invalid_argument for a size of 0; std::bad_alloc.
+    explicit buffered_reader(Source& from, std::size_t size = 8192,
+                             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : from_(from),
+          block_(size, memory) {}
+    buffered_reader(const buffered_reader&) = delete;
+    buffered_reader& operator=(const buffered_reader&) = delete;
+
+    /// `co_await in.read_line(here)`: the next line, without its end.
+    ///
+    /// Returns: an optional view; none at the end of the stream. A line ends at "\n", and a "\r" just before that belongs
+    /// to the end. A "\r" elsewhere is a byte of the line. Bytes behind the last "\n" are a line, too: where it matters
+    /// that a line was cut, read_until("\n") tells.
+    /// Errors: limit_exceeded for a line that is longer than `limit`, or than the buffer, its end included.
+    [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, std::size_t limit = no_limit) {
+        return read_to(here, "\n", limit, true);
+    }
+    /// `co_await in.read_until(here, "\r\n\r\n", 8192)`: all up to the delimiter, which is a part of it.
+    ///
+    /// Shapes: the delimiter lives until the await ends.
+    /// Returns: an optional view; none where the stream ends and nothing is left.
+    /// Errors: end_of_stream, with the count of the bytes that are left, where it ends without a delimiter: they stay in
+    /// the reader. limit_exceeded where the first `limit` bytes, or a full buffer, have no delimiter.
+    /// std::invalid_argument for an empty delimiter.
+    [[nodiscard]] call<std::optional<std::string_view>> read_until(environment& here, std::string_view delimiter,
+                                                                   std::size_t limit = no_limit) {
+        return read_to(here, delimiter, limit, false);
+    }
+    /// Some bytes, as soon as there are some: what is buffered, else one read of the source.
+    /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
+    [[nodiscard]] call<std::size_t> read_some(environment&, std::span<std::byte> into) {
+        if (block_.is_empty() && !into.empty()) {
+            auto&& here = co_await context();
+            if (into.size() >= block_.size()) {
+                const std::size_t direct = co_await detail::read_some_of(from_, here, into);
+                co_return detail::checked_read(direct, into.size());
+            }
+            const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
+            (void)keep(n);
+        }
+        co_return block_.take(into);
+    }
+    /// All of `into`.
+    /// Errors: end_of_stream, with the count, where the stream ends before.
+    /// Stops: also after a stop, an error or an end nothing is lost. Where `into` is no larger than the buffer, the
+    /// reader has all bytes. Of a larger one the first taken() bytes stand in `into`: go on with
+    /// `into.subspan(in.taken())`.
+    [[nodiscard]] call<void> read_exactly(environment&, std::span<std::byte> into) {
+        taken_ = 0;
+        if (into.size() > block_.count()) {
+            auto&& here = co_await context();
+            while (into.size() - taken_ > block_.size()) {
+                if (!block_.is_empty()) {
+                    taken_ += block_.take(into.subspan(taken_));
+                    continue;
+                }
+                // Not beyond what must go there in any case: the rest is taken in one step.
+                const std::span<std::byte> part = into.subspan(taken_, into.size() - taken_ - block_.size());
+                const std::size_t n = co_await detail::read_some_of(from_, here, part);
+                if (n == 0) throw end_of_stream(taken_);
+                taken_ += detail::checked_read(n, part.size());
+            }
+            while (block_.count() < into.size() - taken_) {
+                const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
+                if (!keep(n)) throw end_of_stream(taken_ + block_.count());
+            }
+        }
+        taken_ += block_.take(into.subspan(taken_));
+    }
+    /// At least `count` bytes, which stay where they are: the next operation gives them, too.
+    /// Returns: a view of all that is buffered; less than `count` only at the end of the stream.
+    /// Errors: std::invalid_argument for more than the size of the buffer.
+    [[nodiscard]] call<std::span<const std::byte>> peek(environment&, std::size_t count = 1) {
+        if (count > block_.size()) throw std::invalid_argument("coflux: peek() of more bytes than the buffer holds");
+        if (block_.count() < count) {
+            auto&& here = co_await context();
+            while (block_.count() < count) {
+                const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
+                if (!keep(n)) break;
+            }
+        }
+        co_return block_.bytes();
+    }
+
+    /// Takes out bytes that peek() or buffered() has shown.
+    /// Pre: so many are buffered, checked.
+    void consume(std::size_t count) noexcept {
+        COFLUX_VERIFY(count <= block_.count(), "consume() of %zu bytes where %zu are buffered", count, block_.count());
+        block_.take(count);
+    }
+    /// What was read and not given out yet.
+    [[nodiscard]] std::span<const std::byte> buffered() const noexcept { return block_.bytes(); }
+    /// How many bytes the last read_exactly() has put into its place.
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    /// The size of the buffer.
+    [[nodiscard]] std::size_t size() const noexcept { return block_.size(); }
+    [[nodiscard]] Source& source() const noexcept { return from_; }
+
+private:
+    call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, std::size_t limit,
+                                                  bool is_line) {
+        if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");
+        const std::size_t most = std::min(limit, block_.size());
+        std::size_t searched = 0;
+        for (;;) {
+            const std::string_view text = block_.text().substr(0, most);
+            const std::size_t at = text.find(delimiter, searched - std::min(searched, delimiter.size() - 1));
+            if (at != std::string_view::npos) co_return cut(text, at, delimiter, is_line);
+            if (text.size() == most) throw limit_exceeded(most);
+            searched = text.size();
+            auto&& here = co_await context();
+            const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
+            if (!keep(n)) break;
+        }
+        const std::string_view rest = block_.text();
+        if (rest.empty()) co_return std::nullopt;
+        if (!is_line) throw end_of_stream(rest.size());
+        block_.take(rest.size());
+        co_return rest;
+    }
+    std::string_view cut(std::string_view text, std::size_t at, std::string_view delimiter, bool is_line) noexcept {
+        block_.take(at + delimiter.size());
+        if (!is_line) return text.substr(0, at + delimiter.size());
+        return text.substr(0, at != 0 && text[at - 1] == '\r' ? at - 1 : at);
+    }
+    /// The source has put so many bytes into the room: false at its end.
+    bool keep(std::size_t count) noexcept {
+        block_.add(detail::checked_read(count, block_.size() - block_.count()));
+        return count != 0;
+    }
+
+    Source& from_;
+    detail::byte_block block_;
+    std::size_t taken_ = 0;
+};
+
+static_assert(byte_source<buffered_reader<tcp_stream>>);
+
+}  // namespace coflux

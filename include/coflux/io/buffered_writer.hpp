@@ -1,0 +1,132 @@
+// buffered_writer: collects bytes, and sends them in large pieces.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <memory_resource>
+#include <span>
+#include <string_view>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/detail/byte_block.hpp>
+#include <coflux/io/tcp.hpp>
+
+namespace coflux {
+
+/// Collects what is written, and sends it when its buffer is full, or by flush(): `coflux::buffered_writer out(stream);
+/// co_await out.write_all(here, "hello\n"); co_await out.flush(here);`
+///
+/// Shapes: `Sink` is a byte_sink, which is used by reference. Neither movable nor copyable. One coroutine at a time
+/// writes.
+/// Errors: those of the sink; what was not sent stays in the writer. A writer that dies with bytes is a checked error:
+/// the flush was forgotten. It is none where an exception or a stop destroys the writer, where the last send was stopped
+/// or failed, and after discard().
+/// Stops: its operations are stop points where the sink waits. A stop loses nothing: unflushed() is what was not sent,
+/// and the next operation goes on there.
+/// Threads: those of the sink; one at a time.
+/// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else.
+/// Lifetime: the sink outlives it.
+/// Example: examples/35_lines.cpp
+template <byte_sink Sink>
+class buffered_writer {
+public:
+    /// Errors: std::invalid_argument for a size of 0; std::bad_alloc.
+    explicit buffered_writer(Sink& to, std::size_t size = 8192,
+                             std::pmr::memory_resource* memory = std::pmr::get_default_resource())
+        : to_(to),
+          block_(size, memory) {}
+    buffered_writer(const buffered_writer&) = delete;
+    buffered_writer& operator=(const buffered_writer&) = delete;
+    ~buffered_writer() {
+        COFLUX_VERIFY(
+            block_.is_empty() || was_cut_ || std::uncaught_exceptions() > exceptions_ || detail::is_unwound_by_stop(),
+            "a buffered_writer dies with %zu bytes that were not sent: co_await its flush(here), or discard() them",
+            block_.count());
+    }
+
+    /// Puts in as many of the bytes as there is room for, and sends nothing: never waits.
+    /// Returns: how many.
+    [[nodiscard("bytes that found no room are not written")]] std::size_t
+    write(std::span<const std::byte> from) noexcept {
+        const std::size_t n = block_.add(from);
+        if (n != 0) was_cut_ = false;
+        return n;
+    }
+    [[nodiscard("bytes that found no room are not written")]] std::size_t write(std::string_view from) noexcept {
+        return write(std::as_bytes(std::span(from)));
+    }
+    /// As many bytes as there is room for, at least one; where there is none, what is buffered is sent before.
+    /// Returns: how many.
+    [[nodiscard]] call<std::size_t> write_some(environment&, std::span<const std::byte> from) {
+        if (block_.count() == block_.size() && !from.empty()) {
+            auto&& here = co_await context();
+            was_cut_ = true;
+            while (!block_.is_empty()) {
+                const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
+                sent(n);
+            }
+        }
+        co_return write(from);
+    }
+    /// All bytes. Sends what has no room; the rest waits for the next operation, or for flush().
+    /// Stops: taken() says how many of the bytes the writer has; go on with `from.subspan(out.taken())`. So it does after
+    /// an error.
+    [[nodiscard]] call<void> write_all(environment&, std::span<const std::byte> from) {
+        taken_ = write(from);
+        if (taken_ == from.size()) co_return;
+        auto&& here = co_await context();
+        was_cut_ = true;
+        for (;;) {
+            while (!block_.is_empty()) {
+                const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
+                sent(n);
+            }
+            const std::span<const std::byte> rest = from.subspan(taken_);
+            if (rest.size() < block_.size()) break;
+            // More than the buffer holds: not through it.
+            const std::size_t n = co_await detail::write_some_of(to_, here, rest);
+            taken_ += detail::checked_write(n, rest.size());
+        }
+        was_cut_ = false;
+        taken_ += block_.add(from.subspan(taken_));
+    }
+    [[nodiscard]] call<void> write_all(environment& here, std::string_view from) {
+        return write_all(here, std::as_bytes(std::span(from)));
+    }
+    /// Sends all that is buffered.
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] call<void> flush(environment&) {
+        if (block_.is_empty()) co_return;
+        auto&& here = co_await context();
+        was_cut_ = true;
+        while (!block_.is_empty()) {
+            const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
+            sent(n);
+        }
+        was_cut_ = false;
+    }
+
+    /// What was written and not sent.
+    [[nodiscard]] std::span<const std::byte> unflushed() const noexcept { return block_.bytes(); }
+    /// How many bytes of the last write_all() the writer has taken.
+    [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
+    /// Drops what was not sent.
+    void discard() noexcept { block_.take(block_.count()); }
+    /// The size of the buffer.
+    [[nodiscard]] std::size_t size() const noexcept { return block_.size(); }
+    [[nodiscard]] Sink& sink() const noexcept { return to_; }
+
+private:
+    void sent(std::size_t count) noexcept { block_.take(detail::checked_write(count, block_.count())); }
+
+    Sink& to_;
+    detail::byte_block block_;
+    std::size_t taken_ = 0;
+    bool was_cut_ = false;  // a send was stopped or has failed, and nothing was written since
+    int exceptions_ = std::uncaught_exceptions();
+};
+
+static_assert(byte_sink<buffered_writer<tcp_stream>>);
+
+}  // namespace coflux

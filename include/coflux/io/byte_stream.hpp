@@ -1,0 +1,79 @@
+// byte_source, byte_sink: what gives bytes, and what takes them.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/io/tcp.hpp>
+
+namespace coflux {
+namespace detail {
+
+// An operation without a frame needs no environment; one that is a call takes it first.
+template <typename S>
+concept source_of_calls =
+    requires(S& from, environment& here, std::span<std::byte> into) { from.read_some(here, into); };
+template <typename S>
+concept sink_of_calls =
+    requires(S& to, environment& here, std::span<const std::byte> from) { to.write_some(here, from); };
+
+template <typename S>
+    requires source_of_calls<S> || requires(S& from, std::span<std::byte> into) { from.read_some(into); }
+decltype(auto) read_some_of(S& from, environment& here, std::span<std::byte> into) {
+    if constexpr (source_of_calls<S>) {
+        return from.read_some(here, into);
+    } else {
+        return from.read_some(into);
+    }
+}
+template <typename S>
+    requires sink_of_calls<S> || requires(S& to, std::span<const std::byte> from) { to.write_some(from); }
+decltype(auto) write_some_of(S& to, environment& here, std::span<const std::byte> from) {
+    if constexpr (sink_of_calls<S>) {
+        return to.write_some(here, from);
+    } else {
+        return to.write_some(from);
+    }
+}
+
+template <typename A>
+concept gives_a_count =
+    (native_awaitable<A> || requires(A& a) { a.await_ready(); }) && std::same_as<await_result<A>, std::size_t>;
+
+/// How many bytes a stream says that it has moved: one that breaks its law would lose bytes or loop for ever.
+inline std::size_t checked_read(std::size_t count, std::size_t room) noexcept {
+    COFLUX_VERIFY(count <= room, "a byte_source gave %zu bytes for a room of %zu", count, room);
+    return count;
+}
+inline std::size_t checked_write(std::size_t count, std::size_t size) noexcept {
+    COFLUX_VERIFY(count != 0 && count <= size, "a byte_sink took %zu of %zu bytes", count, size);
+    return count;
+}
+
+}  // namespace detail
+
+/// Gives bytes: `co_await from.read_some(into)`, or as a call `co_await from.read_some(here, into)`.
+///
+/// Laws: it gives the next bytes in order, at least one, in the first places of `into`, and how many they are; 0 at the
+/// end, and where `into` has no room. A stop and an error lose no byte: what was not given is given next.
+template <typename S>
+concept byte_source = requires(S& from, environment& here, std::span<std::byte> into) {
+    { detail::read_some_of(from, here, into) } -> detail::gives_a_count;
+};
+static_assert(byte_source<tcp_stream>);
+
+/// Takes bytes: `co_await to.write_some(from)`, or as a call `co_await to.write_some(here, from)`.
+///
+/// Laws: it takes the first bytes of `from`, at least one unless that is empty, and says how many. After a stop or an
+/// error it has taken none.
+template <typename S>
+concept byte_sink = requires(S& to, environment& here, std::span<const std::byte> from) {
+    { detail::write_some_of(to, here, from) } -> detail::gives_a_count;
+};
+static_assert(byte_sink<tcp_stream>);
+
+}  // namespace coflux

@@ -1,0 +1,46 @@
+#include <coflux/io/detail/byte_block.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+
+namespace coflux::detail {
+
+byte_block::byte_block(std::size_t size, std::pmr::memory_resource* memory) : memory_(memory), size_(size) {
+    if (size == 0) throw std::invalid_argument("coflux: a buffer of 0 bytes");
+    data_ = static_cast<std::byte*>(memory->allocate(size, 1));
+}
+
+std::span<std::byte> byte_block::room() noexcept {
+    if (begin_ != 0 && (end_ == size_ || begin_ >= size_ / 2)) {
+        std::memmove(data_, data_ + begin_, count());
+        end_ -= begin_;
+        begin_ = 0;
+    }
+    return {data_ + end_, size_ - end_};
+}
+
+std::size_t byte_block::add(std::span<const std::byte> from) noexcept {
+    const std::span<std::byte> into = room();
+    const std::size_t n = std::min(from.size(), into.size());
+    if (n != 0) std::memcpy(into.data(), from.data(), n);
+    add(n);
+    return n;
+}
+
+std::size_t byte_block::take(std::span<std::byte> into) noexcept {
+    const std::size_t n = std::min(into.size(), count());
+    if (n != 0) std::memcpy(into.data(), data_ + begin_, n);
+    take(n);
+    return n;
+}
+
+bool is_unwound_by_stop() noexcept {
+    return this_thread.current == nullptr && this_thread.ends != nullptr &&
+           this_thread.ends->word.has(frame_flags::unwinding);
+}
+
+}  // namespace coflux::detail
