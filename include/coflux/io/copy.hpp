@@ -1,0 +1,78 @@
+// copy: all bytes of one stream to another.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/core/this_coroutine.hpp>
+#include <coflux/io/buffered_reader.hpp>
+#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/detail/byte_block.hpp>
+
+namespace coflux {
+
+/// How far a copy() has come; it is told as the copy goes on, also one that is stopped or fails.
+struct copy_count {
+    std::uint64_t read = 0;     ///< bytes that were taken from the source
+    std::uint64_t written = 0;  ///< bytes that the sink has taken
+};
+
+/// How copy() copies.
+struct copy_options {
+    std::size_t buffer_size = 16 * 1024;  ///< how much is read at once; not used for a buffered_reader
+    copy_count* count = nullptr;          ///< where it is told how far it has come; outlives the call
+};
+
+/// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
+///
+/// Shapes: `from` is a byte_source, `to` a byte_sink. Two copies the other way round, in a when_all, make a proxy.
+/// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
+/// flushed.
+/// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
+/// Stops: a stop point where one of the two waits. From a buffered_reader it loses nothing: what was not sent stays
+/// there. From another source it loses what was read and not sent, at most the buffer: `read - written` of the count.
+/// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
+/// Lifetime: `from` and `to` live until the await ends.
+/// Example: examples/36_proxy.cpp
+template <byte_source From, byte_sink To>
+[[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
+copy(environment&, From& from, To& to, copy_options options = {}) {
+    auto&& here = co_await context();
+    copy_count own;
+    copy_count& count = options.count != nullptr ? *options.count : own;
+    count = {};
+    detail::byte_block block(options.buffer_size, here.memory_resource());
+    for (;;) {
+        const std::span<std::byte> room = block.room();
+        const std::size_t n = detail::checked_read(co_await detail::read_some_of(from, here, room), room.size());
+        if (n == 0) co_return count.written;
+        count.read += n;
+        block.add(n);
+        while (!block.is_empty()) {
+            const std::size_t sent = co_await detail::write_some_of(to, here, block.bytes());
+            block.take(detail::checked_write(sent, block.count()));
+            count.written += sent;
+        }
+    }
+}
+template <typename Source, byte_sink To>
+[[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
+copy(environment&, buffered_reader<Source>& from, To& to, copy_options options = {}) {
+    auto&& here = co_await context();
+    copy_count own;
+    copy_count& count = options.count != nullptr ? *options.count : own;
+    count = {};
+    for (;;) {
+        const std::span<const std::byte> there = co_await from.peek(here);
+        if (there.empty()) co_return count.written;
+        const std::size_t sent = co_await detail::write_some_of(to, here, there);
+        from.consume(detail::checked_write(sent, there.size()));
+        count.read += sent;
+        count.written += sent;
+    }
+}
+
+}  // namespace coflux
