@@ -12,7 +12,7 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
-#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
 #include <coflux/io/tcp.hpp>
 
@@ -44,7 +44,7 @@ private:
 /// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else. A
 /// byte is moved once or twice, and a call looks at it once.
 /// Lifetime: the source outlives it. A view that it gives is valid until its next operation that reads.
-/// Example: examples/35_lines.cpp
+/// Example: examples/40_lines.cpp
 template <byte_source Source>
 class buffered_reader {
 public:
@@ -143,6 +143,9 @@ public:
     }
     /// What was read and not given out yet.
     [[nodiscard]] std::span<const std::byte> buffered() const noexcept { return block_.bytes(); }
+    /// True if read_line() would not wait: for a server that flushes its answers when no further question is there. (That
+    /// buffered() is not empty does not say so: it may be a part of a line.)
+    [[nodiscard]] bool has_line() const noexcept { return block_.text().find('\n') != std::string_view::npos; }
     /// How many bytes the last read_exactly() has put into its place.
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
     /// The size of the buffer.

@@ -9,7 +9,7 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
-#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
 #include <coflux/io/tcp.hpp>
 
@@ -28,7 +28,7 @@ namespace coflux {
 /// Threads: those of the sink; one at a time.
 /// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else.
 /// Lifetime: the sink outlives it.
-/// Example: examples/35_lines.cpp
+/// Example: examples/40_lines.cpp
 template <byte_sink Sink>
 class buffered_writer {
 public:

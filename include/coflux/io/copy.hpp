@@ -9,7 +9,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/core/this_coroutine.hpp>
 #include <coflux/io/buffered_reader.hpp>
-#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
 
 namespace coflux {
@@ -36,7 +36,7 @@ struct copy_options {
 /// there. From another source it loses what was read and not sent, at most the buffer: `read - written` of the count.
 /// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
 /// Lifetime: `from` and `to` live until the await ends.
-/// Example: examples/36_proxy.cpp
+/// Example: examples/41_connect_to.cpp
 template <byte_source From, byte_sink To>
 [[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
 copy(environment&, From& from, To& to, copy_options options = {}) {

@@ -236,6 +236,17 @@ CO_TEST(buffered_reader, shows_bytes_and_leaves_them) {
     EXPECT_TRUE(none.empty());
 }
 
+CO_TEST(buffered_reader, says_whether_it_has_a_line) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = "ab\nc\nd", .piece = 4};
+    reader in(source, 8);
+    EXPECT_FALSE(in.has_line());
+    (void)co_await in.read_line(here);
+    EXPECT_FALSE(in.has_line());  // a part of one
+    (void)co_await in.peek(here, 2);
+    EXPECT_TRUE(in.has_line());
+}
+
 CO_TEST(buffered_reader, reads_some_bytes_past_its_buffer_where_that_is_smaller) {
     auto&& here = co_await coflux::context();
     memory_source source{.text = numbered(30), .pause = 1ms};

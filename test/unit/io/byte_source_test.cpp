@@ -1,4 +1,4 @@
-#include <coflux/io/byte_stream.hpp>
+#include <coflux/io/byte_source.hpp>
 
 #include <cstddef>
 #include <span>
@@ -23,12 +23,12 @@ struct without_count {
     coflux::call<int> write_some(coflux::environment&, std::span<const std::byte>) { co_return 0; }
 };
 
-TEST(byte_stream, is_what_gives_and_takes_bytes_with_and_without_an_environment) {
+TEST(byte_source, is_what_gives_and_takes_bytes_with_and_without_an_environment) {
     EXPECT_TRUE(byte_source<coflux::tcp_stream> && byte_sink<coflux::tcp_stream>);
     EXPECT_TRUE(byte_source<coflux_test::memory_source> && byte_sink<coflux_test::memory_sink>);
     EXPECT_FALSE(byte_sink<coflux_test::memory_source> || byte_source<coflux_test::memory_sink>);
 }
-TEST(byte_stream, is_awaited_and_says_how_many_bytes) {
+TEST(byte_source, is_awaited_and_says_how_many_bytes) {
     EXPECT_FALSE(byte_source<not_awaited> || byte_sink<not_awaited>);
     EXPECT_FALSE(byte_source<without_count> || byte_sink<without_count>);
     EXPECT_FALSE(byte_source<int> || byte_sink<coflux::tcp_listener>);
