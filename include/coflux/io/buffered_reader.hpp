@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory_resource>
 #include <optional>
 #include <span>
@@ -39,7 +40,8 @@ private:
 /// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call, without
 /// effect.
 /// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
-/// read, and the next call goes on from there.
+/// read, and the next call goes on from there. What an operation has given is taken out: where it does not win in a
+/// when_any() or select() although it completes, that is lost with its value, unless it was a peek.
 /// Threads: those of the source; one at a time.
 /// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else. A
 /// byte is moved once or twice, and a call looks at it once.
@@ -66,7 +68,13 @@ public:
     /// that a line was cut, read_until("\n") tells.
     /// Errors: limit_exceeded for a line that is longer than `limit`, or than the buffer, its end included.
     [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, std::size_t limit = no_limit) {
-        return read_to(here, "\n", limit, true);
+        return read_to(here, "\n", limit, wanted::line);
+    }
+    /// `co_await in.peek_line(here)`: the next line, which stays: read_line() gives it, too, without a wait. For select()
+    /// and when_any(), where the value of an operation that completes and does not win is lost.
+    /// Returns, Errors: as read_line().
+    [[nodiscard]] call<std::optional<std::string_view>> peek_line(environment& here, std::size_t limit = no_limit) {
+        return read_to(here, "\n", limit, wanted::line_that_stays);
     }
     /// `co_await in.read_until(here, "\r\n\r\n", 8192)`: all up to the delimiter, which is a part of it.
     ///
@@ -77,7 +85,7 @@ public:
     /// std::invalid_argument for an empty delimiter.
     [[nodiscard]] call<std::optional<std::string_view>> read_until(environment& here, std::string_view delimiter,
                                                                    std::size_t limit = no_limit) {
-        return read_to(here, delimiter, limit, false);
+        return read_to(here, delimiter, limit, wanted::all);
     }
     /// Some bytes, as soon as there are some: what is buffered, else one read of the source.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
@@ -107,8 +115,7 @@ public:
                     taken_ += block_.take(into.subspan(taken_));
                     continue;
                 }
-                // Not beyond what must go there in any case: the rest is taken in one step.
-                const std::span<std::byte> part = into.subspan(taken_, into.size() - taken_ - block_.size());
+                const std::span<std::byte> part = into.subspan(taken_);
                 const std::size_t n = co_await detail::read_some_of(from_, here, part);
                 if (n == 0) throw end_of_stream(taken_);
                 taken_ += detail::checked_read(n, part.size());
@@ -153,15 +160,17 @@ public:
     [[nodiscard]] Source& source() const noexcept { return from_; }
 
 private:
+    enum class wanted : std::uint8_t { line, line_that_stays, all };
+
     call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, std::size_t limit,
-                                                  bool is_line) {
+                                                  wanted what) {
         if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");
         const std::size_t most = std::min(limit, block_.size());
         std::size_t searched = 0;
         for (;;) {
             const std::string_view text = block_.text().substr(0, most);
             const std::size_t at = text.find(delimiter, searched - std::min(searched, delimiter.size() - 1));
-            if (at != std::string_view::npos) co_return cut(text, at, delimiter, is_line);
+            if (at != std::string_view::npos) co_return cut(text, at, delimiter, what);
             if (text.size() == most) throw limit_exceeded(most);
             searched = text.size();
             auto&& here = co_await context();
@@ -170,13 +179,13 @@ private:
         }
         const std::string_view rest = block_.text();
         if (rest.empty()) co_return std::nullopt;
-        if (!is_line) throw end_of_stream(rest.size());
-        block_.take(rest.size());
+        if (what == wanted::all) throw end_of_stream(rest.size());
+        if (what == wanted::line) block_.take(rest.size());
         co_return rest;
     }
-    std::string_view cut(std::string_view text, std::size_t at, std::string_view delimiter, bool is_line) noexcept {
-        block_.take(at + delimiter.size());
-        if (!is_line) return text.substr(0, at + delimiter.size());
+    std::string_view cut(std::string_view text, std::size_t at, std::string_view delimiter, wanted what) noexcept {
+        if (what != wanted::line_that_stays) block_.take(at + delimiter.size());
+        if (what == wanted::all) return text.substr(0, at + delimiter.size());
         return text.substr(0, at != 0 && text[at - 1] == '\r' ? at - 1 : at);
     }
     /// The source has put so many bytes into the room: false at its end.

@@ -22,7 +22,7 @@ struct copy_count {
 
 /// How copy() copies.
 struct copy_options {
-    std::size_t buffer_size = 16 * 1024;  ///< how much is read at once; not used for a buffered_reader
+    std::size_t buffer_size = 64 * 1024;  ///< how much is read at once; not used for a buffered_reader
     copy_count* count = nullptr;          ///< where it is told how far it has come; outlives the call
 };
 

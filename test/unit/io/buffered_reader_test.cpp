@@ -247,6 +247,59 @@ CO_TEST(buffered_reader, says_whether_it_has_a_line) {
     EXPECT_TRUE(in.has_line());
 }
 
+CO_TEST(buffered_reader, shows_a_line_and_leaves_it) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = "ab\r\nc", .piece = 1, .pause = 1ms};
+    reader in(source, 8);
+    EXPECT_FALSE((co_await coflux::timeout(in.peek_line(here), 2500us)).has_value());
+    for (int i = 0; i < 2; ++i) {
+        const auto shown = co_await in.peek_line(here);
+        EXPECT_EQ(shown, "ab");
+    }
+    EXPECT_TRUE(in.has_line());
+    const auto line = co_await in.read_line(here);
+    EXPECT_EQ(line, "ab");
+    const auto last = co_await in.peek_line(here);
+    EXPECT_EQ(last, "c");
+    EXPECT_EQ(as_text(in.buffered()), "c");
+    (void)co_await in.read_line(here);
+    const auto none = co_await in.peek_line(here);
+    EXPECT_FALSE(none.has_value());
+}
+
+coflux::fork<void, coflux::testing::sim_executor> sends_numbers(coflux::environment&, coflux::channel<int[4]>* to) {
+    for (int i = 0; i < 6; ++i) {
+        co_await 2ms;
+        co_await to->send(i);
+    }
+    to->close();
+}
+/// Lines and numbers come at the same times: in a select of read_line() the line of a loser would be gone.
+CO_TEST(buffered_reader, loses_no_line_that_is_peeked_in_a_select) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = "a\nb\nc\nd\ne\nf\n", .piece = 1, .pause = 1ms};
+    reader in(source, 8);
+    coflux::channel<int[4]> numbers;
+    auto sender = sends_numbers(here, &numbers);
+    std::string lines_got;
+    int numbers_got = 0;
+    for (bool ended = false; !ended;) {
+        auto next = co_await coflux::select(in.peek_line(here), numbers.receive());
+        if (next.index() == 1) {
+            if (const auto n = next.get<1>(); n.has_value()) {
+                ++numbers_got;
+                continue;
+            }
+        }
+        const auto line = co_await in.read_line(here);
+        if (line.has_value()) lines_got += *line;
+        ended = !line.has_value();
+    }
+    EXPECT_EQ(lines_got, "abcdef");
+    EXPECT_EQ(numbers_got, 6);
+    co_await std::move(sender);
+}
+
 CO_TEST(buffered_reader, reads_some_bytes_past_its_buffer_where_that_is_smaller) {
     auto&& here = co_await coflux::context();
     memory_source source{.text = numbered(30), .pause = 1ms};
@@ -314,7 +367,13 @@ CO_TEST(buffered_reader, refuses_what_cannot_be) {
     EXPECT_EQ(in.source().reads, 0U);
 }
 
-TEST(buffered_reader_death, of_bytes_that_are_not_there) {
+/// Threads of other tests may be there.
+class buffered_reader_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(buffered_reader_death, of_bytes_that_are_not_there) {
     memory_source source{.text = "ab"};
     reader in(source, 8);
     EXPECT_DEATH(in.consume(1), "consume\\(\\) of 1 bytes where 0 are buffered");
@@ -329,7 +388,7 @@ coflux::task<void, coflux::testing::manual_executor> reads_lies(coflux::environm
     buffered_reader in(source, 8);
     (void)co_await in.read_line(here);
 }
-TEST(buffered_reader_death, of_a_source_that_gives_more_than_there_is_room_for) {
+TEST_F(buffered_reader_death, of_a_source_that_gives_more_than_there_is_room_for) {
     coflux::testing::manual_executor on;
     auto env = coflux::make_environment(on);
     EXPECT_DEATH(on.run(reads_lies(env)), "a byte_source gave 9 bytes for a room of 8");

@@ -143,6 +143,12 @@ CO_TEST(buffered_writer, goes_on_where_a_send_failed) {
 
 // --- its death -------------------------------------------------------------------------------------------------------
 
+/// Threads of other tests may be there.
+class buffered_writer_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
 coflux::call<void> leaves_bytes(coflux::environment&, memory_sink& sink) {
     auto&& here = co_await coflux::context();
     writer out(sink, 8);
@@ -153,7 +159,7 @@ coflux::task<void, coflux::testing::manual_executor> forgets(coflux::environment
     memory_sink sink;
     co_await leaves_bytes(here, sink);
 }
-TEST(buffered_writer_death, with_bytes_that_were_not_sent_is_refused) {
+TEST_F(buffered_writer_death, with_bytes_that_were_not_sent_is_refused) {
     coflux::testing::manual_executor on;
     auto env = coflux::make_environment(on);
     EXPECT_DEATH(on.run(forgets(env)), "dies with 5 bytes that were not sent: co_await its flush");
@@ -176,7 +182,7 @@ coflux::task<void, coflux::testing::manual_executor> stops_around(coflux::enviro
     auto&& here = co_await coflux::context();
     (void)co_await coflux::as_outcome(stops_with_a_forgetful(here));
 }
-TEST(buffered_writer_death, is_refused_though_another_coroutine_is_stopped) {
+TEST_F(buffered_writer_death, is_refused_though_another_coroutine_is_stopped) {
     coflux::testing::manual_executor on;
     auto env = coflux::make_environment(on);
     EXPECT_DEATH(on.run(stops_around(env)), "dies with 5 bytes that were not sent");
@@ -234,7 +240,7 @@ coflux::task<void, coflux::testing::manual_executor> writes_lies(coflux::environ
     buffered_writer out(sink, 8);
     co_await out.write_all(here, "123456789");
 }
-TEST(buffered_writer_death, of_a_sink_that_takes_nothing) {
+TEST_F(buffered_writer_death, of_a_sink_that_takes_nothing) {
     coflux::testing::manual_executor on;
     auto env = coflux::make_environment(on);
     EXPECT_DEATH(on.run(writes_lies(env)), "a byte_sink took 0 of 8 bytes");
