@@ -52,8 +52,14 @@
 #include <coflux/generator/async_generator.hpp>
 #include <coflux/generator/generator.hpp>
 #include <coflux/io/backend.hpp>
+#include <coflux/io/buffered_reader.hpp>
+#include <coflux/io/buffered_writer.hpp>
+#include <coflux/io/byte_source.hpp>
+#include <coflux/io/connect_to.hpp>
+#include <coflux/io/copy.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/limits.hpp>
+#include <coflux/io/resolver.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/memory/arena.hpp>

@@ -21,6 +21,7 @@ class worker_executor;
 class run_loop;
 
 class endpoint;
+class resolver;
 class tcp_listener;
 class tcp_stream;
 
