@@ -106,26 +106,9 @@ public:
     /// Stops: also after a stop, an error or an end nothing is lost. Where `into` is no larger than the buffer, the
     /// reader has all bytes. Of a larger one the first taken() bytes stand in `into`: go on with
     /// `into.subspan(in.taken())`.
-    [[nodiscard]] call<void> read_exactly(environment&, std::span<std::byte> into) {
-        taken_ = 0;
-        if (into.size() > block_.count()) {
-            auto&& here = co_await context();
-            while (into.size() - taken_ > block_.size()) {
-                if (!block_.is_empty()) {
-                    taken_ += block_.take(into.subspan(taken_));
-                    continue;
-                }
-                const std::span<std::byte> part = into.subspan(taken_);
-                const std::size_t n = co_await detail::read_some_of(from_, here, part);
-                if (n == 0) throw end_of_stream(taken_);
-                taken_ += detail::checked_read(n, part.size());
-            }
-            while (block_.count() < into.size() - taken_) {
-                const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
-                if (!keep(n)) throw end_of_stream(taken_ + block_.count());
-            }
-        }
-        taken_ += block_.take(into.subspan(taken_));
+    [[nodiscard]] call<void> read_exactly(environment& here, std::span<std::byte> into) {
+        taken_ = 0;  // also where a stop comes before the call has begun
+        return fill(here, into);
     }
     /// At least `count` bytes, which stay where they are: the next operation gives them, too.
     /// Returns: a view of all that is buffered; less than `count` only at the end of the stream.
@@ -162,6 +145,26 @@ public:
 private:
     enum class wanted : std::uint8_t { line, line_that_stays, all };
 
+    call<void> fill(environment&, std::span<std::byte> into) {
+        if (into.size() > block_.count()) {
+            auto&& here = co_await context();
+            while (into.size() - taken_ > block_.size()) {
+                if (!block_.is_empty()) {
+                    taken_ += block_.take(into.subspan(taken_));
+                    continue;
+                }
+                const std::span<std::byte> part = into.subspan(taken_);
+                const std::size_t n = co_await detail::read_some_of(from_, here, part);
+                if (n == 0) throw end_of_stream(taken_);
+                taken_ += detail::checked_read(n, part.size());
+            }
+            while (block_.count() < into.size() - taken_) {
+                const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
+                if (!keep(n)) throw end_of_stream(taken_ + block_.count());
+            }
+        }
+        taken_ += block_.take(into.subspan(taken_));
+    }
     call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, std::size_t limit,
                                                   wanted what) {
         if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");

@@ -73,24 +73,9 @@ public:
     /// All bytes. Sends what has no room; the rest waits for the next operation, or for flush().
     /// Stops: taken() says how many of the bytes the writer has; go on with `from.subspan(out.taken())`. So it does after
     /// an error.
-    [[nodiscard]] call<void> write_all(environment&, std::span<const std::byte> from) {
-        taken_ = write(from);
-        if (taken_ == from.size()) co_return;
-        auto&& here = co_await context();
-        was_cut_ = true;
-        for (;;) {
-            while (!block_.is_empty()) {
-                const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
-                sent(n);
-            }
-            const std::span<const std::byte> rest = from.subspan(taken_);
-            if (rest.size() < block_.size()) break;
-            // More than the buffer holds: not through it.
-            const std::size_t n = co_await detail::write_some_of(to_, here, rest);
-            taken_ += detail::checked_write(n, rest.size());
-        }
-        was_cut_ = false;
-        taken_ += block_.add(from.subspan(taken_));
+    [[nodiscard]] call<void> write_all(environment& here, std::span<const std::byte> from) {
+        taken_ = 0;  // also where a stop comes before the call has begun
+        return take_all(here, from);
     }
     [[nodiscard]] call<void> write_all(environment& here, std::string_view from) {
         return write_all(here, std::as_bytes(std::span(from)));
@@ -118,6 +103,25 @@ public:
     [[nodiscard]] Sink& sink() const noexcept { return to_; }
 
 private:
+    call<void> take_all(environment&, std::span<const std::byte> from) {
+        taken_ = write(from);
+        if (taken_ == from.size()) co_return;
+        auto&& here = co_await context();
+        was_cut_ = true;
+        for (;;) {
+            while (!block_.is_empty()) {
+                const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
+                sent(n);
+            }
+            const std::span<const std::byte> rest = from.subspan(taken_);
+            if (rest.size() < block_.size()) break;
+            // More than the buffer holds: not through it.
+            const std::size_t n = co_await detail::write_some_of(to_, here, rest);
+            taken_ += detail::checked_write(n, rest.size());
+        }
+        was_cut_ = false;
+        taken_ += block_.add(from.subspan(taken_));
+    }
     void sent(std::size_t count) noexcept { block_.take(detail::checked_write(count, block_.count())); }
 
     Sink& to_;

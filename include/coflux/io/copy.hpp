@@ -26,25 +26,14 @@ struct copy_options {
     copy_count* count = nullptr;          ///< where it is told how far it has come; outlives the call
 };
 
-/// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
-///
-/// Shapes: `from` is a byte_source, `to` a byte_sink. Two copies the other way round, in a when_all, make a proxy.
-/// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
-/// flushed.
-/// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
-/// Stops: a stop point where one of the two waits. From a buffered_reader it loses nothing: what was not sent stays
-/// there. From another source it loses what was read and not sent, at most the buffer: `read - written` of the count.
-/// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
-/// Lifetime: `from` and `to` live until the await ends.
-/// Example: examples/41_connect_to.cpp
+namespace detail {
+
 template <byte_source From, byte_sink To>
-[[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
-copy(environment&, From& from, To& to, copy_options options = {}) {
+call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t size, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
-    copy_count& count = options.count != nullptr ? *options.count : own;
-    count = {};
-    detail::byte_block block(options.buffer_size, here.memory_resource());
+    copy_count& count = told != nullptr ? *told : own;
+    detail::byte_block block(size, here.memory_resource());
     for (;;) {
         const std::span<std::byte> room = block.room();
         const std::size_t n = detail::checked_read(co_await detail::read_some_of(from, here, room), room.size());
@@ -59,12 +48,10 @@ copy(environment&, From& from, To& to, copy_options options = {}) {
     }
 }
 template <typename Source, byte_sink To>
-[[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
-copy(environment&, buffered_reader<Source>& from, To& to, copy_options options = {}) {
+call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& to, std::size_t, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
-    copy_count& count = options.count != nullptr ? *options.count : own;
-    count = {};
+    copy_count& count = told != nullptr ? *told : own;
     for (;;) {
         const std::span<const std::byte> there = co_await from.peek(here);
         if (there.empty()) co_return count.written;
@@ -73,6 +60,26 @@ copy(environment&, buffered_reader<Source>& from, To& to, copy_options options =
         count.read += sent;
         count.written += sent;
     }
+}
+
+}  // namespace detail
+
+/// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
+///
+/// Shapes: `from` is a byte_source, `to` a byte_sink. Two copies the other way round, in a when_all, make a proxy.
+/// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
+/// flushed.
+/// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
+/// Stops: a stop point where one of the two waits. From a buffered_reader it loses nothing: what was not sent stays
+/// there. From another source it loses what was read and not sent, at most the buffer: `read - written` of the count.
+/// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
+/// Lifetime: `from` and `to` live until the await ends.
+/// Example: examples/41_connect_to.cpp
+template <byte_source From, byte_sink To>
+[[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
+copy(environment& here, From& from, To& to, copy_options options = {}) {
+    if (options.count != nullptr) *options.count = {};  // also where a stop comes before the call has begun
+    return detail::copy_bytes(here, from, to, options.buffer_size, options.count);
 }
 
 }  // namespace coflux

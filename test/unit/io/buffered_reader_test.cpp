@@ -41,7 +41,7 @@ coflux::call<lines> all_lines(coflux::environment&, reader& in) {
     co_return all;
 }
 
-CO_TEST(buffered_reader, gives_lines_however_the_stream_cuts_them) {
+CO_TEST_OF_CASES(buffered_reader, gives_lines_however_the_stream_cuts_them) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 12; size != 40; ++size) {
         for (std::size_t piece = 1; piece != text.size(); ++piece) {
@@ -53,7 +53,7 @@ CO_TEST(buffered_reader, gives_lines_however_the_stream_cuts_them) {
     }
 }
 
-CO_TEST(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_any_byte) {
+CO_TEST_OF_CASES(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_any_byte) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 12; size < 40; size += 3) {
         for (const auto limit : {500us, 1500us, 2500us, 4500us, 9500us}) {
@@ -77,7 +77,7 @@ CO_TEST(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_any_byte)
     }
 }
 
-CO_TEST(buffered_reader, finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before) {
+CO_TEST_OF_CASES(buffered_reader, finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before) {
     auto&& here = co_await coflux::context();
     const std::string message = "a\r\n\rb\r\n\r\r\n\r\nrest";
     for (std::size_t piece = 1; piece != message.size(); ++piece) {
@@ -145,7 +145,7 @@ std::string numbered(std::size_t size) {
     return s;
 }
 
-CO_TEST(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped) {
+CO_TEST_OF_CASES(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped) {
     auto&& here = co_await coflux::context();
     const std::string all = numbered(40);
     for (const std::size_t wanted : {1, 7, 8, 9, 16, 25, 33}) {
@@ -175,6 +175,17 @@ CO_TEST(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_wherever_i
     }
 }
 
+CO_TEST(buffered_reader, has_taken_nothing_where_a_stop_comes_before_the_call_has_begun) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = numbered(20)};
+    reader in(source, 8);
+    std::string got(10, ' ');
+    co_await in.read_exactly(here, bytes_of(got));
+    EXPECT_EQ(in.taken(), 10U);
+    EXPECT_FALSE(co_await coflux::timeout(in.read_exactly(here, bytes_of(got)), 0ns));
+    EXPECT_EQ(in.taken(), 0U);
+}
+
 CO_TEST(buffered_reader, tells_how_much_there_was_where_the_stream_ends_too_early) {
     auto&& here = co_await coflux::context();
     for (const std::size_t there : {0, 1, 7, 8, 9, 15, 20}) {
@@ -193,7 +204,7 @@ CO_TEST(buffered_reader, tells_how_much_there_was_where_the_stream_ends_too_earl
     }
 }
 
-CO_TEST(buffered_reader, keeps_what_came_before_an_error_of_the_stream) {
+CO_TEST_OF_CASES(buffered_reader, keeps_what_came_before_an_error_of_the_stream) {
     auto&& here = co_await coflux::context();
     for (std::size_t at = 0; at <= text.size(); ++at) {
         for (const std::size_t piece : {1, 5, 99}) {

@@ -36,7 +36,7 @@ std::string all_words() {
     return all;
 }
 
-CO_TEST(buffered_writer, sends_all_in_order_however_little_the_stream_takes) {
+CO_TEST_OF_CASES(buffered_writer, sends_all_in_order_however_little_the_stream_takes) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 1; size != 20; ++size) {
         for (std::size_t piece = 1; piece != 20; ++piece) {
@@ -83,7 +83,7 @@ CO_TEST(buffered_writer, does_not_copy_what_its_buffer_cannot_hold) {
     EXPECT_TRUE(out.unflushed().empty());
 }
 
-CO_TEST(buffered_writer, goes_on_where_it_was_stopped) {
+CO_TEST_OF_CASES(buffered_writer, goes_on_where_it_was_stopped) {
     auto&& here = co_await coflux::context();
     for (const std::size_t size : {1, 5, 8, 13}) {
         for (std::size_t piece = 1; piece != 10; ++piece) {
@@ -109,7 +109,19 @@ CO_TEST(buffered_writer, goes_on_where_it_was_stopped) {
     }
 }
 
-CO_TEST(buffered_writer, goes_on_where_a_send_failed) {
+CO_TEST(buffered_writer, has_taken_nothing_where_a_stop_comes_before_the_call_has_begun) {
+    auto&& here = co_await coflux::context();
+    memory_sink sink;
+    writer out(sink, 8);
+    co_await out.write_all(here, "12345");
+    EXPECT_EQ(out.taken(), 5U);
+    EXPECT_FALSE(co_await coflux::timeout(out.write_all(here, "678"), 0ns));
+    EXPECT_EQ(out.taken(), 0U);
+    co_await out.flush(here);
+    EXPECT_EQ(sink.got, "12345");
+}
+
+CO_TEST_OF_CASES(buffered_writer, goes_on_where_a_send_failed) {
     auto&& here = co_await coflux::context();
     for (const std::size_t size : {1, 5, 8}) {
         for (std::size_t at = 0; at != all_words().size(); ++at) {
@@ -163,6 +175,28 @@ TEST_F(buffered_writer_death, with_bytes_that_were_not_sent_is_refused) {
     coflux::testing::manual_executor on;
     auto env = coflux::make_environment(on);
     EXPECT_DEATH(on.run(forgets(env)), "dies with 5 bytes that were not sent: co_await its flush");
+}
+
+enum class later { written, sent };
+coflux::task<void, coflux::testing::manual_executor> forgets_after_an_error(coflux::environment&, later what) {
+    auto&& here = co_await coflux::context();
+    memory_sink sink{.fails_at = 0};
+    writer out(sink, 8);
+    EXPECT_EQ(out.write("12345"), 5U);
+    const auto failed = co_await coflux::as_outcome(out.flush(here));
+    EXPECT_TRUE(failed.has_error());
+    if (what == later::sent) {
+        co_await out.write_all(here, "6789");
+        EXPECT_EQ(sink.got, "12345678");
+    } else {
+        EXPECT_EQ(out.write("6"), 1U);
+    }
+}
+TEST_F(buffered_writer_death, is_refused_where_bytes_came_after_a_send_that_failed) {
+    coflux::testing::manual_executor on;
+    auto env = coflux::make_environment(on);
+    EXPECT_DEATH(on.run(forgets_after_an_error(env, later::sent)), "dies with 1 bytes that were not sent");
+    EXPECT_DEATH(on.run(forgets_after_an_error(env, later::written)), "dies with 6 bytes that were not sent");
 }
 
 /// A stop of one coroutine destroys another one's writer on the same thread, in the usual way.

@@ -26,7 +26,7 @@ using coflux_test::memory_source;
 
 const std::string text = "all the bytes of one stream to another";
 
-CO_TEST(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
+CO_TEST_OF_CASES(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
     auto&& here = co_await coflux::context();
     for (std::size_t in = 1; in != 9; ++in) {
         for (std::size_t out = 1; out != 9; ++out) {
@@ -44,7 +44,7 @@ CO_TEST(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
     EXPECT_EQ(sink.writes, 0U);
 }
 
-CO_TEST(copy, tells_what_a_stop_has_lost) {
+CO_TEST_OF_CASES(copy, tells_what_a_stop_has_lost) {
     auto&& here = co_await coflux::context();
     for (auto after = 500us; after < 60ms; after += 1ms) {
         memory_source source{.text = text, .piece = 5, .pause = 1ms};
@@ -59,7 +59,7 @@ CO_TEST(copy, tells_what_a_stop_has_lost) {
     }
 }
 
-CO_TEST(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
+CO_TEST_OF_CASES(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
     auto&& here = co_await coflux::context();
     for (const auto limit : {500us, 1500us, 2500us}) {
         memory_source source{.text = "head\n" + text, .piece = 9, .pause = 1ms};
@@ -79,6 +79,15 @@ CO_TEST(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
         EXPECT_EQ(sink.got, text);
         EXPECT_EQ(written, text.size());
     }
+}
+
+CO_TEST(copy, has_copied_nothing_where_a_stop_comes_before_the_call_has_begun) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = text};
+    memory_sink sink;
+    coflux::copy_count count{1, 2};
+    EXPECT_FALSE((co_await coflux::timeout(coflux::copy(here, source, sink, {.count = &count}), 0ns)).has_value());
+    EXPECT_EQ(count.read + count.written, 0U);
 }
 
 CO_TEST(copy, passes_errors_on_and_tells_how_far_it_came) {

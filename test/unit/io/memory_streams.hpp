@@ -10,7 +10,10 @@
 #include <string_view>
 #include <system_error>
 
+#include <gtest/gtest.h>
+
 #include <coflux/coflux.hpp>
+#include <coflux/testing/gtest.hpp>
 
 namespace coflux_test {
 
@@ -76,3 +79,11 @@ struct memory_sink {
 static_assert(coflux::byte_sink<memory_sink>);
 
 }  // namespace coflux_test
+
+/// CO_TEST for what goes through many cases by itself, and whose order the schedule hardly changes.
+#define CO_TEST_OF_CASES(suite, name)                                                                         \
+    static coflux::task<void, coflux::testing::sim_executor> cases_of_##suite##_##name(coflux::environment&); \
+    TEST(suite, name) {                                                                                       \
+        coflux::testing::run_test_body(&cases_of_##suite##_##name, {.runs = 3});                              \
+    }                                                                                                         \
+    static coflux::task<void, coflux::testing::sim_executor> cases_of_##suite##_##name(coflux::environment&)
