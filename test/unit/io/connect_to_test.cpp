@@ -242,7 +242,9 @@ TEST(connect_race, comes_to_its_end_wherever_memory_is_refused) {
         }
         EXPECT_EQ(net.open, 0);
     };
-    EXPECT_GT(coflux::testing::inject(coflux::testing::allocations, body, {.accepts = &is_connect_error}), 5U);
+    coflux::testing::injection_options options;
+    options.accepts = &is_connect_error;
+    EXPECT_GT(coflux::testing::inject(coflux::testing::allocations, body, options), 5U);
 }
 
 // --- over TCP --------------------------------------------------------------------------------------------------------
