@@ -35,7 +35,7 @@ namespace coflux {
 /// How connect_to() connects.
 struct connect_options {
     /// How long an attempt has before the next one begins beside it. RFC 8305 asks for 10 ms at least, and two seconds
-    /// at most.
+    /// at most; 0: all begin at once.
     std::chrono::nanoseconds attempt_delay = std::chrono::milliseconds(250);
     /// How many addresses of the family that comes first are tried before one of the other family.
     std::size_t first_family_count = 1;
