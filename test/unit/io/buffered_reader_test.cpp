@@ -27,6 +27,7 @@ using coflux::buffered_reader;
 using coflux_test::as_text;
 using coflux_test::bytes_of;
 using coflux_test::connected;
+using coflux_test::in_few_schedules;
 using coflux_test::memory_source;
 using lines = std::vector<std::string>;
 using reader = buffered_reader<memory_source>;
@@ -41,7 +42,7 @@ coflux::call<lines> all_lines(coflux::environment&, reader& in) {
     co_return all;
 }
 
-CO_TEST_OF_CASES(buffered_reader, gives_lines_however_the_stream_cuts_them) {
+coflux::task<void, coflux::testing::sim_executor> gives_lines_however_the_stream_cuts_them(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 12; size != 40; ++size) {
         for (std::size_t piece = 1; piece != text.size(); ++piece) {
@@ -52,8 +53,12 @@ CO_TEST_OF_CASES(buffered_reader, gives_lines_however_the_stream_cuts_them) {
         }
     }
 }
+TEST(buffered_reader, gives_lines_however_the_stream_cuts_them) {
+    in_few_schedules(&gives_lines_however_the_stream_cuts_them);
+}
 
-CO_TEST_OF_CASES(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_any_byte) {
+coflux::task<void, coflux::testing::sim_executor>
+keeps_what_it_read_where_a_line_is_stopped_at_any_byte(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 12; size < 40; size += 3) {
         for (const auto limit : {500us, 1500us, 2500us, 4500us, 9500us}) {
@@ -76,8 +81,12 @@ CO_TEST_OF_CASES(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_
         }
     }
 }
+TEST(buffered_reader, keeps_what_it_read_where_a_line_is_stopped_at_any_byte) {
+    in_few_schedules(&keeps_what_it_read_where_a_line_is_stopped_at_any_byte);
+}
 
-CO_TEST_OF_CASES(buffered_reader, finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before) {
+coflux::task<void, coflux::testing::sim_executor>
+finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before(coflux::environment&) {
     auto&& here = co_await coflux::context();
     const std::string message = "a\r\n\rb\r\n\r\r\n\r\nrest";
     for (std::size_t piece = 1; piece != message.size(); ++piece) {
@@ -99,6 +108,9 @@ CO_TEST_OF_CASES(buffered_reader, finds_a_delimiter_that_the_stream_cuts_and_giv
         const auto none = co_await in.read_until(here, "x");
         EXPECT_FALSE(none.has_value());
     }
+}
+TEST(buffered_reader, finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before) {
+    in_few_schedules(&finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before);
 }
 
 CO_TEST(buffered_reader, says_that_a_limit_is_exceeded_and_loses_nothing) {
@@ -145,7 +157,8 @@ std::string numbered(std::size_t size) {
     return s;
 }
 
-CO_TEST_OF_CASES(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped) {
+coflux::task<void, coflux::testing::sim_executor>
+reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped(coflux::environment&) {
     auto&& here = co_await coflux::context();
     const std::string all = numbered(40);
     for (const std::size_t wanted : {1, 7, 8, 9, 16, 25, 33}) {
@@ -173,6 +186,9 @@ CO_TEST_OF_CASES(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_w
             }
         }
     }
+}
+TEST(buffered_reader, reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped) {
+    in_few_schedules(&reads_exactly_however_the_stream_cuts_it_and_wherever_it_is_stopped);
 }
 
 CO_TEST(buffered_reader, has_taken_nothing_where_a_stop_comes_before_the_call_has_begun) {
@@ -204,7 +220,7 @@ CO_TEST(buffered_reader, tells_how_much_there_was_where_the_stream_ends_too_earl
     }
 }
 
-CO_TEST_OF_CASES(buffered_reader, keeps_what_came_before_an_error_of_the_stream) {
+coflux::task<void, coflux::testing::sim_executor> keeps_what_came_before_an_error_of_the_stream(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (std::size_t at = 0; at <= text.size(); ++at) {
         for (const std::size_t piece : {1, 5, 99}) {
@@ -225,6 +241,9 @@ CO_TEST_OF_CASES(buffered_reader, keeps_what_came_before_an_error_of_the_stream)
             CO_ASSERT_EQ(all, expected) << at;
         }
     }
+}
+TEST(buffered_reader, keeps_what_came_before_an_error_of_the_stream) {
+    in_few_schedules(&keeps_what_came_before_an_error_of_the_stream);
 }
 
 CO_TEST(buffered_reader, shows_bytes_and_leaves_them) {

@@ -26,6 +26,7 @@ using coflux_test::as_bytes;
 using coflux_test::as_text;
 using coflux_test::bytes_of;
 using coflux_test::connected;
+using coflux_test::in_few_schedules;
 using coflux_test::memory_sink;
 using writer = buffered_writer<memory_sink>;
 
@@ -36,7 +37,8 @@ std::string all_words() {
     return all;
 }
 
-CO_TEST_OF_CASES(buffered_writer, sends_all_in_order_however_little_the_stream_takes) {
+coflux::task<void, coflux::testing::sim_executor>
+sends_all_in_order_however_little_the_stream_takes(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (std::size_t size = 1; size != 20; ++size) {
         for (std::size_t piece = 1; piece != 20; ++piece) {
@@ -49,6 +51,9 @@ CO_TEST_OF_CASES(buffered_writer, sends_all_in_order_however_little_the_stream_t
             EXPECT_TRUE(out.unflushed().empty());
         }
     }
+}
+TEST(buffered_writer, sends_all_in_order_however_little_the_stream_takes) {
+    in_few_schedules(&sends_all_in_order_however_little_the_stream_takes);
 }
 
 CO_TEST(buffered_writer, sends_when_its_buffer_is_full_and_not_before) {
@@ -83,7 +88,7 @@ CO_TEST(buffered_writer, does_not_copy_what_its_buffer_cannot_hold) {
     EXPECT_TRUE(out.unflushed().empty());
 }
 
-CO_TEST_OF_CASES(buffered_writer, goes_on_where_it_was_stopped) {
+coflux::task<void, coflux::testing::sim_executor> goes_on_where_it_was_stopped(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (const std::size_t size : {1, 5, 8, 13}) {
         for (std::size_t piece = 1; piece != 10; ++piece) {
@@ -108,6 +113,9 @@ CO_TEST_OF_CASES(buffered_writer, goes_on_where_it_was_stopped) {
         }
     }
 }
+TEST(buffered_writer, goes_on_where_it_was_stopped) {
+    in_few_schedules(&goes_on_where_it_was_stopped);
+}
 
 CO_TEST(buffered_writer, has_taken_nothing_where_a_stop_comes_before_the_call_has_begun) {
     auto&& here = co_await coflux::context();
@@ -121,7 +129,7 @@ CO_TEST(buffered_writer, has_taken_nothing_where_a_stop_comes_before_the_call_ha
     EXPECT_EQ(sink.got, "12345");
 }
 
-CO_TEST_OF_CASES(buffered_writer, goes_on_where_a_send_failed) {
+coflux::task<void, coflux::testing::sim_executor> goes_on_where_a_send_failed(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (const std::size_t size : {1, 5, 8}) {
         for (std::size_t at = 0; at != all_words().size(); ++at) {
@@ -151,6 +159,9 @@ CO_TEST_OF_CASES(buffered_writer, goes_on_where_a_send_failed) {
             CO_ASSERT_EQ(sink.got, all_words());
         }
     }
+}
+TEST(buffered_writer, goes_on_where_a_send_failed) {
+    in_few_schedules(&goes_on_where_a_send_failed);
 }
 
 // --- its death -------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using coflux::connect_race;
 using coflux::endpoint;
+using coflux_test::in_few_schedules;
 using coflux_test::open_descriptors;
 using endpoints = std::vector<endpoint>;
 using std::chrono::milliseconds;
@@ -171,7 +172,7 @@ CO_TEST(connect_race, tells_the_errors_of_all) {
     EXPECT_EQ(net.ms(), 400);
     EXPECT_EQ(net.begun, (begins{{1, 0}, {2, 250}, {3, 260}}));
 }
-CO_TEST_OF_CASES(connect_race, is_stopped_as_a_whole_at_any_time) {
+coflux::task<void, coflux::testing::sim_executor> is_stopped_as_a_whole_at_any_time(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (int at = 5; at < 700; at += 30) {
         slow_network net({{1, {0ms, false}}, {2, {10s, true}}, {3, {100ms, false}}, {4, {10s, true}}});
@@ -182,6 +183,9 @@ CO_TEST_OF_CASES(connect_race, is_stopped_as_a_whole_at_any_time) {
         EXPECT_EQ(net.open, 0);
         EXPECT_EQ(net.begun.size(), at < 250 ? 2U : at < 350 ? 3U : 4U) << at;
     }
+}
+TEST(connect_race, is_stopped_as_a_whole_at_any_time) {
+    in_few_schedules(&is_stopped_as_a_whole_at_any_time);
 }
 CO_TEST(connect_race, refuses_to_connect_to_nothing) {
     auto&& here = co_await coflux::context();

@@ -21,12 +21,14 @@ using namespace std::chrono_literals;
 using coflux_test::as_text;
 using coflux_test::bytes_of;
 using coflux_test::connected;
+using coflux_test::in_few_schedules;
 using coflux_test::memory_sink;
 using coflux_test::memory_source;
 
 const std::string text = "all the bytes of one stream to another";
 
-CO_TEST_OF_CASES(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
+coflux::task<void, coflux::testing::sim_executor>
+sends_all_bytes_to_the_end_however_few_each_side_moves(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (std::size_t in = 1; in != 9; ++in) {
         for (std::size_t out = 1; out != 9; ++out) {
@@ -43,8 +45,11 @@ CO_TEST_OF_CASES(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
     EXPECT_EQ(n, 0U);
     EXPECT_EQ(sink.writes, 0U);
 }
+TEST(copy, sends_all_bytes_to_the_end_however_few_each_side_moves) {
+    in_few_schedules(&sends_all_bytes_to_the_end_however_few_each_side_moves);
+}
 
-CO_TEST_OF_CASES(copy, tells_what_a_stop_has_lost) {
+coflux::task<void, coflux::testing::sim_executor> tells_what_a_stop_has_lost(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (auto after = 500us; after < 60ms; after += 1ms) {
         memory_source source{.text = text, .piece = 5, .pause = 1ms};
@@ -58,8 +63,12 @@ CO_TEST_OF_CASES(copy, tells_what_a_stop_has_lost) {
         EXPECT_LE(count.read - count.written, 5U);
     }
 }
+TEST(copy, tells_what_a_stop_has_lost) {
+    in_few_schedules(&tells_what_a_stop_has_lost);
+}
 
-CO_TEST_OF_CASES(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
+coflux::task<void, coflux::testing::sim_executor>
+from_a_buffered_reader_goes_on_where_it_was_stopped(coflux::environment&) {
     auto&& here = co_await coflux::context();
     for (const auto limit : {500us, 1500us, 2500us}) {
         memory_source source{.text = "head\n" + text, .piece = 9, .pause = 1ms};
@@ -79,6 +88,9 @@ CO_TEST_OF_CASES(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
         EXPECT_EQ(sink.got, text);
         EXPECT_EQ(written, text.size());
     }
+}
+TEST(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
+    in_few_schedules(&from_a_buffered_reader_goes_on_where_it_was_stopped);
 }
 
 CO_TEST(copy, has_copied_nothing_where_a_stop_comes_before_the_call_has_begun) {

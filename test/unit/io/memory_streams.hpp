@@ -78,12 +78,11 @@ struct memory_sink {
 };
 static_assert(coflux::byte_sink<memory_sink>);
 
-}  // namespace coflux_test
+/// Runs the body of a test that goes through many cases by itself, and whose order the schedule hardly changes.
+inline void in_few_schedules(coflux::task<void, coflux::testing::sim_executor> (*body)(coflux::environment&)) {
+    coflux::testing::explore_options few;
+    few.runs = 3;
+    coflux::testing::run_test_body(body, few);
+}
 
-/// CO_TEST for what goes through many cases by itself, and whose order the schedule hardly changes.
-#define CO_TEST_OF_CASES(suite, name)                                                                         \
-    static coflux::task<void, coflux::testing::sim_executor> cases_of_##suite##_##name(coflux::environment&); \
-    TEST(suite, name) {                                                                                       \
-        coflux::testing::run_test_body(&cases_of_##suite##_##name, {.runs = 3});                              \
-    }                                                                                                         \
-    static coflux::task<void, coflux::testing::sim_executor> cases_of_##suite##_##name(coflux::environment&)
+}  // namespace coflux_test
