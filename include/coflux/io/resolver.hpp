@@ -37,7 +37,8 @@ struct resolver_options {
     /// lookups that a stop has left.
     blocking_pool* pool = nullptr;
     /// What is called in place of getaddrinfo(3), on a thread that may block: for tests, and for names of one's own. It
-    /// gives endpoints, whose ports are set later, or throws. It may be called by several threads at once.
+    /// gives endpoints, whose ports are set later, or throws. It may be called by several threads at once, and run on
+    /// when the resolver is gone: what it captures must last as long.
     std::function<std::vector<endpoint>(const std::string& host, address_family family)> look_up = {};
 };
 
