@@ -79,6 +79,8 @@ int accept_one(int descriptor, socket_name& peer) noexcept {
             if (got >= 0) peer.size = size;
             return got;
         });
+        // Linux looks for a descriptor first, and says that there is none although there is no connection either.
+        if ((accepted == -EMFILE || accepted == -ENFILE) && is_readable(descriptor) == 0) return -EAGAIN;
         if (!is_of_one_connection(accepted)) return accepted;
     }
 }
