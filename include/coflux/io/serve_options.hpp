@@ -1,0 +1,143 @@
+// How serve() works, what it reports, and how a handler learns that the server drains.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/base/address_of.hpp>
+#include <coflux/combine/when_any.hpp>
+#include <coflux/core/call.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/errors.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
+
+namespace coflux {
+
+/// What is called with the error of a handler: nothing, a function, a lambda without captures, or a reference to any
+/// other object with a name: `auto log = [&](const std::exception_ptr& e) { … }; options.on_error = log;`
+///
+/// Lifetime: an object outlives the server.
+class serve_error_callback {
+    using function = void (*)(const std::exception_ptr&);
+
+public:
+    // NOLINTBEGIN(google-explicit-constructor): what an option is given
+    constexpr serve_error_callback() noexcept = default;
+    constexpr serve_error_callback(std::nullptr_t) noexcept {}
+    template <std::convertible_to<function> F>
+    constexpr serve_error_callback(F called) noexcept : function_(called) {}
+    template <typename F>
+        requires(!std::convertible_to<F&, function> && std::invocable<F&, const std::exception_ptr&>)
+    constexpr serve_error_callback(F& called) noexcept
+        : object_(const_cast<void*>(static_cast<const void*>(detail::address_of(called)))),
+          thunk_([](void* object, const std::exception_ptr& error) { (*static_cast<F*>(object))(error); }) {}
+    template <typename F>
+        requires(!std::is_lvalue_reference_v<F> && !std::convertible_to<F, function> &&
+                 std::invocable<F&, const std::exception_ptr&> && !std::same_as<F, serve_error_callback>)
+    serve_error_callback(F&&) noexcept {
+        static_assert(
+            detail::never<F>,
+            "coflux: serve_options::on_error refers to what it calls: give the lambda a name that lives as "
+            "long as the server, auto log = [&](const std::exception_ptr& e) { ... }; options.on_error = log;");
+    }
+    // NOLINTEND(google-explicit-constructor)
+
+    [[nodiscard]] explicit operator bool() const noexcept { return function_ != nullptr || thunk_ != nullptr; }
+    /// Pre: not empty.
+    void operator()(const std::exception_ptr& error) const {
+        function_ != nullptr ? function_(error) : thunk_(object_, error);
+    }
+
+private:
+    function function_ = nullptr;
+    void* object_ = nullptr;
+    void (*thunk_)(void*, const std::exception_ptr&) = nullptr;
+};
+
+/// How serve() works.
+struct serve_options {
+    /// Connections at a time, at most. At the limit none is accepted: it stays in the backlog of the system.
+    std::size_t limit = 1024;
+    /// How long handlers may go on after the stop; then they are stopped. Not positive: they are stopped at once.
+    std::chrono::nanoseconds drain = std::chrono::seconds(5);
+    /// Where the process has no descriptor left, the connection is accepted and closed, so that its client hears at
+    /// once. It costs one descriptor, which is kept for that. Else the connection waits in the backlog.
+    bool refuse_when_full = false;
+    /// The listener is closed when the server begins to drain, if it has close(): a new client is refused at once.
+    bool close_listener = true;
+    /// Where the system lacks descriptors or memory, the next accept() waits so long. Doubled each time in a row.
+    std::chrono::nanoseconds first_delay = std::chrono::milliseconds(5);
+    std::chrono::nanoseconds longest_delay = std::chrono::seconds(1);
+    /// Called with each error of a handler, on the thread where it ended; on a thread pool on several at once. What it
+    /// throws ends the server: that drains, and serve() throws it.
+    serve_error_callback on_error{};
+};
+
+/// What a server has done: `accepted` is `served + failed + cut`.
+struct serve_report {
+    std::uint64_t accepted = 0;      ///< connections that were given to a handler
+    std::uint64_t served = 0;        ///< handlers that came to their end
+    std::uint64_t failed = 0;        ///< handlers that ended with an error
+    std::uint64_t cut = 0;           ///< handlers that were stopped: after `drain`, or each by itself
+    std::uint64_t refused = 0;       ///< connections that were closed at once, for want of descriptors or memory
+    std::uint64_t backed_off = 0;    ///< how often the server has waited for descriptors or memory
+    std::size_t peak = 0;            ///< connections at a time, at most
+    std::exception_ptr first_error;  ///< of the first handler that failed
+};
+
+namespace detail {
+
+template <typename A>
+call<bool> wait_idle(environment&, manual_reset_event* draining, std::remove_reference_t<A>* operation) {
+    if (draining->is_set()) co_return false;
+    const auto first = co_await when_any(static_cast<A&&>(*operation), draining->wait());
+    co_return first.index() == 0;
+}
+
+}  // namespace detail
+
+/// A handler's third argument: whether the server drains. A handler for one connection after another request, as with
+/// keep-alive, waits for the next one by idle(), and ends where that is false.
+///
+/// Threads: all members from any.
+/// Lifetime: a copyable reference to the server, for the handler and what is below it.
+class drain_token {
+public:
+    explicit drain_token(manual_reset_event& draining) noexcept : draining_(&draining) {}
+
+    /// True once the server accepts no more. What has begun may end within serve_options::drain.
+    [[nodiscard]] bool is_draining() const noexcept { return draining_->is_set(); }
+
+    /// `while (co_await server.idle(here, peer.wait_readable())) { … one request … }`: waits where the connection is
+    /// idle, until there is a request or the server drains.
+    ///
+    /// Shapes: an operation that gives nothing, as wait_readable(). Bytes that the handler has read beforehand are a
+    /// request, too: look there first.
+    /// Returns: true if the operation ended; false if the server drains, also where it did when this was called.
+    /// Errors: those of the operation; std::bad_alloc.
+    /// Stops: a stop point; loses nothing.
+    /// Costs: three frames.
+    template <typename A>
+    [[nodiscard("nothing is waited for until this is awaited: co_await it")]] call<bool> idle(environment& here,
+                                                                                              A&& operation) const {
+        static_assert(std::is_void_v<detail::await_result<A>>,
+                      "coflux: what this operation gives would be lost where the server drains meanwhile: "
+                      "wait by idle(here, peer.wait_readable()), then read");
+        return detail::wait_idle<A>(here, draining_, detail::address_of(operation));
+    }
+    /// Until the server drains: for a select() or a when_any() of the handler's own.
+    /// Stops: a stop point; loses nothing.
+    [[nodiscard("nothing is waited for until this is awaited: co_await it")]] auto wait() const noexcept {
+        return draining_->wait();
+    }
+
+private:
+    manual_reset_event* draining_;
+};
+
+}  // namespace coflux

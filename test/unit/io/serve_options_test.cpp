@@ -1,0 +1,95 @@
+// How a handler of serve() learns that the server drains, and the callback for errors.
+#include <coflux/io/serve_options.hpp>
+
+#include <chrono>
+#include <exception>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "fake_listener.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::drain_token;
+using coflux::environment;
+using coflux::serve_options;
+using coflux_test::fake_listener;
+using coflux_test::in_virtual_time;
+using coflux_test::keeps_alive;
+using coflux_test::now;
+using coflux_test::peer;
+using coflux_test::serve_for;
+
+coflux::call<void> fails(environment&, peer) {
+    co_await 1ms;
+    throw std::runtime_error("a handler");
+}
+
+TEST(drain_token, ends_an_idle_connection_at_once) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        std::vector<int> requests;
+        from.connect();
+        const auto report = co_await serve_for(here, from, 3500ms, keeps_alive{&requests}, {});
+        EXPECT_EQ(now(), 3500ms);
+        EXPECT_EQ(requests, std::vector<int>{3});
+        EXPECT_EQ(report.served, 1U);
+    });
+}
+TEST(drain_token, lets_a_request_end_that_has_begun) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        std::vector<int> requests;
+        from.connect(2);
+        const auto report = co_await serve_for(here, from, 3700ms, keeps_alive{&requests}, {});
+        EXPECT_EQ(now(), 4s);
+        EXPECT_EQ(requests, (std::vector<int>{4, 4}));
+        EXPECT_EQ(report.served, 2U);
+    });
+}
+TEST(drain_token, has_a_wait_for_a_choice_of_the_handler_s_own) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        bool told = false;
+        auto handler = [&told](environment&, peer, drain_token server) -> coflux::call<void> {
+            const auto first = co_await coflux::when_any(server.wait(), coflux::sleep_for(1h));
+            told = first.index() == 0;
+        };
+        from.connect();
+        (void)co_await serve_for(here, from, 1s, handler, {});
+        EXPECT_TRUE(told);
+        EXPECT_EQ(now(), 1s);
+    });
+}
+TEST(drain_token, throws_the_error_of_what_it_waited_for) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        auto handler = [](environment&, peer p, drain_token server) -> coflux::call<void> {
+            auto&& self = co_await coflux::context();
+            (void)co_await server.idle(self, fails(self, std::move(p)));
+        };
+        from.connect();
+        const auto report = co_await serve_for(here, from, 1s, handler, {});
+        EXPECT_EQ(report.failed, 1U);
+    });
+}
+
+TEST(serve_error_callback, refers_to_what_it_calls) {
+    struct counts {
+        int calls = 0;
+        void operator()(const std::exception_ptr&) { ++calls; }
+    } counter;
+    coflux::serve_error_callback none;
+    EXPECT_FALSE(none);
+    coflux::serve_error_callback by_reference = counter;
+    coflux::serve_error_callback copy = by_reference;
+    by_reference(nullptr);
+    copy(nullptr);
+    EXPECT_EQ(counter.calls, 2);
+    static_assert(std::is_trivially_destructible_v<serve_options>, "g++ would destroy it twice in a co_await");
+}
+
+}  // namespace
