@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+"""Drives the servers of the examples by clients that are not of this project: curl, nc, and openssl s_client through the proxy.
+
+Each server listens on a port that the system chooses, and is ended by SIGTERM. Exits with 77, which ctest takes for
+skipped, where a client is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+PATIENCE = 20  # seconds; more than any of it takes
+SKIPPED = 77
+
+
+class Server:
+    """A server that runs: its port, and how it ended."""
+
+    def __init__(self, *command: str | Path):
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        line = self.process.stderr.readline()
+        found = re.fullmatch(r"port (\d+)\n", line)
+        if found is None:
+            self.process.kill()
+            raise AssertionError(f"no port, but {line!r}")
+        self.port = int(found[1])
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def terminated(self, begin_of_output: str, limit: float = PATIENCE) -> float:
+        """Sends SIGTERM; the server must print that, and end. How long it took."""
+        begin = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        printed, _ = self.process.communicate(timeout=limit)
+        same(self.process.returncode in (0, 128 + signal.SIGTERM), True)
+        same(printed[: len(begin_of_output)], begin_of_output)
+        return time.monotonic() - begin
+
+
+def same(got: object, wanted: object) -> None:
+    if got != wanted:
+        raise AssertionError(f"{got!r} in place of {wanted!r}")
+
+
+def curl(*arguments: str, **options: object) -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        ["curl", "--silent", "--noproxy", "*", "--max-time", str(PATIENCE), *arguments], capture_output=True, check=False, **options
+    )
+
+
+def serves_files(programs: Path) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(made) / "root"
+        root.mkdir()
+        (Path(made) / "secret").write_text("not to be seen\n")
+        (root / "small").write_text("a page\n")
+        large = bytes(range(256)) * 40_000
+        (root / "large").write_bytes(large)
+        (root / "link").symlink_to(Path(made) / "secret")
+        (root / "folder").mkdir()
+        with Server(programs / "coflux_example_36_file_server", root) as server:
+            at = f"http://127.0.0.1:{server.port}"
+            same(curl("--fail", f"{at}/small").stdout, b"a page\n")
+            same(curl("--fail", f"{at}/large").stdout == large, True)
+            for path in ("none", "../secret", "folder/../../secret", "%2e%2e/secret", "link", "folder", ""):
+                got = curl("--path-as-is", "--write-out", "%{http_code}", f"{at}/{path}")
+                same((path, got.stdout), (path, b"404"))
+            same(curl("--path-as-is", "--write-out", "%{http_code}", "--request", "PUT", f"{at}/small").stdout, b"400")
+            # Forty at a time, two hundred in all.
+            many = [f"{at}/small"] * 200
+            got = curl("--fail", "--parallel", "--parallel-max", "40", *many)
+            same((got.returncode, got.stdout), (0, b"a page\n" * 200))
+            server.terminated("served 210")
+
+
+def lets_a_download_end(programs: Path) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        large = bytes(40_000_000)
+        (Path(made) / "large").write_bytes(large)
+        with Server(programs / "coflux_example_36_file_server", made) as server:
+            slow = subprocess.Popen(
+                ["curl", "--silent", "--fail", "--noproxy", "*", "--max-time", str(PATIENCE), "--limit-rate", "30M", f"http://127.0.0.1:{server.port}/large"],
+                stdout=subprocess.PIPE,
+            )
+            first = slow.stdout.read(100_000)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.05)
+            # It accepts none meanwhile: 7 is curl's status for a connection that is refused.
+            same(curl(f"http://127.0.0.1:{server.port}/large").returncode, 7)
+            rest = slow.stdout.read()  # by the same buffer
+            slow.communicate(timeout=PATIENCE)
+            same((slow.returncode, first + rest == large), (0, True))
+            server.process.communicate(timeout=PATIENCE)
+            same(server.process.returncode, 0)
+
+
+def chats(programs: Path) -> None:
+    with Server(programs / "coflux_example_35_chat", "serve") as server:
+        command = ["nc", "-w", str(PATIENCE), "127.0.0.1", str(server.port)]
+        peers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(3)]
+        for peer in peers:
+            same(peer.stdout.readline(), b"welcome\n")
+        for number, peer in enumerate(peers):
+            peer.stdin.write(b"hello from %d\n" % number)
+            peer.stdin.flush()
+            for each in peers:
+                same(each.stdout.readline(), b"hello from %d\n" % number)
+        # All are idle: none holds the server up, and all hear of the end.
+        took = server.terminated("served 3")
+        same(took < 3, True)
+        for peer in peers:
+            same(peer.stdout.read(), b"")
+            peer.stdin.close()
+            peer.wait(timeout=PATIENCE)
+
+
+def passes_on(programs: Path) -> None:
+    with tempfile.TemporaryDirectory() as made:
+        (Path(made) / "page").write_text("behind the proxy\n")
+        with Server(programs / "coflux_example_36_file_server", made) as behind:
+            with Server(programs / "coflux_example_37_proxy", str(behind.port)) as proxy:
+                for _ in range(20):
+                    same(curl("--fail", f"http://127.0.0.1:{proxy.port}/page").stdout, b"behind the proxy\n")
+                proxy.terminated("passed on 20")
+            behind.terminated("served 20")
+
+
+def passes_tls_on(programs: Path) -> None:
+    """Binary, both ways, many messages: a handshake and an echo of openssl's server through the proxy."""
+    with tempfile.TemporaryDirectory() as made:
+        key, certificate = Path(made) / "key", Path(made) / "certificate"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
+            check=True, capture_output=True)  # fmt: skip
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        behind = subprocess.Popen(
+            ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-key", str(key), "-cert", str(certificate), "-rev", "-quiet"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        try:
+            end = time.monotonic() + PATIENCE
+            while time.monotonic() < end:
+                try:
+                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                    break
+                except OSError:
+                    time.sleep(0.02)
+            with Server(programs / "coflux_example_37_proxy", str(port)) as proxy:
+                client = subprocess.Popen(
+                    ["openssl", "s_client", "-connect", f"127.0.0.1:{proxy.port}", "-CAfile", str(certificate), "-quiet",
+                     "-verify_return_error"],
+                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)  # fmt: skip
+                watchdog = threading.Timer(PATIENCE, client.kill)
+                watchdog.start()
+                for number in range(50):
+                    client.stdin.write(b"%08d\n" % number)
+                    client.stdin.flush()
+                    same(client.stdout.readline(), (b"%08d" % number)[::-1] + b"\n")
+                watchdog.cancel()
+                client.kill()
+                client.communicate()
+                proxy.terminated("passed on ")
+        finally:
+            behind.kill()
+            behind.communicate()
+
+
+TESTS = {
+    "chat": ("nc", chats),
+    "files": ("curl", serves_files),
+    "download": ("curl", lets_a_download_end),
+    "proxy": ("curl", passes_on),
+    "tls": ("openssl", passes_tls_on),
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=Path, required=True, help="the folder of the examples' programs")
+    parser.add_argument("test", choices=TESTS)
+    options = parser.parse_args(arguments)
+    client, test = TESTS[options.test]
+    if shutil.which(client) is None:
+        print(f"skipped: {client} is missing (scripts/setup installs it)")
+        return SKIPPED
+    test(options.programs)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
