@@ -65,6 +65,21 @@ TEST(drain_token, has_a_wait_for_a_choice_of_the_handler_s_own) {
         EXPECT_EQ(now(), 1s);
     });
 }
+TEST(drain_token, takes_three_frames_for_a_wait) {
+    coflux::testing::failing_resource memory;
+    const auto frames_for = [&](std::chrono::seconds time) {
+        const std::size_t before = memory.allocations();
+        in_virtual_time([&](environment& here, fake_listener& from) -> coflux::call<void> {
+            auto inside = coflux::make_environment(here, &memory);
+            std::vector<int> requests;
+            from.connect();
+            (void)co_await serve_for(inside, from, time, keeps_alive{&requests}, {});
+            co_await inside.join();
+        });
+        return memory.allocations() - before;
+    };
+    EXPECT_EQ(frames_for(20s) - frames_for(10s), 30U);
+}
 TEST(drain_token, throws_the_error_of_what_it_waited_for) {
     in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
         auto handler = [](environment&, peer p, drain_token server) -> coflux::call<void> {

@@ -125,7 +125,6 @@ TEST(serve_tcp, goes_on_after_a_reset_in_a_message) {
             tcp_stream rude = co_await tcp_stream::connect(where);
             EXPECT_TRUE(co_await asks(here, rude));
             co_await rude.write_all("he");
-            co_await 1ms;
             rude.reset();
         }
         EXPECT_TRUE(co_await asks_once(here, where));
@@ -185,7 +184,8 @@ TEST(serve_tcp, ends_at_once_where_all_handlers_wait_for_their_next_request) {
         tcp_stream busy = co_await tcp_stream::connect(where);
         EXPECT_TRUE(co_await asks(here, busy));
         co_await busy.write_all("he");
-        co_await 5ms;  // its handler is in the request
+        // What was sent before has been seen once this has come back: its handler is in the request.
+        EXPECT_TRUE(co_await asks(here, idle.front()));
         inside.request_stop();
         for (tcp_stream& peer : idle) {
             EXPECT_TRUE(co_await hears_the_end(here, peer));
@@ -219,7 +219,7 @@ TEST(serve_tcp, cuts_handlers_that_are_in_a_message_when_the_drain_is_over) {
             EXPECT_TRUE(co_await asks(here, stuck.back()));
             co_await stuck.back().write_all("he");
         }
-        co_await 5ms;
+        EXPECT_TRUE(co_await asks_once(here, where));  // all of it has been seen
         inside.request_stop();
         const auto report = co_await std::move(running);
         co_await inside.join();
@@ -303,6 +303,57 @@ TEST(serve_tcp, accepts_on_one_executor_and_serves_on_another) {
     EXPECT_EQ(accepts_here_and_serves_there(env).get().served, 20U);
 }
 
+coflux::task<std::uint64_t, coflux::run_loop> serves_on_a_loop(environment&) {
+    auto&& here = co_await coflux::context();
+    tcp_listener listener(endpoint::loopback(0));
+    const endpoint where = listener.local_endpoint();
+    auto inside = coflux::make_environment(here);
+    auto running = server<coflux::run_loop>(inside, &listener, {});
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_TRUE(co_await asks_once(here, where));
+    }
+    inside.request_stop();
+    const auto report = co_await std::move(running);
+    co_await inside.join();
+    co_return report.served;
+}
+TEST(serve_tcp, serves_on_a_run_loop) {
+    coflux::run_loop loop;
+    auto env = coflux::make_environment(loop);
+    EXPECT_EQ(loop.run(serves_on_a_loop(env)), 20U);
+}
+
+coflux::task<std::uint64_t, coflux::shard> serves_on_each_shard(environment&,
+                                                                coflux::borrowed<coflux::shard_group> shards) {
+    auto&& here = co_await coflux::context();
+    std::vector<tcp_listener> listeners;
+    listeners.emplace_back(endpoint::loopback(0), coflux::listen_options{.shared_port = true});
+    const endpoint where = listeners.front().local_endpoint();
+    listeners.emplace_back(where, coflux::listen_options{.shared_port = true});
+    std::uint64_t served = 0;
+    {
+        auto first = coflux::make_environment(here, (*shards)[0]);
+        auto second = coflux::make_environment(here, (*shards)[1]);
+        auto one = server<coflux::shard>(first, &listeners[0], {});
+        auto two = server<coflux::shard>(second, &listeners[1], {});
+        for (int i = 0; i < 40; ++i) {
+            EXPECT_TRUE(co_await asks_once(here, where));
+        }
+        first.request_stop();
+        second.request_stop();
+        served = (co_await std::move(one)).served;
+        served += (co_await std::move(two)).served;
+        co_await first.join();
+        co_await second.join();
+    }
+    co_return served;
+}
+TEST(serve_tcp, serves_on_each_shard_with_a_listener_of_its_own) {
+    coflux::shard_group shards({.shards = 2});
+    auto env = coflux::make_environment(shards[0]);
+    EXPECT_EQ(serves_on_each_shard(env, coflux::borrowed(shards)).get(), 40U);
+}
+
 // --- a process without descriptors, and signals: in processes of their own -------------------------------------------
 
 /// Leaves the process so many descriptors while it lives.
@@ -346,8 +397,7 @@ coflux::task<int, worker> runs_short(environment&) {
     if (!co_await asks_once(here, where)) co_return 1;  // the event source is made
     std::vector<tcp_stream> clients;
     for (int i = 0; i < 6; ++i) clients.push_back(co_await tcp_stream::connect(where));
-    co_await 5ms;  // all have a handler
-    if (!co_await asks(here, clients.back())) co_return 2;
+    if (!co_await asks(here, clients.back())) co_return 2;  // all have a handler
     tcp_stream first = co_await tcp_stream::connect(where);
     if (!co_await asks(here, first)) co_return 3;
     double cost = 0;

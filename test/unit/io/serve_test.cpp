@@ -382,6 +382,40 @@ TEST(serve, accepts_nothing_in_an_environment_that_was_stopped_before) {
         EXPECT_EQ(now(), 0s);
     });
 }
+TEST(serve, may_be_stopped_by_its_own_handler_and_again_while_it_drains) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        from.connect(2);
+        auto inside = coflux::make_environment(here);
+        auto handler = [&inside](environment&, peer p) -> coflux::call<void> {
+            co_await coflux::sleep_for(p.number * 1s);
+            inside.request_stop();
+            co_await 1s;
+        };
+        const auto report = co_await coflux::serve(inside, from, handler);
+        co_await inside.join();
+        EXPECT_EQ(now(), 3s);
+        EXPECT_EQ(report.served, 2U);
+    });
+}
+TEST(serve, may_serve_two_listeners_side_by_side_until_one_of_them_fails) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        fake_listener other(here);
+        from.connect(2);
+        other.connect(2);
+        other.fail(std::errc::bad_file_descriptor);
+        auto both = coflux::make_environment(here);
+        auto one = server(both, &from, takes_a_second, {});
+        auto two = server(both, &other, takes_a_second, {});
+        const auto failed = co_await coflux::as_outcome(std::move(two));
+        EXPECT_TRUE(failed.has_error());
+        both.request_stop();
+        const auto report = co_await std::move(one);
+        co_await both.join();
+        EXPECT_EQ(report.served, 2U);
+        EXPECT_EQ(other.open, 0);
+    });
+}
+
 coflux::fork<void, sim> is_attached(environment&, int* state) {
     struct at_end {
         int* state;
@@ -448,6 +482,46 @@ TEST(serve, survives_each_allocation_that_fails) {
     EXPECT_GT(tried, 20U);
     EXPECT_GT(refused, 0U) << "no attendant was without memory";
     EXPECT_GT(failed, 0U) << "no handler was without memory";
+}
+
+/// A stop of all before each step: what was accepted is counted, and nothing is left.
+TEST(serve, may_be_stopped_before_each_of_its_steps) {
+    const std::size_t points = kit::inject(kit::steps, [](kit::injection& run) {
+        kit::fifo_chooser fifo;
+        kit::simulation world(fifo);
+        sim on(world);
+        auto env = coflux::make_environment(run.memory(), on);
+        world.on_step([&](std::size_t) { run.step(); });
+        run.at_step([&] { env.request_stop(); });
+        auto body = [](environment& here, fake_listener& from) -> coflux::call<void> {
+            std::vector<int> requests;
+            from.connect(3);
+            from.fail(std::errc::too_many_files_open);
+            from.connect(1);
+            auto inside = coflux::make_environment(here, coflux::clock::now() + 2500ms);
+            const auto report = co_await coflux::serve(inside, from, keeps_alive{&requests}, {.limit = 3});
+            EXPECT_EQ(report.accepted, static_cast<std::uint64_t>(from.taken));
+            EXPECT_EQ(report.accepted, report.served);
+            co_await inside.join();
+        };
+        root(env, body).get();
+    });
+    EXPECT_GT(points, 20U);
+}
+
+TEST(serve, takes_two_frames_for_a_connection) {
+    kit::failing_resource memory;
+    const auto frames_for = [&](int connections) {
+        const std::size_t before = memory.allocations();
+        in_virtual_time([&](environment& here, fake_listener& from) -> coflux::call<void> {
+            auto inside = coflux::make_environment(here, &memory);
+            from.connect(connections);
+            (void)co_await serve_for(inside, from, 10s, takes_a_second, {});
+            co_await inside.join();
+        });
+        return memory.allocations() - before;
+    };
+    EXPECT_EQ(frames_for(30) - frames_for(20), 20U);
 }
 
 TEST(serve, loses_no_connection_and_no_count_in_any_order) {
