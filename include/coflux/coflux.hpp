@@ -61,6 +61,8 @@
 #include <coflux/io/limits.hpp>
 #include <coflux/io/resolver.hpp>
 #include <coflux/io/result.hpp>
+#include <coflux/io/serve.hpp>
+#include <coflux/io/serve_options.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>

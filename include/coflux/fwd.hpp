@@ -20,8 +20,11 @@ class topology;
 class worker_executor;
 class run_loop;
 
+class drain_token;
 class endpoint;
 class resolver;
+struct serve_options;
+struct serve_report;
 class tcp_listener;
 class tcp_stream;
 
