@@ -1,0 +1,16 @@
+# coflux::tls, which needs OpenSSL 3 and is needed by nothing else. Sets COFLUX_HAS_TLS for the package config.
+set(COFLUX_HAS_TLS OFF)
+if(COFLUX_WITH_TLS STREQUAL "AUTO")
+    find_package(OpenSSL 3 QUIET)
+    if(NOT OPENSSL_FOUND)
+        message(STATUS "coflux: coflux::tls is not built: there is no OpenSSL 3 (Debian: libssl-dev)")
+    endif()
+elseif(COFLUX_WITH_TLS)
+    find_package(OpenSSL 3 REQUIRED)
+endif()
+if(COFLUX_WITH_TLS AND OPENSSL_FOUND)
+    set(COFLUX_HAS_TLS ON)
+    coflux_add_library(tls FOLDERS tls)
+    # No header of ours includes OpenSSL's.
+    target_link_libraries(coflux_tls PUBLIC coflux::io PRIVATE OpenSSL::SSL OpenSSL::Crypto)
+endif()

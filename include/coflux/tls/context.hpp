@@ -1,0 +1,89 @@
+// tls_context: what the TLS streams of a client, or of a server, have in common.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace coflux {
+
+namespace detail {
+class tls_settings;
+}  // namespace detail
+
+/// Certificates, or a private key, as PEM: in a file, or in memory.
+class tls_pem {
+public:
+    [[nodiscard]] static tls_pem file(std::string path) { return {std::move(path), true}; }
+    [[nodiscard]] static tls_pem text(std::string pem) { return {std::move(pem), false}; }
+
+    /// The path, or the text.
+    [[nodiscard]] const std::string& value() const noexcept { return value_; }
+    [[nodiscard]] bool is_file() const noexcept { return is_file_; }
+
+private:
+    tls_pem(std::string value, bool is_file) : value_(std::move(value)), is_file_(is_file) {}
+
+    std::string value_;
+    bool is_file_;
+};
+
+/// Its own certificate first, then those that lead to a root; and the key of the first.
+struct tls_identity {
+    tls_pem certificates;
+    tls_pem key;  ///< without a pass phrase
+};
+
+/// Older versions are not spoken.
+enum class tls_version { tls_1_2, tls_1_3 };
+
+/// How a client's context is made.
+struct tls_client_options {
+    /// The roots that a server's certificate must lead to; none: those of the system.
+    std::optional<tls_pem> trusted = std::nullopt;
+    /// False: any certificate is taken, so anyone in between can be the server.
+    bool verifies_peer = true;
+    /// For servers that ask for it.
+    std::optional<tls_identity> identity = std::nullopt;
+    /// What the connection is to carry, the preferred one first: "h2", "http/1.1".
+    std::vector<std::string> alpn = {};
+    tls_version least = tls_version::tls_1_2;
+};
+
+/// How a server's context is made.
+struct tls_server_options {
+    tls_identity identity;
+    /// The roots of the clients' certificates; without, clients need none.
+    std::optional<tls_pem> trusted_clients = std::nullopt;
+    /// What it can carry, the preferred one first. A client that asks for others only is refused.
+    std::vector<std::string> alpn = {};
+    tls_version least = tls_version::tls_1_2;
+};
+
+/// Certificates, trust and limits of TLS streams.
+///
+/// Shapes: a copyable handle; copies, and the streams made with it, share one set of settings, which never changes.
+/// Errors: tls_error with the file and OpenSSL's reason, for what cannot be read or does not fit; std::system_error for
+/// a file that cannot be opened; std::invalid_argument for a name in `alpn` that is empty or longer than 255 bytes.
+/// Threads: any.
+/// Costs: reads files, in the calling thread.
+/// Pre: with g++ 12 it is made before the co_await that uses it: options in an awaited expression are destroyed twice.
+/// Example: examples/39_tls.cpp
+class tls_context {
+public:
+    /// Of clients. The server's certificate is verified, with its name, unless the options say otherwise.
+    [[nodiscard]] static tls_context client(const tls_client_options& options = {});
+    /// Of servers.
+    [[nodiscard]] static tls_context server(const tls_server_options& options);
+
+private:
+    friend class tls_stream;
+    explicit tls_context(std::shared_ptr<const detail::tls_settings> settings) noexcept
+        : settings_(std::move(settings)) {}
+
+    std::shared_ptr<const detail::tls_settings> settings_;
+};
+
+}  // namespace coflux

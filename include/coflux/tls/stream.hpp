@@ -1,0 +1,110 @@
+// tls_stream: TLS over a tcp_stream.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/io/endpoint.hpp>
+#include <coflux/io/tcp.hpp>
+#include <coflux/tls/context.hpp>
+#include <coflux/tls/error.hpp>
+
+namespace coflux {
+
+namespace detail {
+class tls_connection;
+}  // namespace detail
+
+/// A connection under TLS 1.2 or 1.3: bytes in both directions, in order, secret and unchanged.
+///
+/// The end of the peer's stream is said by the peer (close_notify). A connection that ends without is cut, and that is
+/// an error, tls_errc::truncated: whoever is in between can do that.
+///
+/// Shapes: owns its tcp_stream; movable, also while an operation waits, which stays with the connection. One coroutine
+/// at a time reads, and one writes; they may be two, on two executors. handshake() and shutdown() do both.
+/// Errors: tls_error with the operation, the peer and OpenSSL's reason; std::system_error for errors of the socket. What
+/// TLS cannot go on after, as a record that was changed, ends the stream: has_failed(), and all later operations fail
+/// with that error. SIGPIPE is never raised. An operation before the handshake has ended, a write after the end was
+/// sent, two coroutines that read, or write, and an operation of a stream that is closed are checked errors.
+/// Stops: each operation is a stop point before it begins, and where it waits. A stop never damages a stream: records
+/// are sent and received whole, by the next operation if need be.
+/// Threads: as tcp_stream. Records are made and opened on the coroutine's own thread; a reader and a writer on two threads
+/// exclude each other for one record at a time.
+/// Costs: some 50 KiB a connection, and what OpenSSL uses; a frame an operation, and a copy of the bytes; a handshake
+/// computes for about a millisecond.
+/// Lifetime: buffers are used until the await ends. A stream that dies while an operation waits is a checked error.
+/// Example: examples/39_tls.cpp
+class tls_stream {
+public:
+    tls_stream() noexcept;
+    /// The side of a client: `host` is the name, or the numeric address, that the server's certificate must be for; a
+    /// name is told to the server (SNI). The side of a server: without a host.
+    /// Errors: std::invalid_argument without a host where it must be verified, and with one for a server. tls_error,
+    /// std::bad_alloc: then the connection is closed.
+    tls_stream(const tls_context& context, tcp_stream connection, std::string_view host = {});
+    tls_stream(tls_stream&& other) noexcept;
+    tls_stream& operator=(tls_stream&& other) noexcept;
+    ~tls_stream();
+
+    /// `co_await stream.handshake(here)`: agrees with the peer, and checks its certificate. First of all operations.
+    /// Errors: tls_error, as tls_errc::certificate_refused with what is wrong with it; tls_errc::truncated if the peer
+    /// ends the connection meanwhile.
+    /// Stops: loses nothing: the next handshake() goes on from there.
+    call<void> handshake(environment& env);
+
+    /// Some bytes, as soon as there are some.
+    /// Returns: how many; 0 when the peer has ended its stream, or where `into` has no room.
+    /// Errors: tls_errc::truncated where the connection ended without that.
+    /// Stops: loses nothing.
+    call<std::size_t> read_some(environment& env, std::span<std::byte> into);
+    /// All of `into`.
+    /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
+    /// Stops: what was read by then is lost.
+    call<void> read_exactly(environment& env, std::span<std::byte> into);
+    /// All bytes. It returns when the system has taken them.
+    /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
+    /// writes, or waits for bytes.
+    call<void> write_all(environment& env, std::span<const std::byte> from);
+    call<void> write_all(environment& env, std::string_view from);
+
+    /// Tells the peer that no more comes; reading goes on.
+    /// Stops: loses nothing: the next call goes on from there.
+    call<void> shutdown_send(environment& env);
+    /// Ends the stream on both sides: says so, and reads until the peer says so, too, or until `by`. What the peer still
+    /// sends is dropped. Where no time is left, the end is still sent, if the system takes it at once. Without this the
+    /// peer takes the end of the connection for a cut.
+    /// Returns: true if the peer has ended its side; false if time was up, or the connection was cut.
+    /// Stops: what the peer has sent by then is dropped.
+    call<bool> shutdown(environment& env, std::chrono::steady_clock::time_point by);
+
+    /// Closes the connection, without a word to the peer: see shutdown().
+    void close() noexcept;
+
+    [[nodiscard]] bool is_open() const noexcept { return connection_ != nullptr; }
+    /// True: TLS itself has failed, and each operation fails from now on.
+    [[nodiscard]] bool has_failed() const noexcept;
+    /// What the handshake chose of the offered; empty without ALPN.
+    [[nodiscard]] std::string alpn() const;
+    /// The subject of the peer's certificate, as RFC 2253 writes it: `CN=example.org,O=Example`; empty if it showed none.
+    [[nodiscard]] std::string peer_subject() const;
+    /// For a server, the name that the client asked for; for a client, its host. Empty if there is none.
+    [[nodiscard]] std::string server_name() const;
+    /// `TLSv1.3`, once the handshake has ended.
+    [[nodiscard]] std::string protocol() const;
+    [[nodiscard]] const endpoint& peer_endpoint() const noexcept;
+    /// Errors: std::system_error.
+    [[nodiscard]] endpoint local_endpoint() const;
+
+private:
+    [[nodiscard]] detail::tls_connection& get() const noexcept;
+
+    std::unique_ptr<detail::tls_connection> connection_;
+};
+
+}  // namespace coflux

@@ -1,0 +1,248 @@
+#include "connection.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <coflux/base/assert.hpp>
+
+#include "os/socket.hpp"
+
+namespace coflux::detail {
+
+// --- the session -----------------------------------------------------------------------------------------------------
+
+tls_connection::tls_connection(std::shared_ptr<const tls_settings> settings, tcp_stream connection,
+                               std::string_view host)
+    : socket(std::move(connection)),
+      settings_(std::move(settings)),
+      host_(host) {
+    if (!socket.is_open()) throw std::invalid_argument("coflux: a TLS stream needs a connection that is open");
+    if (settings_->is_server && !host_.empty())
+        throw std::invalid_argument("coflux: a TLS server has no host to verify; it was given '" + host_ + "'");
+    if (!settings_->is_server && settings_->verifies_peer && host_.empty())
+        throw std::invalid_argument("coflux: a TLS client needs the name that the server's certificate is for");
+    if (host_.find('\0') != std::string::npos)
+        throw std::invalid_argument("coflux: the name of a TLS server has a zero byte");
+    ERR_clear_error();
+    session_.reset(SSL_new(settings_->openssl.get()));
+    BIO* const bio = session_ == nullptr ? nullptr : BIO_new(bio_method());
+    if (bio == nullptr) throw_tls_error(take_tls_error(), "coflux: make a TLS session");
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(session_.get(), bio, bio);  // which owns it
+    if (settings_->is_server) {
+        SSL_set_accept_state(session_.get());
+    } else {
+        SSL_set_connect_state(session_.get());
+        if (!host_.empty()) check_host(host_);
+    }
+}
+
+tls_connection::~tls_connection() {
+    COFLUX_VERIFY(!is_read.load() && !is_written.load(),
+                  "a TLS stream dies, or is closed, while an operation of it waits (its peer: %s)",
+                  socket.peer_endpoint().to_string().c_str());
+}
+
+void tls_connection::check_host(std::string_view host) {
+    const std::string name(host);
+    // An address is no name: it is not told, and is looked for among the addresses of the certificate.
+    if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_.get()), name.c_str()) == 1) return;
+    ERR_clear_error();
+    SSL_set_hostflags(session_.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (SSL_set1_host(session_.get(), name.c_str()) != 1 || SSL_set_tlsext_host_name(session_.get(), name.c_str()) != 1)
+        throw_tls_error(take_tls_error(), "coflux: use '" + name + "' as the name of a TLS server");
+}
+
+tls_connection::step tls_connection::run(int result) noexcept {
+    if (result > 0) {
+        ERR_clear_error();
+        return step::done;
+    }
+    switch (SSL_get_error(session_.get(), result)) {
+    case SSL_ERROR_WANT_READ: return step::wants_bytes;
+    case SSL_ERROR_WANT_WRITE: return step::wants_room;
+    case SSL_ERROR_ZERO_RETURN: return step::ended;
+    default: break;
+    }
+    std::error_code code = take_tls_error();
+    if (code.value() != 0 && code.category() == tls_category() &&
+        ERR_GET_REASON(static_cast<unsigned>(code.value())) == SSL_R_CERTIFICATE_VERIFY_FAILED)
+        code = tls_errc::certificate_refused;
+    if (code.value() == 0) code = std::make_error_code(std::errc::protocol_error);
+    fail(code);
+    return step::failed;
+}
+
+void tls_connection::fail(std::error_code code) noexcept {
+    failure_ = code;
+    failed_.store(true, memory_order_release);  // pairs with has_failed()
+}
+
+tls_connection::step tls_connection::handshake() noexcept {
+    const lock_guard<mutex> guard(lock_);
+    if (failed_.load(memory_order_relaxed)) return step::failed;
+    ERR_clear_error();
+    const step s = run(SSL_do_handshake(session_.get()));
+    if (s == step::done) ready_.store(true, memory_order_release);  // pairs with is_ready()
+    return s;
+}
+
+tls_connection::step tls_connection::read(std::span<std::byte> into, std::size_t& count) noexcept {
+    const lock_guard<mutex> guard(lock_);
+    if (failed_.load(memory_order_relaxed)) return step::failed;
+    ERR_clear_error();
+    return run(SSL_read_ex(session_.get(), into.data(), into.size(), &count));
+}
+
+tls_connection::step tls_connection::write(std::span<const std::byte>& from) noexcept {
+    const lock_guard<mutex> guard(lock_);
+    if (failed_.load(memory_order_relaxed)) return step::failed;
+    while (!from.empty()) {
+        // Room for a whole record: OpenSSL never keeps a part of one, which a reader could not write beside.
+        if (to_send_.room().size() < record_room + reserve) return step::wants_room;
+        ERR_clear_error();
+        std::size_t count = 0;
+        const std::size_t size = std::min(from.size(), most_of_a_record);
+        if (const step s = run(SSL_write_ex(session_.get(), from.data(), size, &count)); s != step::done) return s;
+        from = from.subspan(count);
+    }
+    return step::done;
+}
+
+tls_connection::step tls_connection::say_end() noexcept {
+    const lock_guard<mutex> guard(lock_);
+    if (failed_.load(memory_order_relaxed)) return step::failed;
+    if (said_end_.load(memory_order_relaxed)) return step::done;
+    ERR_clear_error();
+    // 0: it is said, and the peer has not said it.
+    const int result = SSL_shutdown(session_.get());
+    if (result < 0) return run(result);
+    said_end_.store(true, memory_order_release);  // pairs with has_said_end()
+    return step::done;
+}
+
+// --- ciphertext ------------------------------------------------------------------------------------------------------
+
+void tls_connection::received(std::size_t count) noexcept {
+    const lock_guard<mutex> guard(lock_);
+    received_.fill(count);
+    socket_ended_ = count == 0;
+}
+std::span<const std::byte> tls_connection::to_be_sent() noexcept {
+    const lock_guard<mutex> guard(lock_);
+    return to_send_.filled();
+}
+void tls_connection::sent(std::size_t count) noexcept {
+    const lock_guard<mutex> guard(lock_);
+    to_send_.take(count);
+}
+
+void tls_connection::send_what_fits() noexcept {
+    if (to_be_sent().empty()) return;
+    const auto guard = sending.try_lock();
+    if (!guard.owns_lock()) return;
+    for (;;) {
+        const std::span<const std::byte> bytes = to_be_sent();
+        if (bytes.empty()) return;
+        const std::ptrdiff_t count = os::send(socket.native_handle(), bytes.data(), bytes.size());
+        if (count <= 0) return;  // an error comes again, to an operation that can throw it
+        sent(static_cast<std::size_t>(count));
+    }
+}
+
+int tls_connection::bio_read(BIO* b, char* into, std::size_t size, std::size_t* count) noexcept {
+    auto& self = *static_cast<tls_connection*>(BIO_get_data(b));
+    BIO_clear_retry_flags(b);
+    const std::span<const std::byte> bytes = self.received_.filled();
+    *count = std::min(size, bytes.size());
+    if (*count == 0) {
+        BIO_set_retry_read(b);
+        return 0;
+    }
+    std::memcpy(into, bytes.data(), *count);
+    self.received_.take(*count);
+    return 1;
+}
+int tls_connection::bio_write(BIO* b, const char* from, std::size_t size, std::size_t* count) noexcept {
+    auto& self = *static_cast<tls_connection*>(BIO_get_data(b));
+    BIO_clear_retry_flags(b);
+    const std::span<std::byte> room = self.to_send_.room();
+    *count = std::min(size, room.size());
+    if (*count == 0) {
+        BIO_set_retry_write(b);
+        return 0;
+    }
+    std::memcpy(room.data(), from, *count);
+    self.to_send_.fill(*count);
+    return 1;
+}
+long tls_connection::bio_control(BIO*, int what, long, void*) noexcept {
+    return what == BIO_CTRL_FLUSH ? 1 : 0;
+}
+BIO_METHOD* tls_connection::bio_method() {
+    // Never freed: sessions may outlive static objects.
+    static BIO_METHOD* const method = [] {
+        BIO_METHOD* const m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "coflux");
+        if (m == nullptr) throw_tls_error(take_tls_error(), "coflux: make a kind of BIO");
+        BIO_meth_set_read_ex(m, &bio_read);
+        BIO_meth_set_write_ex(m, &bio_write);
+        BIO_meth_set_ctrl(m, &bio_control);
+        return m;
+    }();
+    return method;
+}
+
+// --- what is told ----------------------------------------------------------------------------------------------------
+
+void tls_connection::throw_failure(const char* what) {
+    std::string text = std::string("coflux: TLS: ") + what + ' ' + socket.peer_endpoint().to_string();
+    if (!host_.empty()) text += " (" + host_ + ')';
+    if (failure_ == tls_errc::certificate_refused)
+        text += std::string(": ") + X509_verify_cert_error_string(SSL_get_verify_result(session_.get()));
+    throw_tls_error(failure_, text);
+}
+void tls_connection::throw_truncated(const char* what) {
+    std::string text = std::string("coflux: TLS: ") + what + ' ' + socket.peer_endpoint().to_string();
+    throw tls_error(make_error_code(tls_errc::truncated), text);
+}
+void tls_connection::check_ready(const char* what) {
+    if (has_failed()) throw_failure(what);
+    COFLUX_VERIFY(is_ready(), "%s a TLS stream whose handshake() has not ended", what);
+}
+
+std::string tls_connection::alpn() {
+    const lock_guard<mutex> guard(lock_);
+    const unsigned char* chosen = nullptr;
+    unsigned size = 0;
+    SSL_get0_alpn_selected(session_.get(), &chosen, &size);
+    return {reinterpret_cast<const char*>(chosen), size};
+}
+std::string tls_connection::peer_subject() {
+    const lock_guard<mutex> guard(lock_);
+    X509* const certificate = SSL_get0_peer_certificate(session_.get());
+    if (certificate == nullptr) return {};
+    const owned_bio text(BIO_new(BIO_s_mem()));
+    if (text == nullptr) throw std::bad_alloc();
+    (void)X509_NAME_print_ex(text.get(), X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253);
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(text.get(), &data);
+    return {data, static_cast<std::size_t>(size)};
+}
+std::string tls_connection::server_name() {
+    const lock_guard<mutex> guard(lock_);
+    if (!settings_->is_server) return host_;
+    const char* const name = SSL_get_servername(session_.get(), TLSEXT_NAMETYPE_host_name);
+    return name == nullptr ? std::string() : std::string(name);
+}
+std::string tls_connection::protocol() {
+    const lock_guard<mutex> guard(lock_);
+    return SSL_get_version(session_.get());
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,155 @@
+#include <coflux/tls/context.hpp>
+
+#include <cstdio>
+#include <limits>
+#include <stdexcept>
+
+#include <openssl/err.h>
+#include <openssl/pem.h>
+
+#include "settings.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+[[noreturn]] void fail_with_openssl(const std::string& what) {
+    throw_tls_error(take_tls_error(), "coflux: " + what);
+}
+
+[[nodiscard]] std::string text_of(const tls_pem& pem) {
+    return pem.is_file() ? "from " + pem.value() : "from memory";
+}
+
+[[nodiscard]] owned_bio open(const tls_pem& pem) {
+    ERR_clear_error();
+    const std::string& v = pem.value();
+    if (v.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        throw std::invalid_argument("coflux: too much PEM");
+    owned_bio in(pem.is_file() ? BIO_new_file(v.c_str(), "r") : BIO_new_mem_buf(v.data(), static_cast<int>(v.size())));
+    if (in == nullptr) fail_with_openssl("read PEM " + text_of(pem));
+    return in;
+}
+
+/// In place of OpenSSL's question at the terminal.
+int no_pass_phrase(char*, int, int, void*) {
+    return -1;
+}
+
+/// Calls `take(certificate)` for each; it is false where OpenSSL refuses one.
+template <typename Take>
+void for_each_certificate(const tls_pem& pem, Take take) {
+    const owned_bio in = open(pem);
+    std::size_t count = 0;
+    for (;; ++count) {
+        owned_x509 one(PEM_read_bio_X509(in.get(), nullptr, &no_pass_phrase, nullptr));
+        if (one == nullptr) break;
+        if (!take(std::move(one), count)) fail_with_openssl("use a certificate " + text_of(pem));
+    }
+    // The end looks like text without a certificate.
+    if (count == 0 || ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE)
+        fail_with_openssl("read certificates " + text_of(pem));
+    ERR_clear_error();
+}
+
+void use_identity(SSL_CTX* ctx, const tls_identity& identity) {
+    for_each_certificate(identity.certificates, [ctx](owned_x509 one, std::size_t index) {
+        if (index == 0) return SSL_CTX_use_certificate(ctx, one.get()) == 1;
+        if (SSL_CTX_add0_chain_cert(ctx, one.get()) != 1) return false;
+        (void)one.release();  // the context's
+        return true;
+    });
+    const owned_bio in = open(identity.key);
+    const owned_key key(PEM_read_bio_PrivateKey(in.get(), nullptr, &no_pass_phrase, nullptr));
+    if (key == nullptr) fail_with_openssl("read a private key " + text_of(identity.key));
+    if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1) fail_with_openssl("use a private key " + text_of(identity.key));
+}
+
+void trust(SSL_CTX* ctx, const tls_pem& roots) {
+    X509_STORE* const store = SSL_CTX_get_cert_store(ctx);
+    for_each_certificate(
+        roots, [store](const owned_x509& one, std::size_t) { return X509_STORE_add_cert(store, one.get()) == 1; });
+}
+
+[[nodiscard]] std::string wire_of(const std::vector<std::string>& names) {
+    std::string wire;
+    for (const std::string& name : names) {
+        if (name.empty() || name.size() > 255)
+            throw std::invalid_argument("coflux: a name of ALPN has 1 to 255 bytes: '" + name + "'");
+        wire += static_cast<char>(name.size());
+        wire += name;
+    }
+    return wire;
+}
+
+int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* offered,
+                unsigned offered_size, void* settings) {
+    const std::string& mine = static_cast<const tls_settings*>(settings)->alpn;
+    unsigned char* chosen = nullptr;
+    const int how = SSL_select_next_proto(&chosen, out_size, reinterpret_cast<const unsigned char*>(mine.data()),
+                                          static_cast<unsigned>(mine.size()), offered, offered_size);
+    if (how != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_ALERT_FATAL;
+    *out = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+[[nodiscard]] std::shared_ptr<tls_settings> settings_for(const SSL_METHOD* method, tls_version least) {
+    ERR_clear_error();
+    auto s = std::make_shared<tls_settings>();
+    s->openssl.reset(SSL_CTX_new(method));
+    if (s->openssl == nullptr) fail_with_openssl("make a TLS context");
+    SSL_CTX* const ctx = s->openssl.get();
+    const int version = least == tls_version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+    if (SSL_CTX_set_min_proto_version(ctx, version) != 1) fail_with_openssl("set the least version of TLS");
+    // Without renegotiation only a handshake reads in order to write.
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode(ctx,
+                     SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+    // After a message that is no data it goes on to the next record: it wants bytes only where none are left.
+    SSL_CTX_set_mode(ctx, SSL_MODE_AUTO_RETRY);
+    return s;
+}
+
+}  // namespace
+}  // namespace detail
+
+tls_context tls_context::client(const tls_client_options& options) {
+    const auto s = detail::settings_for(TLS_client_method(), options.least);
+    SSL_CTX* const ctx = s->openssl.get();
+    s->verifies_peer = options.verifies_peer;
+    if (options.trusted) {
+        detail::trust(ctx, *options.trusted);
+    } else if (options.verifies_peer && SSL_CTX_set_default_verify_paths(ctx) != 1) {
+        detail::fail_with_openssl("read the roots of the system");
+    }
+    SSL_CTX_set_verify(ctx, options.verifies_peer ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (options.identity) detail::use_identity(ctx, *options.identity);
+    if (!options.alpn.empty()) {
+        const std::string wire = detail::wire_of(options.alpn);
+        // 0 is success.
+        if (SSL_CTX_set_alpn_protos(ctx, reinterpret_cast<const unsigned char*>(wire.data()),
+                                    static_cast<unsigned>(wire.size())) != 0)
+            detail::fail_with_openssl("set the protocols of ALPN");
+    }
+    return tls_context(s);
+}
+
+tls_context tls_context::server(const tls_server_options& options) {
+    const auto s = detail::settings_for(TLS_server_method(), options.least);
+    SSL_CTX* const ctx = s->openssl.get();
+    s->is_server = true;
+    detail::use_identity(ctx, options.identity);
+    if (options.trusted_clients) {
+        detail::trust(ctx, *options.trusted_clients);
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+        s->verifies_peer = true;
+    }
+    static constexpr unsigned char sessions_of[] = "coflux";  // else OpenSSL refuses to resume a verified session
+    SSL_CTX_set_session_id_context(ctx, sessions_of, sizeof(sessions_of) - 1);
+    s->alpn = detail::wire_of(options.alpn);
+    // The settings live as long as each session of theirs.
+    if (!s->alpn.empty()) SSL_CTX_set_alpn_select_cb(ctx, &detail::choose_alpn, s.get());
+    return tls_context(s);
+}
+
+}  // namespace coflux

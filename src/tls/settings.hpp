@@ -1,0 +1,18 @@
+// What a tls_context holds.
+#pragma once
+
+#include <string>
+
+#include "openssl.hpp"
+
+namespace coflux::detail {
+
+class tls_settings {
+public:
+    owned_ssl_ctx openssl;
+    bool is_server = false;
+    bool verifies_peer = false;
+    std::string alpn;  // a server's: each name after a byte with its length
+};
+
+}  // namespace coflux::detail

@@ -1,0 +1,228 @@
+#include <coflux/tls/stream.hpp>
+
+#include <array>
+#include <system_error>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/io/result.hpp>
+#include <coflux/time/timeout.hpp>
+
+#include "connection.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+using step = tls_connection::step;
+
+/// One coroutine at a time reads, and one writes.
+class tls_turn {
+public:
+    tls_turn(atomic<bool>& taken, const char* what) : taken_(taken) {
+        COFLUX_VERIFY(!taken_.exchange(true, memory_order_acquire), "two coroutines %s one TLS stream",
+                      what);  // pairs with the release below
+    }
+    tls_turn(const tls_turn&) = delete;
+    tls_turn& operator=(const tls_turn&) = delete;
+    ~tls_turn() { taken_.store(false, memory_order_release); }
+
+private:
+    atomic<bool>& taken_;
+};
+
+/// All that is to be sent, also what other operations left. Between a write to the socket and the note of it there is
+/// no stop point.
+call<void> flush(environment&, tls_connection& c) {
+    const auto guard = co_await c.sending.lock();
+    for (;;) {
+        const std::span<const std::byte> bytes = c.to_be_sent();
+        if (bytes.empty()) co_return;
+        c.sent(co_await c.socket.write_some(bytes));
+    }
+}
+
+call<void> do_handshake(environment&, tls_connection& c) {
+    static constexpr const char* what = "handshake with";
+    auto&& here = co_await context();
+    const tls_turn reads(c.is_read, "read from");
+    const tls_turn writes(c.is_written, "write to");
+    for (;;) {
+        const step s = c.handshake();
+        if (s == step::failed) {
+            c.send_what_fits();  // the alert
+            c.throw_failure(what);
+        }
+        if (!c.to_be_sent().empty()) co_await flush(here, c);
+        if (s == step::done) co_return;
+        if (s == step::wants_room) continue;
+        if (s == step::ended || c.has_socket_ended()) c.throw_truncated(what);
+        c.received(co_await c.socket.read_some(c.room_for_received()));
+    }
+}
+
+/// At least one byte; 0: the peer has ended its stream.
+call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte> into, const char* what) {
+    auto&& here = co_await context();
+    for (;;) {
+        std::size_t count = 0;
+        switch (c.read(into, count)) {
+        case step::done: co_return count;
+        case step::ended: co_return 0;
+        case step::failed: c.send_what_fits(); c.throw_failure(what);
+        case step::wants_room: co_await flush(here, c); continue;
+        case step::wants_bytes: break;
+        }
+        if (c.has_socket_ended()) c.throw_truncated(what);
+        // An answer to the peer. A reader that waited for room might wait for a peer that waits to be read.
+        c.send_what_fits();
+        c.received(co_await c.socket.read_some(c.room_for_received()));
+    }
+}
+
+call<std::size_t> do_read_some(environment&, tls_connection& c, std::span<std::byte> into) {
+    static constexpr const char* what = "read from";
+    c.check_ready(what);
+    if (into.empty()) co_return 0;
+    auto&& here = co_await context();
+    const tls_turn reads(c.is_read, what);
+    co_return co_await read_once(here, c, into, what);
+}
+
+call<void> do_read_exactly(environment&, tls_connection& c, std::span<std::byte> into) {
+    static constexpr const char* what = "read from";
+    c.check_ready(what);
+    auto&& here = co_await context();
+    const tls_turn reads(c.is_read, what);
+    for (std::size_t count = 0; count != into.size();) {
+        const std::size_t got = co_await read_once(here, c, into.subspan(count), what);
+        if (got == 0) throw end_of_stream(count);
+        count += got;
+    }
+}
+
+call<void> do_write_all(environment&, tls_connection& c, std::span<const std::byte> from) {
+    static constexpr const char* what = "write to";
+    c.check_ready(what);
+    COFLUX_VERIFY(!c.has_said_end(), "a write to a TLS stream after its end was sent");
+    auto&& here = co_await context();
+    const tls_turn writes(c.is_written, what);
+    for (;;) {
+        const step s = c.write(from);
+        if (s == step::failed) {
+            c.send_what_fits();
+            c.throw_failure(what);
+        }
+        co_await flush(here, c);
+        if (s == step::done) co_return;
+        COFLUX_VERIFY(s == step::wants_room, "TLS reads in order to write, though it must not negotiate again");
+    }
+}
+
+call<void> say_end(environment&, tls_connection& c) {
+    static constexpr const char* what = "end the stream to";
+    c.check_ready(what);
+    auto&& here = co_await context();
+    const tls_turn writes(c.is_written, what);
+    for (;;) {
+        const step s = c.say_end();
+        if (s == step::failed) c.throw_failure(what);
+        co_await flush(here, c);
+        if (s == step::done) co_return;
+    }
+}
+
+/// True: the peer has said that its stream ends.
+call<bool> end_both(environment&, tls_connection& c) {
+    auto&& here = co_await context();
+    const tls_turn reads(c.is_read, "read from");
+    std::array<std::byte, 512> dropped;
+    try {
+        co_await say_end(here, c);
+        while (co_await read_once(here, c, dropped, "end the stream to") != 0) {}
+        co_return true;
+    } catch (const std::system_error& e) {
+        // A peer that does not wait for the last word.
+        if (e.code() == tls_errc::truncated || e.code() == std::errc::connection_reset ||
+            e.code() == std::errc::broken_pipe)
+            co_return false;
+        throw;
+    }
+}
+
+call<bool> do_shutdown(environment&, tls_connection& c, std::chrono::steady_clock::time_point by) {
+    c.check_ready("end the stream to");
+    auto&& here = co_await context();
+    {
+        // Also where no time is left.
+        const tls_turn writes(c.is_written, "write to");
+        (void)c.say_end();
+        c.send_what_fits();
+    }
+    co_return (co_await deadline(end_both(here, c), by)).value_or(false);
+}
+
+}  // namespace
+}  // namespace detail
+
+tls_stream::tls_stream() noexcept = default;
+tls_stream::tls_stream(const tls_context& context, tcp_stream connection, std::string_view host)
+    : connection_(std::make_unique<detail::tls_connection>(context.settings_, std::move(connection), host)) {}
+tls_stream::tls_stream(tls_stream&& other) noexcept = default;
+tls_stream& tls_stream::operator=(tls_stream&& other) noexcept = default;
+tls_stream::~tls_stream() = default;
+
+detail::tls_connection& tls_stream::get() const noexcept {
+    COFLUX_VERIFY(connection_ != nullptr, "an operation of a TLS stream that is closed, or was moved from");
+    return *connection_;
+}
+
+call<void> tls_stream::handshake(environment& env) {
+    return detail::do_handshake(env, get());
+}
+call<std::size_t> tls_stream::read_some(environment& env, std::span<std::byte> into) {
+    return detail::do_read_some(env, get(), into);
+}
+call<void> tls_stream::read_exactly(environment& env, std::span<std::byte> into) {
+    return detail::do_read_exactly(env, get(), into);
+}
+call<void> tls_stream::write_all(environment& env, std::span<const std::byte> from) {
+    return detail::do_write_all(env, get(), from);
+}
+call<void> tls_stream::write_all(environment& env, std::string_view from) {
+    return detail::do_write_all(env, get(), std::as_bytes(std::span(from)));
+}
+call<void> tls_stream::shutdown_send(environment& env) {
+    return detail::say_end(env, get());
+}
+call<bool> tls_stream::shutdown(environment& env, std::chrono::steady_clock::time_point by) {
+    return detail::do_shutdown(env, get(), by);
+}
+void tls_stream::close() noexcept {
+    connection_.reset();
+}
+
+bool tls_stream::has_failed() const noexcept {
+    return get().has_failed();
+}
+std::string tls_stream::alpn() const {
+    return get().alpn();
+}
+std::string tls_stream::peer_subject() const {
+    return get().peer_subject();
+}
+std::string tls_stream::server_name() const {
+    return get().server_name();
+}
+std::string tls_stream::protocol() const {
+    return get().protocol();
+}
+const endpoint& tls_stream::peer_endpoint() const noexcept {
+    return get().socket.peer_endpoint();
+}
+endpoint tls_stream::local_endpoint() const {
+    return get().socket.local_endpoint();
+}
+
+}  // namespace coflux
