@@ -1,0 +1,95 @@
+// asio_context, asio_executor: handlers of Boost.Asio on an executor of Coflux.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include <boost/asio/execution/blocking.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+
+#include <coflux/core/executor.hpp>
+
+namespace coflux {
+namespace detail {
+
+/// A function as what an executor takes: a coroutine of its own, which frees itself.
+struct one_call {
+    struct promise_type {
+        one_call get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_always initial_suspend() const noexcept { return {}; }
+        std::suspend_never final_suspend() const noexcept { return {}; }
+        void return_void() const noexcept {}
+        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
+    };
+    std::coroutine_handle<> handle;
+};
+template <typename F>
+one_call call_once(F f) {
+    std::move(f)();
+    co_return;
+}
+
+}  // namespace detail
+
+template <executor E>
+class asio_executor;
+
+/// An execution context of Asio over an executor: I/O objects that are made with it run their handlers there.
+///
+/// Shapes: refers to `E`. Asio's services of the context have a thread of their own that waits for the system.
+/// Lifetime: outlives its I/O objects, and what was given to its executor and has not run; `E` outlives it.
+template <executor E>
+class asio_context : public boost::asio::execution_context {
+public:
+    using executor_type = asio_executor<E>;
+
+    explicit asio_context(E& on) noexcept : on_(on) {}
+    asio_context(const asio_context&) = delete;
+    asio_context& operator=(const asio_context&) = delete;
+    ~asio_context() {
+        shutdown();
+        destroy();
+    }
+
+    [[nodiscard]] executor_type get_executor() noexcept { return executor_type(*this); }
+
+private:
+    friend class asio_executor<E>;
+    E& on_;
+};
+
+/// Runs functions of Asio on an executor of Coflux; a model of Asio's executors that any_io_executor takes.
+///
+/// Shapes: a copyable reference to its asio_context; equal if they share it. What it runs is no coroutine of Coflux:
+/// it may make tasks, and must not block.
+/// Errors: a function that throws ends the process, by std::terminate. std::bad_alloc from execute(): then it is not run.
+/// Threads: any; what is executed runs on the threads of `E`, never inside execute(), in the order that `E` keeps.
+/// Costs: an allocation from the heap for each function.
+/// Lifetime: as its context.
+template <executor E>
+class asio_executor {
+public:
+    explicit asio_executor(asio_context<E>& of) noexcept : of_(&of) {}
+
+    template <typename F>
+    void execute(F&& f) const {
+        of_->on_.execute(detail::call_once(std::decay_t<F>(std::forward<F>(f))).handle);
+    }
+
+    [[nodiscard]] boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept {
+        return *of_;
+    }
+    [[nodiscard]] static constexpr boost::asio::execution::blocking_t
+    query(boost::asio::execution::blocking_t) noexcept {
+        return boost::asio::execution::blocking.never;
+    }
+    [[nodiscard]] bool operator==(const asio_executor& other) const noexcept { return of_ == other.of_; }
+
+private:
+    asio_context<E>* of_;
+};
+
+}  // namespace coflux
