@@ -28,6 +28,7 @@ class Coflux(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["COFLUX_BUILD_TESTS"] = False
         toolchain.cache_variables["COFLUX_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["COFLUX_WITH_TLS"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 

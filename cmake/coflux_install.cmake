@@ -5,7 +5,7 @@ set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/coflux")
 
 set_target_properties(coflux PROPERTIES EXPORT_NAME coflux)
 install(
-    TARGETS coflux_core coflux_runtime coflux_io coflux_testing coflux
+    TARGETS coflux_core coflux_runtime coflux_io coflux_asio coflux_testing coflux
     EXPORT coflux-targets
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
@@ -15,6 +15,20 @@ install(
     EXPORT coflux-targets
     NAMESPACE coflux::
     DESTINATION "${package_dir}")
+if(COFLUX_HAS_TLS)
+    # A set of its own: who does not ask for it needs no OpenSSL.
+    install(
+        TARGETS coflux_tls
+        EXPORT coflux-tls-targets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(
+        EXPORT coflux-tls-targets
+        NAMESPACE coflux::
+        DESTINATION "${package_dir}")
+endif()
 
 configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/coflux-config.cmake.in" "${PROJECT_BINARY_DIR}/coflux-config.cmake"
@@ -60,4 +74,8 @@ endif()
 configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux.pc.in" "${PROJECT_BINARY_DIR}/coflux.pc" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-testing.pc.in" "${PROJECT_BINARY_DIR}/coflux-testing.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/coflux.pc" "${PROJECT_BINARY_DIR}/coflux-testing.pc" DESTINATION "${pkgconfig_dir}")
+if(COFLUX_HAS_TLS)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-tls.pc.in" "${PROJECT_BINARY_DIR}/coflux-tls.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/coflux-tls.pc" DESTINATION "${pkgconfig_dir}")
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/coflux")
