@@ -11,6 +11,10 @@
 #include <coflux/executor/detail/blocking_call.hpp>
 
 namespace coflux {
+namespace detail {
+class open_file_awaiter;
+class spawn_awaiter;
+}  // namespace detail
 
 /// How a blocking pool is made.
 struct blocking_pool_options {
@@ -104,6 +108,9 @@ public:
     [[nodiscard]] blocking_pool_counters counters() const noexcept;
 
 private:
+    friend class detail::open_file_awaiter;
+    friend class detail::spawn_awaiter;
+
     detail::blocking_threads* threads_;  // its own
 };
 

@@ -1,0 +1,75 @@
+// The page docs/design/file.md has the states.
+#include <coflux/io/detail/pool_operation.hpp>
+
+#include <utility>
+
+#include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/thread/worker.hpp>
+
+#include "turn.hpp"
+
+namespace coflux::detail {
+namespace {
+
+/// A step of a round: 1.5 us.
+constexpr std::size_t bytes_of_a_step = std::size_t{16} << 10;
+
+}  // namespace
+
+constinit const blocking_job_kind pool_operation::how_it_runs{&pool_operation::run, &pool_operation::fail_job, nullptr};
+
+/// "It threw", always: what was done is not lost to a stop.
+bool pool_operation::run(blocking_job& j) noexcept {
+    auto& self = static_cast<pool_operation&>(j);
+    self.does_.wholly(self);
+    return false;
+}
+void pool_operation::fail_job(blocking_job& j, const std::exception_ptr& error) noexcept {
+    static_cast<pool_operation&>(j).no_thread_ = error;
+}
+
+bool pool_operation::await_ready() noexcept {
+    is_over_ = does_.at_once != nullptr && does_.at_once(*this);
+    const bool is_turn_over = spend_steps(static_cast<unsigned>(1 + count_ / bytes_of_a_step));
+    return is_over_ && (!is_turn_over || coroutine_.runs_on() == nullptr);
+}
+
+std::coroutine_handle<> pool_operation::await_suspend(std::coroutine_handle<> h) {
+    if (!is_over_) {
+        if (waiting_ != nullptr) {
+            waiting_->fetch_add(1, memory_order_relaxed);
+            counted_ = true;
+        }
+        return suspend();
+    }
+    // To the end of the queue. It has been done, so this is no stop point.
+    if (coroutine_.begin_suspend() == suspension::stop) return transfer(coroutine_.handle());
+    const bool inside_creator = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
+    promise_base::clear_current();
+    const executor_entry& own = *coroutine_.runs_on();
+    worker* const w = this_thread.queues;
+    if (w == nullptr || w->executor() != own.identity) {
+        own.post(h);
+        return std::noop_coroutine();
+    }
+    w->push_ready(h);
+    return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+}
+
+void pool_operation::leave() noexcept {
+    // Pairs with the acquire of the owner that closes what was used.
+    if (std::exchange(counted_, false)) waiting_->fetch_sub(1, memory_order_release);
+}
+
+std::error_code pool_operation::error() const noexcept {
+    return result_ < 0 ? std::error_code(static_cast<int>(-result_), std::system_category()) : std::error_code();
+}
+
+void pool_operation::fail(const std::string& what, const std::uint64_t* offset) const {
+    std::string text = std::string("coflux: ") + does_.what + ' ' + what;
+    if (offset != nullptr) text += " at " + std::to_string(*offset);
+    if (count_ != 0) text += ", after " + std::to_string(count_) + " bytes";
+    throw std::system_error(error(), text);
+}
+
+}  // namespace coflux::detail

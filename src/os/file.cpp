@@ -1,0 +1,119 @@
+#include "file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace coflux::detail::os {
+namespace {
+
+static_assert(sizeof(off_t) == 8, "files of more than 2 GiB");
+
+/// The system moves no more in one call.
+constexpr std::size_t most_of_a_call = 0x7ffff000;
+
+/// What a call gives; it is repeated where a signal has interrupted it.
+template <typename Call>
+auto file_call(Call call) noexcept -> decltype(call()) {
+    for (;;) {
+        const auto result = call();
+        if (result >= 0) return result;
+        if (errno != EINTR) return -errno;
+    }
+}
+
+/// An offset that off_t cannot hold is an error of the system's, as a negative one.
+off_t offset_of(std::uint64_t offset) noexcept {
+    return offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()) ? -2 : static_cast<off_t>(offset);
+}
+
+/// How the system call takes an offset: in two registers where one does not hold it.
+long low_half(off_t offset) noexcept {
+    return static_cast<long>(offset);
+}
+long high_half(off_t offset) noexcept {
+    return sizeof(long) == sizeof(off_t) ? 0L : static_cast<long>(offset >> 31 >> 1);
+}
+
+std::ptrdiff_t read_with(int descriptor, void* into, std::size_t size, std::uint64_t offset, int flags) noexcept {
+    const iovec part{into, std::min(size, most_of_a_call)};
+    // Not preadv2(): that is a point of cancellation, which costs a process with threads 10 ns a call.
+    const off_t at = offset_of(offset);
+    return file_call([&] { return syscall(SYS_preadv2, descriptor, &part, 1L, low_half(at), high_half(at), flags); });
+}
+std::ptrdiff_t write_with(int descriptor, const void* from, std::size_t size, off_t offset, int flags) noexcept {
+    const iovec part{const_cast<void*>(from), std::min(size, most_of_a_call)};
+    return file_call([&] { return pwritev2(descriptor, &part, 1, offset, flags); });
+}
+
+}  // namespace
+
+int open_file(const char* path, const open_flags& flags) noexcept {
+    int how = flags.read ? (flags.write ? O_RDWR : O_RDONLY) : O_WRONLY;
+    how |= O_CLOEXEC | O_NOCTTY;
+    if (flags.create) how |= O_CREAT;
+    if (flags.exclusive) how |= O_EXCL;
+    if (flags.truncate) how |= O_TRUNC;
+    if (flags.append) how |= O_APPEND;
+    // A pipe without a peer would hold the thread for ever.
+    int opened = file_call([&] { return open(path, how | O_NONBLOCK, flags.permissions); });
+    const bool is_leased = opened == -EWOULDBLOCK;
+    if (is_leased) opened = file_call([&] { return open(path, how, flags.permissions); });
+    if (opened < 0) return opened == -ENXIO ? -ESPIPE : opened;
+    struct stat is{};
+    int error = file_call([&] { return fstat(opened, &is); });
+    if (error >= 0 && S_ISDIR(is.st_mode)) error = -EISDIR;
+    if (error >= 0 && (S_ISFIFO(is.st_mode) || S_ISSOCK(is.st_mode))) error = -ESPIPE;
+    if (error >= 0 && !is_leased && !S_ISREG(is.st_mode))
+        error = file_call([&] { return fcntl(opened, F_SETFL, how & O_APPEND); });
+    if (error >= 0) return opened;
+    close(opened);
+    return error;
+}
+
+int close_file(int descriptor) noexcept {
+    // Interrupted: it is closed nevertheless.
+    return close(descriptor) < 0 && errno != EINTR ? -errno : 0;
+}
+
+std::ptrdiff_t read_at(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept {
+    return file_call([&] { return pread(descriptor, into, std::min(size, most_of_a_call), offset_of(offset)); });
+}
+std::ptrdiff_t read_at_at_once(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept {
+    return read_with(descriptor, into, size, offset, RWF_NOWAIT);
+}
+std::ptrdiff_t write_at(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept {
+    return file_call([&] { return pwrite(descriptor, from, std::min(size, most_of_a_call), offset_of(offset)); });
+}
+std::ptrdiff_t write_at_at_once(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept {
+    return write_with(descriptor, from, size, offset_of(offset), RWF_NOWAIT);
+}
+std::ptrdiff_t append(int descriptor, const void* from, std::size_t size) noexcept {
+    return write_with(descriptor, from, size, 0, RWF_APPEND);
+}
+std::ptrdiff_t append_at_once(int descriptor, const void* from, std::size_t size) noexcept {
+    return write_with(descriptor, from, size, 0, RWF_APPEND | RWF_NOWAIT);
+}
+bool is_refused(std::ptrdiff_t result) noexcept {
+    return result == -EOPNOTSUPP || result == -ENOSYS;
+}
+
+int sync_file(int descriptor, bool data_only) noexcept {
+    return file_call([&] { return data_only ? fdatasync(descriptor) : fsync(descriptor); });
+}
+std::int64_t size_of_file(int descriptor) noexcept {
+    struct stat is{};
+    const int e = file_call([&] { return fstat(descriptor, &is); });
+    return e < 0 ? e : std::int64_t{is.st_size};
+}
+int truncate_file(int descriptor, std::uint64_t size) noexcept {
+    return file_call([&] { return ftruncate(descriptor, offset_of(size)); });
+}
+
+}  // namespace coflux::detail::os
