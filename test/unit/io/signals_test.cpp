@@ -75,7 +75,10 @@ coflux::task<void, E> takes(environment&) {
     EXPECT_EQ(got.value, 7);
     for (const int number : {SIGUSR2, SIGUSR1, SIGUSR1}) ::raise(number);
     std::vector<int> order;
-    for (int i = 0; i < 3; ++i) order.push_back((co_await signals.next()).number);
+    for (int i = 0; i < 3; ++i) {
+        got = co_await signals.next();
+        order.push_back(got.number);
+    }
     EXPECT_EQ(order, (std::vector{SIGUSR2, SIGUSR1, SIGUSR1}));
 }
 template <typename E>

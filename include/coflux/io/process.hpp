@@ -1,0 +1,270 @@
+// process: children of this process.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <coflux/io/detail/process_operations.hpp>
+#include <coflux/io/result.hpp>
+
+namespace coflux {
+
+class blocking_pool;
+
+/// How a process ended.
+class exit_status {
+public:
+    [[nodiscard]] static exit_status of_exit(int code) noexcept { return exit_status(code, false); }
+    [[nodiscard]] static exit_status of_signal(int number) noexcept { return exit_status(number, true); }
+
+    /// It returned, or called exit().
+    [[nodiscard]] bool has_exited() const noexcept { return !is_signal_; }
+    /// What it returned, 0 to 255; -1 if a signal ended it.
+    [[nodiscard]] int code() const noexcept { return is_signal_ ? -1 : number_; }
+    /// The signal that ended it; 0 if it returned.
+    [[nodiscard]] int signal() const noexcept { return is_signal_ ? number_ : 0; }
+    /// It returned 0.
+    [[nodiscard]] bool is_success() const noexcept { return !is_signal_ && number_ == 0; }
+    /// `exited with 1`, `was ended by signal 9`.
+    [[nodiscard]] std::string to_string() const;
+    [[nodiscard]] bool operator==(const exit_status&) const noexcept = default;
+
+private:
+    exit_status(int number, bool is_signal) noexcept : number_(number), is_signal_(is_signal) {}
+
+    int number_;
+    bool is_signal_;
+};
+
+/// A program and its arguments: `{"sort", "-r"}`. No shell reads it.
+///
+/// Shapes: owns copies of the words. It takes them one by one, because g++ 12 cannot compile a list of strings inside a
+/// co_await.
+class command_line {
+public:
+    command_line() = default;
+    template <std::convertible_to<std::string_view>... Words>
+        requires(sizeof...(Words) != 0)
+    command_line(const Words&... words) {  // NOLINT(google-explicit-constructor): a list of them
+        words_.reserve(sizeof...(Words));
+        (words_.emplace_back(std::string_view(words)), ...);
+    }
+    // NOLINTNEXTLINE(google-explicit-constructor): a list of them
+    command_line(std::vector<std::string> words) noexcept : words_(std::move(words)) {}
+
+    [[nodiscard]] const std::vector<std::string>& words() const noexcept { return words_; }
+
+private:
+    std::vector<std::string> words_;
+};
+
+/// What a child has as its standard input, output or error.
+class standard_stream {
+public:
+    /// What this process has.
+    [[nodiscard]] static standard_stream inherit() noexcept { return standard_stream(kind::inherit, -1); }
+    /// Nothing to read; what is written is dropped.
+    [[nodiscard]] static standard_stream null() noexcept { return standard_stream(kind::null, -1); }
+    /// A pipe, whose other end the `process` has.
+    [[nodiscard]] static standard_stream pipe() noexcept { return standard_stream(kind::pipe, -1); }
+    /// A copy of an open descriptor of the system, which stays the caller's and open until spawn() has ended.
+    [[nodiscard]] static standard_stream descriptor(int number) noexcept {
+        return standard_stream(kind::descriptor, number);
+    }
+
+private:
+    friend class detail::spawn_awaiter;
+    enum class kind : unsigned char { inherit, null, pipe, descriptor };
+    standard_stream(kind what, int number) noexcept : kind_(what), number_(number) {}
+
+    kind kind_;
+    int number_;
+};
+
+/// What becomes of a child whose `process` dies before it has ended.
+enum class when_dropped : unsigned char {
+    kill,  ///< it is ended by SIGKILL, and waited for: a child is owned, as a fork is
+    leave  ///< it runs on by itself
+};
+
+/// How a child is started.
+struct process_options {
+    standard_stream input = standard_stream::inherit();
+    standard_stream output = standard_stream::inherit();
+    standard_stream error = standard_stream::inherit();
+    /// `NAME=value`, all of them; none: those of this process.
+    std::optional<std::vector<std::string>> environment{};
+    std::string directory{};  ///< in which it begins; empty: that of this process
+    when_dropped dropped = when_dropped::kill;
+    blocking_pool* pool = nullptr;  ///< whose threads start it; nullptr: blocking_pool::shared()
+};
+
+/// The pipe that a child writes to.
+///
+/// Shapes: owns its descriptor; movable. One coroutine at a time reads.
+/// Errors: std::system_error, unless as_result() asks for a value. An operation of one that is closed, was moved from or
+/// is not a pipe's, and one that waits when it dies, are checked errors.
+/// Threads: of any executor, as tcp_stream.
+class child_reader {
+public:
+    child_reader() noexcept = default;
+    explicit child_reader(detail::descriptor_handle end) noexcept : end_(std::move(end)) {}
+
+    /// Some bytes, as soon as there are some.
+    /// Returns: how many, 0 at the end: no process has the other end any more.
+    /// Stops: a stop point where it waits; loses nothing.
+    /// Lifetime: `into` is used until the await ends.
+    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::child_read_request
+    read_some(std::span<std::byte> into) noexcept {
+        return {end_, into};
+    }
+    /// All of `into`.
+    /// Errors: end_of_stream, with the count, where the stream ends before; as a value std::errc::no_message_available.
+    /// Stops: a stop point where it waits; what was read by then is lost.
+    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::child_read_exactly_request
+    read_exactly(std::span<std::byte> into) noexcept {
+        return {end_, into};
+    }
+    void close() noexcept { end_.close("is closed"); }
+    [[nodiscard]] bool is_open() const noexcept { return end_.is_open(); }
+    /// Of the system; -1 if it is closed. It stays the reader's own.
+    [[nodiscard]] int native_handle() const noexcept { return end_.number(); }
+
+private:
+    detail::descriptor_handle end_;
+};
+
+/// The pipe that a child reads from. To close it is the end of what the child reads: a child that reads to the end waits
+/// for that.
+///
+/// Shapes, Threads: as child_reader.
+/// Errors: as child_reader; std::errc::broken_pipe where the child reads no more. SIGPIPE is never raised.
+class child_writer {
+public:
+    child_writer() noexcept = default;
+    explicit child_writer(detail::descriptor_handle end) noexcept : end_(std::move(end)) {}
+
+    /// As many bytes as the system takes at once, at least one.
+    /// Returns: how many.
+    /// Stops: a stop point where it waits; loses nothing.
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_request
+    write_some(std::span<const std::byte> from) noexcept {
+        return {end_, from};
+    }
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_request
+    write_some(std::string_view from) noexcept {
+        return {end_, std::as_bytes(std::span(from))};
+    }
+    /// All bytes.
+    /// Stops: a stop point where it waits; how much was sent by then is not told.
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_all_request
+    write_all(std::span<const std::byte> from) noexcept {
+        return {end_, from};
+    }
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_all_request
+    write_all(std::string_view from) noexcept {
+        return {end_, std::as_bytes(std::span(from))};
+    }
+    void close() noexcept { end_.close("is closed"); }
+    [[nodiscard]] bool is_open() const noexcept { return end_.is_open(); }
+    /// Of the system; -1 if it is closed. It stays the writer's own.
+    [[nodiscard]] int native_handle() const noexcept { return end_.number(); }
+
+private:
+    detail::descriptor_handle end_;
+};
+
+/// A child of this process.
+///
+/// It has the standard streams that it was given, and no other descriptor. It blocks no signals, and has the default
+/// effect of SIGPIPE; a signal that this process ignores is ignored there, too.
+///
+/// Shapes: owns the child; movable, also while wait() waits, and while its pipes are used, if they were moved out.
+/// Errors: std::system_error with the program in its text, unless as_result() asks for a value. A process that dies
+/// while wait() waits is a checked error. The kernel knows pidfds from 5.3 on: without them spawn() fails with
+/// std::errc::function_not_supported.
+/// Threads: of any executor.
+/// Costs: a wait is a look of the thread at epoll: no thread waits for a child.
+/// Lifetime: the destructor kills the child if it has not ended, and waits for that: some 0.1 ms, more where the kernel
+/// keeps it, in a drive that hangs for instance. Children of the child are not killed. With when_dropped::leave it runs
+/// on, and a thread of the process waits for its end, so that it is no zombie. A process that a stop unwinds ends its
+/// child in this way.
+/// Example: examples/46_process.cpp
+class process {
+public:
+    process() noexcept = default;
+    process(process&&) noexcept = default;
+    process& operator=(process&& other) noexcept {
+        if (this != &other) {
+            child_ = std::move(other.child_);  // first, as in the destructor
+            input_ = std::move(other.input_);
+            output_ = std::move(other.output_);
+            error_ = std::move(other.error_);
+        }
+        return *this;
+    }
+    ~process() = default;
+
+    /// `co_await process::spawn({"sort", "-r"}, {.input = standard_stream::pipe()})`: starts a program, on a thread of
+    /// a blocking pool.
+    ///
+    /// Shapes: a program without a slash in its name is looked for in PATH, that of this process. Words and variables have
+    /// no zero bytes.
+    /// Errors: std::invalid_argument for a command without a program, or with zero bytes. std::system_error where there
+    /// is no such program (std::errc::no_such_file_or_directory) or directory, it may not be run (permission_denied), or
+    /// the process has no descriptors left; the text says which. There is no child then.
+    /// Stops: a stop point until a thread of the pool has begun it: then there is no child. Later the child is given,
+    /// and the coroutine stops at its next stop point.
+    [[nodiscard("nothing is started until this is awaited: co_await it")]] static detail::spawn_request
+    spawn(command_line command, process_options options = {}) {
+        return {std::move(command), std::move(options)};
+    }
+
+    /// Until it has ended; then again at once.
+    /// Returns: how it ended.
+    /// Errors: std::errc::no_child_process where the end was taken elsewhere: by a program that ignores SIGCHLD, or
+    /// waits for any child.
+    /// Stops: a stop point where it waits; loses nothing: the end is given to the next call.
+    [[nodiscard("nothing is waited for until this is awaited: co_await it")]] detail::wait_process_request
+    wait() noexcept {
+        return detail::wait_process_request(child_);
+    }
+    /// Sends it a signal, SIGTERM for instance. Never to another process, even if its number is used again.
+    /// Returns: false if it has ended, as far as is known.
+    /// Errors: std::system_error for what is no signal (std::errc::invalid_argument), or may not be sent.
+    /// Threads: one at a time, also beside a coroutine that waits.
+    bool kill(int signal);
+
+    [[nodiscard]] bool has_child() const noexcept { return child_.state() != nullptr; }
+    /// Its number; it is another process's once it has ended. 0: there is none.
+    [[nodiscard]] int id() const noexcept { return has_child() ? child_.state()->pid : 0; }
+
+    /// The other ends of its pipes. They may be moved out.
+    [[nodiscard]] child_writer& standard_input() noexcept { return input_; }
+    [[nodiscard]] child_reader& standard_output() noexcept { return output_; }
+    [[nodiscard]] child_reader& standard_error() noexcept { return error_; }
+
+private:
+    friend class detail::spawn_awaiter;
+
+    // The child dies before its pipes are closed: it sees neither an end nor an error that a program did not make.
+    child_writer input_;
+    child_reader output_;
+    child_reader error_;
+    detail::child_handle child_;
+};
+
+namespace detail {
+
+inline exit_status end_of(const child_state& s) noexcept {
+    return s.is_signal ? exit_status::of_signal(s.code) : exit_status::of_exit(s.code);
+}
+
+}  // namespace detail
+}  // namespace coflux

@@ -1,0 +1,245 @@
+#include <coflux/io/process.hpp>
+
+#include <csignal>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <coflux/base/assert.hpp>
+#include <coflux/base/thread.hpp>
+#include <coflux/executor/blocking_pool.hpp>
+
+#include "descriptor.hpp"
+#include "os/child_process.hpp"
+#include "os/socket.hpp"
+#include "os/thread.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+void record_end(child_state& s, const os::child_end& end) noexcept {
+    s.is_signal = end.is_signal;
+    s.code = end.code;
+    s.has_ended.store(true, memory_order_release);  // pairs with has_child_ended()
+}
+bool has_child_ended(const child_state& s) noexcept {
+    return s.has_ended.load(memory_order_acquire);  // pairs with record_end()
+}
+
+/// For what is named in messages, of which there is room for a part.
+endpoint message_name(const char* what, const std::string& program) {
+    std::string text = std::string(what) + program;
+    if (text.size() > 80) text.resize(80);
+    return endpoint::local(text);
+}
+
+/// A child that is left to itself becomes no zombie: a thread waits for its end.
+void leave_child(int pid) noexcept {
+    try {
+        thread([pid] {
+            os::name_this_thread("coflux-reaper");
+            os::await_child(pid);
+        }).detach();
+    } catch (const std::system_error&) {}  // no thread: it is a zombie from its end on until this process's
+}
+
+}  // namespace
+
+// --- the child -------------------------------------------------------------------------------------------------------
+
+child_handle& child_handle::operator=(child_handle&& other) noexcept {
+    if (this != &other) {
+        drop();
+        owned_ = std::exchange(other.owned_, nullptr);
+    }
+    return *this;
+}
+child_state& child_handle::get() const noexcept {
+    COFLUX_VERIFY(owned_ != nullptr, "an operation of a process that was moved from, or has no child");
+    return *owned_;
+}
+void child_handle::drop() noexcept {
+    if (owned_ == nullptr) return;
+    if (!has_child_ended(*owned_) && owned_->pidfd.is_open()) {
+        COFLUX_VERIFY(!owned_->pidfd.get().is_waited_for(), "a process dies while wait() waits for its end (%s)",
+                      owned_->pidfd.peer().to_string().c_str());
+        if (owned_->leaves_running) {
+            leave_child(owned_->pid);
+        } else {
+            os::child_end end{};
+            (void)os::signal_child(owned_->pidfd.number(), SIGKILL);
+            (void)os::await_child_end(owned_->pidfd.number(), end);
+        }
+    }
+    delete std::exchange(owned_, nullptr);
+}
+
+constinit const io_kind wait_process_awaiter::kind{
+    &take_end, direction::in, {&io_operation::claim, &wait_operation::stop_claimed, "the end of a process"}};
+
+bool wait_process_awaiter::take_end(io_operation& op) noexcept {
+    auto& w = static_cast<wait_process_awaiter&>(op);
+    os::child_end end{};
+    w.error_ = os::take_child_end(w.on().number, end);
+    if (os::would_block(w.error_)) return false;
+    if (w.error_ >= 0) record_end(w.of_, end);
+    return true;
+}
+exit_status wait_process_awaiter::await_resume() {
+    resumed();
+    if (error_ < 0) throw_io_error(error_, "wait for", on().peer);
+    return end_of(of_);
+}
+io_result<exit_status> wait_process_awaiter::resume_with_result() noexcept {
+    resumed();
+    if (error_ < 0) return io_error(error_);
+    return end_of(of_);
+}
+
+// --- spawn -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<const char*> argument_pointers(const std::vector<std::string>& strings) {
+    std::vector<const char*> result;
+    result.reserve(strings.size() + 1);
+    for (const std::string& s : strings) {
+        if (s.find('\0') != std::string::npos)
+            throw std::invalid_argument("coflux: spawn: an argument or variable has a zero byte: " + s);
+        result.push_back(s.c_str());
+    }
+    result.push_back(nullptr);
+    return result;
+}
+
+/// Errors: std::bad_alloc; then the child is gone.
+void keep_child(child_state& s, int pidfd, const endpoint& name) {
+    try {
+        s.pidfd = descriptor_handle(pidfd, name);
+    } catch (...) {
+        os::end_child(s.pid);
+        throw;
+    }
+}
+
+}  // namespace
+
+constinit const pool_operation::steps spawn_awaiter::does{nullptr, &spawn, "spawn"};
+
+spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, process_options& options)
+    : pool_operation(p, *(options.pool == nullptr ? blocking_pool::shared() : *options.pool).threads_, nullptr, does),
+      command_(command.words()),
+      options_(options),
+      arguments_(argument_pointers(command.words())) {
+    if (command_.empty() || command_[0].empty()) throw std::invalid_argument("coflux: spawn: there is no program");
+    if (options.directory.find('\0') != std::string::npos)
+        throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + options.directory);
+    if (options.environment.has_value()) environment_ = argument_pointers(*options.environment);
+    made_ = child_handle(new child_state);
+    made_.get().leaves_running = options.dropped == when_dropped::leave;
+}
+
+void spawn_awaiter::spawn(pool_operation& op) noexcept {
+    auto& s = static_cast<spawn_awaiter&>(op);
+    s.result_ = s.spawn_now();
+}
+
+int spawn_awaiter::spawn_now() noexcept {
+    os::child_plan plan{.arguments = arguments_.data(),
+                        .environment = options_.environment.has_value() ? environment_.data() : nullptr,
+                        .directory = options_.directory.empty() ? nullptr : options_.directory.c_str(),
+                        .streams = {}};
+    int child_ends[3] = {-1, -1, -1};
+    const standard_stream asked[3] = {options_.input, options_.output, options_.error};
+    static constexpr const char* names[3] = {"a pipe to ", "a pipe from ", "a pipe from "};
+    int e = 0;
+    try {
+        for (int i = 0; i != 3 && e >= 0; ++i) {
+            switch (asked[i].kind_) {
+            case standard_stream::kind::inherit: plan.streams[i] = os::inherited_stream; break;
+            case standard_stream::kind::null: plan.streams[i] = os::null_stream; break;
+            case standard_stream::kind::descriptor:
+                // One that is negative is none, and neither of the above.
+                plan.streams[i] = asked[i].number_ < 0 ? os::no_stream : asked[i].number_;
+                break;
+            case standard_stream::kind::pipe: {
+                failed_ = "with a pipe";
+                int own = -1;
+                e = os::open_child_pipe(child_ends[i], own, i == 0);
+                if (own >= 0) streams_[i] = descriptor_handle(own, message_name(names[i], command_[0]));
+                plan.streams[i] = child_ends[i];
+            }
+            }
+        }
+        if (e >= 0) {
+            const endpoint name = message_name("the process ", command_[0]);
+            os::child made;
+            os::spawn_step failed{};
+            e = os::spawn_child(plan, made, failed);
+            switch (failed) {
+            case os::spawn_step::pidfd: failed_ = "without pidfd_open()"; break;
+            case os::spawn_step::directory: failed_ = "in the directory"; break;
+            case os::spawn_step::stream: failed_ = "with its standard streams"; break;
+            case os::spawn_step::program: failed_ = ""; break;
+            }
+            if (e >= 0) {
+                made_.get().pid = made.pid;
+                keep_child(made_.get(), made.descriptor, name);
+            }
+        }
+    } catch (const std::bad_alloc&) {
+        e = os::out_of_memory();
+    }
+    for (const int end : child_ends) {
+        if (end >= 0) os::close_descriptor(end);
+    }
+    return e;
+}
+
+std::string spawn_awaiter::text() const {
+    std::string text = command_[0];
+    if (*failed_ != '\0') text += std::string(" ") + failed_;
+    if (!options_.directory.empty()) text += " " + options_.directory;
+    return text;
+}
+
+process spawn_awaiter::take() {
+    process p;
+    p.input_ = child_writer(std::move(streams_[0]));
+    p.output_ = child_reader(std::move(streams_[1]));
+    p.error_ = child_reader(std::move(streams_[2]));
+    p.child_ = std::move(made_);
+    return p;
+}
+process spawn_awaiter::await_resume() {
+    done();
+    if (result_ < 0) fail(text());
+    return take();
+}
+io_result<process> spawn_awaiter::resume_with_result() {
+    done();
+    if (result_ < 0) return error();
+    return take();
+}
+
+}  // namespace detail
+
+// --- handles ---------------------------------------------------------------------------------------------------------
+
+std::string exit_status::to_string() const {
+    return is_signal_ ? "was ended by signal " + std::to_string(number_) : "exited with " + std::to_string(number_);
+}
+
+bool process::kill(int signal) {
+    detail::child_state& s = child_.get();
+    if (detail::has_child_ended(s)) return false;
+    const int e = detail::os::signal_child(s.pidfd.number(), signal);
+    if (e >= 0) return true;
+    if (detail::os::is_gone(e)) return false;
+    detail::throw_io_error(e, "send a signal to", s.pidfd.peer());
+}
+
+}  // namespace coflux

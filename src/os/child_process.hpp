@@ -1,0 +1,53 @@
+// Child processes, and the pipes to them. Each function returns what it gives, or the negative error number.
+#pragma once
+
+#include <cstddef>
+
+namespace coflux::detail::os {
+
+/// Of a standard stream, in place of a descriptor.
+inline constexpr int inherited_stream = -1;
+inline constexpr int null_stream = -2;
+inline constexpr int no_stream = -3;  // an error
+
+struct child_plan {
+    const char* const* arguments;    ///< the first is the program, which is looked for in PATH; ends with nullptr
+    const char* const* environment;  ///< nullptr: this process's
+    const char* directory;           ///< nullptr: this process's
+    int streams[3];                  ///< descriptors, or one of the above
+};
+struct child {
+    int pid = 0;
+    int descriptor = -1;  ///< readable once it has ended
+};
+/// What of a plan failed.
+enum class spawn_step : unsigned char { pidfd, directory, stream, program };
+
+/// Starts it. It has its standard streams and no other descriptor, blocks no signals, and has the default effect of
+/// SIGPIPE. Waits until the program has been loaded: what that meets is the error.
+int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcept;
+
+struct child_end {
+    int code;  ///< what it returned, or the number of the signal
+    bool is_signal;
+};
+/// Takes its end, once; the system then forgets it. -EAGAIN: it runs. -ECHILD: the end was taken by others.
+int take_child_end(int descriptor, child_end& end) noexcept;
+/// The same, and waits until it has ended.
+int await_child_end(int descriptor, child_end& end) noexcept;
+/// -ESRCH: it has ended, and that was taken.
+int signal_child(int descriptor, int number) noexcept;
+[[nodiscard]] bool is_gone(int result) noexcept;
+/// Waits until a child has ended whose end was not taken, so that the number is its own, and takes that.
+void await_child(int pid) noexcept;
+/// Kills it, and does the same.
+void end_child(int pid) noexcept;
+[[nodiscard]] int out_of_memory() noexcept;
+
+/// The child's end blocks and the other one does not; neither is inherited.
+int open_child_pipe(int& child_end, int& own_end, bool child_reads) noexcept;
+std::ptrdiff_t read_child_pipe(int descriptor, void* into, std::size_t size) noexcept;
+/// Without SIGPIPE.
+std::ptrdiff_t write_child_pipe(int descriptor, const void* from, std::size_t size) noexcept;
+
+}  // namespace coflux::detail::os

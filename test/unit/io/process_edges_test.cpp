@@ -1,0 +1,191 @@
+// What children inherit, and what cannot be started.
+#include <coflux/io/process.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "children.hpp"
+#include "connected.hpp"
+#include "temporary_folder.hpp"
+
+namespace {
+
+using coflux::environment;
+using coflux::process;
+using coflux::process_options;
+using coflux::standard_stream;
+using coflux_test::open_descriptors;
+using coflux_test::temporary_folder;
+using worker = coflux::worker_executor;
+using task = coflux_test::worker_task;
+using coflux_test::on_a_worker;
+using coflux_test::output_of;
+using coflux_test::shell;
+using coflux_test::status_of;
+using coflux_test::words;
+
+// --- what it inherits ------------------------------------------------------------------------------------------------
+
+task inherits_little(environment&, const temporary_folder* folder) {
+    auto&& here = co_await coflux::context();
+    const int open = ::open("/dev/null", O_RDONLY);  // would be inherited
+    const std::string three = co_await output_of(here, shell("ls /proc/self/fd | wc -l"), {});
+    EXPECT_EQ(std::stoi(three), 4) << three;  // and what ls reads
+    ::close(open);
+
+    process_options options;
+    options.environment.emplace();
+    options.environment->push_back("WHAT=this");
+    options.environment->push_back("PATH=/usr/bin:/bin");
+    options.directory = folder->path("");
+    options.directory.pop_back();
+    EXPECT_EQ(co_await output_of(here, shell("echo $WHAT; pwd"), options), "this\n" + options.directory + "\n");
+    ::setenv("COFLUX_TEST_VARIABLE", "inherited", 1);
+    EXPECT_EQ(co_await output_of(here, shell("echo $COFLUX_TEST_VARIABLE"), {}), "inherited\n");
+    ::unsetenv("COFLUX_TEST_VARIABLE");
+}
+TEST(process_edges, inherits_its_streams_and_no_other_descriptor) {
+    const temporary_folder folder;
+    on_a_worker(inherits_little, &folder);
+}
+
+task blocks_nothing(environment&) {
+    auto&& here = co_await coflux::context();
+    EXPECT_EQ((co_await status_of(here, shell("kill -TERM $$; exit 3"), {})).signal(), SIGTERM);
+    EXPECT_EQ((co_await status_of(here, shell("kill -PIPE $$; exit 3"), {})).signal(), SIGPIPE);
+}
+TEST(process_edges, blocks_no_signals_whatever_its_maker_blocks) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    auto* const handler = std::signal(SIGPIPE, SIG_IGN);
+    {
+        coflux::blocking_pool pool;  // whose threads are made here
+        on_a_worker(blocks_nothing);
+    }
+    std::signal(SIGPIPE, handler);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// --- what cannot be started ------------------------------------------------------------------------------------------
+
+task is_refused(environment&, words command, process_options options, std::errc why, std::string says) {
+    EXPECT_EQ((co_await coflux::as_result(process::spawn(command, options))).error(), why);
+    try {
+        (void)co_await process::spawn(command, options);
+        ADD_FAILURE() << "it was started";
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), why);
+        EXPECT_NE(std::string(e.what()).find(says), std::string::npos) << e.what();
+    }
+}
+TEST(process_edges, that_cannot_be_started_is_an_error_and_no_exit_status) {
+    const temporary_folder folder;
+    const std::size_t before = open_descriptors();
+    on_a_worker(is_refused, words{"no-such-program-here"}, {}, std::errc::no_such_file_or_directory,
+                "spawn no-such-program-here");
+    on_a_worker(is_refused, words{folder.path("none")}, {.input = standard_stream::pipe()},
+                std::errc::no_such_file_or_directory, "spawn " + folder.path("none"));
+    on_a_worker(is_refused, words{folder.file("text", "no program")}, {}, std::errc::permission_denied, "spawn");
+    process_options elsewhere;
+    elsewhere.directory = folder.path("nowhere");
+    on_a_worker(is_refused, words{"true"}, elsewhere, std::errc::no_such_file_or_directory,
+                "spawn true in the directory " + folder.path("nowhere"));
+    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+}
+
+task is_no_command(environment&, words command) {
+    EXPECT_THROW((void)co_await process::spawn(command), std::invalid_argument);
+}
+TEST(process_edges, has_a_program_without_zero_bytes) {
+    on_a_worker(is_no_command, words{});
+    on_a_worker(is_no_command, words{""});
+    on_a_worker(is_no_command, words{"echo", std::string("a\0b", 3)});
+}
+
+coflux::task<std::error_code, worker> starts_without_descriptors(environment&) {
+    const process_options piped{.input = standard_stream::pipe(), .output = standard_stream::pipe()};
+    co_return (co_await coflux::as_result(process::spawn(words{"true"}, piped))).error();
+}
+TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    rlimit was{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &was), 0);
+    const std::size_t before = open_descriptors();
+    int refused = 0;
+    // Where the last descriptor is taken, each step of the start fails once.
+    for (rlim_t free = 0; free != 12; ++free) {
+        const rlimit low{static_cast<rlim_t>(before) - 1 + free, was.rlim_max};
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+        const std::error_code error = starts_without_descriptors(env).get();
+        ::setrlimit(RLIMIT_NOFILE, &was);
+        if (error) {
+            ++refused;
+            EXPECT_EQ(error, std::errc::too_many_files_open);
+        }
+    }
+    EXPECT_GE(refused, 3);
+    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+}
+
+/// Every such call of the thread, and of those that it makes, fails from here on.
+void forbid(long call, int error) {
+    sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
+                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog filter{4, program};
+    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+}
+TEST(process_edges_death, without_pidfds_is_an_error_that_says_so) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto starts = [] {
+        forbid(SYS_pidfd_open, ENOSYS);
+        on_a_worker(is_refused, words{"true"}, {}, std::errc::function_not_supported, "without pidfd_open()");
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(starts(), testing::ExitedWithCode(0), "");
+}
+
+task writes_to_the_ended(environment&) {
+    process p = co_await process::spawn("true", {.input = standard_stream::pipe()});
+    EXPECT_TRUE((co_await p.wait()).is_success());
+    for (int i = 0; i != 2; ++i)
+        EXPECT_EQ((co_await coflux::as_result(p.standard_input().write_all("x"))).error(), std::errc::broken_pipe);
+}
+TEST(process_edges_death, that_reads_no_more_is_no_signal_where_the_system_is_older) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto writes = [] {
+        forbid(SYS_pwritev2, EOPNOTSUPP);
+        on_a_worker(writes_to_the_ended);
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(writes(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
