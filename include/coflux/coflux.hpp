@@ -58,11 +58,14 @@
 #include <coflux/io/connect_to.hpp>
 #include <coflux/io/copy.hpp>
 #include <coflux/io/endpoint.hpp>
+#include <coflux/io/file.hpp>
 #include <coflux/io/limits.hpp>
+#include <coflux/io/process.hpp>
 #include <coflux/io/resolver.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/io/serve.hpp>
 #include <coflux/io/serve_options.hpp>
+#include <coflux/io/signals.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>

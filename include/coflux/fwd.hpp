@@ -25,6 +25,9 @@ class endpoint;
 class resolver;
 struct serve_options;
 struct serve_report;
+class file;
+class process;
+class signal_set;
 class tcp_listener;
 class tcp_stream;
 

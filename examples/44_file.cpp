@@ -1,0 +1,47 @@
+// A log that is appended to, kept on the drive, and read back in pieces.
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include <coflux/coflux.hpp>
+
+using worker = coflux::worker_executor;
+
+coflux::fork<void, worker> writes(coflux::environment&, coflux::file* log, std::string name) {
+    // Each line is written as a whole: those of other coroutines, or of other processes, stand before or behind it.
+    for (int i = 0; i != 3; ++i) co_await log->append(name + '\n');
+}
+
+coflux::task<void, worker> program(coflux::environment&, std::string path) {
+    auto&& here = co_await coflux::context();
+    coflux::file log = co_await coflux::file::open(path, {.write = true, .create = true, .truncate = true});
+    auto first = writes(here, &log, "first");
+    auto second = writes(here, &log, "other");
+    co_await coflux::when_all(std::move(first), std::move(second));
+    co_await log.sync();  // from now on they survive a loss of power
+
+    // What was just written is in the page cache: these reads do not wait.
+    std::string line(6, ' ');
+    int firsts = 0;
+    std::uint64_t at = 0;
+    while (co_await log.read_at(at, std::as_writable_bytes(std::span(line))) == line.size()) {
+        if (line == "first\n") ++firsts;
+        at += line.size();
+    }
+    std::printf("%d of %d lines are of the first\n", firsts, static_cast<int>(at / line.size()));
+    co_await log.close();  // tells errors that the destructor would not
+
+    // Errors are exceptions with the path, or values.
+    const auto none = co_await coflux::as_result(coflux::file::open(path + ".none"));
+    std::printf("another file: %s\n", none.error().message().c_str());
+}
+
+int main() {
+    const auto path = std::filesystem::temp_directory_path() / "coflux_example_44";
+    worker on;
+    auto env = coflux::make_environment(on);
+    program(env, path.string()).get();
+    std::filesystem::remove(path);
+}
