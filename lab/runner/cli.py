@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from runner import catalog, execute, listing, paths
+from runner import allocators, catalog, execute, listing, locks, paths
+from runner.allocators import ALLOCATORS
 from runner.catalog import SIZES
 from runner.runtimes import RUNTIMES
-from runner.suites import SUITES, plan
+from runner.suites import ALL, RECOMMENDED, SUITES, plan
 from runner.state import FILE as STATE_FILE
-from runner.state import Row, State, StateError
+from runner.state import Row, State, StateError, WriteError
 
 ALL_RIGHT = 0
 NOT_RIGHT = 1
 BAD_ARGUMENTS = 2
 # What --check-args says when there is nothing to measure, so nothing to build: --help and --list.
 NOTHING_TO_MEASURE = 3
+NOT_WRITTEN = 4
+BUSY = 5
 INTERRUPTED = 130
 
 DEFAULT_SUITE = "quick"
@@ -52,7 +56,8 @@ def make_parser() -> Parser:
                     description="Runs the workloads on Coflux and on other runtimes, checks every answer and writes a "
                                 "report.",
                     epilog="Exit status: 0 all that ran was right; 1 a row is wrong, failed or out of time; "
-                           "2 bad arguments; 130 interrupted, to be continued with --resume.")
+                           "2 bad arguments; 4 the results could not be written; 5 another run measures on this machine or "
+                           "writes there; 130 interrupted, to be continued with --resume.")
     purposes = "; ".join(f"{name}: {each.purpose}" for name, each in SUITES.items())
     parser.add_argument("--suite", choices=SUITES, help=f"{purposes} (default: {DEFAULT_SUITE})")
     parser.add_argument("--workload", choices=catalog.all_workloads(), nargs="+", action="extend", metavar="W",
@@ -61,12 +66,17 @@ def make_parser() -> Parser:
                         help="only these runtimes: %(choices)s")
     parser.add_argument("--size", choices=SIZES, help="the sizes of the cases, in place of the suite's")
     parser.add_argument("--reps", type=positive, metavar="N", help="repetitions of each row, in place of the suite's")
-    parser.add_argument("--threads", type=positive, metavar="N",
-                        help="threads of the workloads that do not fix them (default: the number of CPUs)")
+    parser.add_argument("--threads", type=positive, nargs="+", action="extend", metavar="N",
+                        help="threads of the workloads that do not fix them, each number a row of its own (default: the "
+                             "number of CPUs)")
+    parser.add_argument("--allocator", choices=(RECOMMENDED, ALL, *ALLOCATORS), nargs="+", action="extend", metavar="A",
+                        help="what stands for malloc, in place of the suite's choice: %(choices)s")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="where results go (default: build/lab/results/<UTC time>)")
     parser.add_argument("--list", action="store_true", help="print suites, workloads and runtimes, and measure nothing")
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with an interrupted run, with its arguments")
+    parser.add_argument("--retry-failed", action="store_true",
+                        help="with --resume: measure the rows again that were wrong, failed or out of time")
     parser.add_argument("--compare", type=Path, metavar="OLD_DIR",
                         help="also compare with an older run; with --resume of a complete run, do only that")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
@@ -83,22 +93,58 @@ def main(arguments: list[str]) -> int:
             return NOTHING_TO_MEASURE
         print(listing.text(paths.build_dir()) if chosen.list else parser.format_help(), end="")
         return ALL_RIGHT
+    if chosen.retry_failed and not chosen.resume:
+        parser.error("--retry-failed needs --resume DIR: it measures rows of that run again")
     state, directory = resumed(parser, chosen) if chosen.resume else planned(parser, chosen)
     if chosen.compare is not None and not (chosen.compare / "results.json").is_file():
         parser.error(f"--compare needs the directory of a complete run, and {chosen.compare} has no results.json")
+    problem = unwritable(directory)
+    if problem is not None:
+        parser.error(problem)
     if chosen.check_args:
-        return ALL_RIGHT
+        return ALL_RIGHT if SUITES[state.suite].waits else free_machine()
     # numpy, matplotlib and jinja2 may only be there after scripts/setup, which runs after --check-args.
     from runner import run
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
+    asked = run.Asked(chosen.compare, chosen.resume is not None, chosen.retry_failed)
     try:
-        return run.run(state, directory, chosen.compare, continuing=chosen.resume is not None)
+        return run.run(state, directory, asked)
     except KeyboardInterrupt:
         print(f"\ninterrupted; go on with: scripts/lab --resume {paths.shown(directory)}", file=sys.stderr)
         return INTERRUPTED
     except run.RunError as error:
         parser.error(str(error))
+    except locks.Busy as error:
+        print(f"scripts/lab: {error}", file=sys.stderr)
+        return BUSY
+    except WriteError as error:
+        print(f"scripts/lab: {error}; what was saved before is whole, go on with: scripts/lab --resume "
+              f"{paths.shown(directory)}", file=sys.stderr)
+        return NOT_WRITTEN
+
+
+def free_machine() -> int:
+    """Before a build: it would disturb the one that measures."""
+    measuring = locks.holder()
+    if measuring is None:
+        return ALL_RIGHT
+    print(f"scripts/lab: another run of the lab measures on this machine ({measuring}); two at once would measure each other",
+          file=sys.stderr)
+    return BUSY
+
+
+def unwritable(directory: Path) -> str | None:
+    """Why nothing can be written there, or None. Makes nothing."""
+    place = directory.resolve()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        return f"{directory} is no directory: {place} is a file"
+    # What a file system refuses whoever asks is found when the run makes the directory.
+    if not os.access(place, os.W_OK | os.X_OK) or os.statvfs(place).f_flag & os.ST_RDONLY:
+        return f"{directory} cannot be written: {place} is read-only for this user"
+    return None
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
@@ -113,10 +159,11 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     workloads = [known[name] for name in known if not chosen.workload or name in chosen.workload]
     names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
     cpus = len(execute.cpus_for(1 << 16))
-    if chosen.threads is not None and chosen.threads > cpus:
-        parser.error(f"--threads {chosen.threads} is more than the {cpus} CPUs that this process may use; a thread that shares "
+    threads = list(dict.fromkeys(chosen.threads or [cpus]))
+    if max(threads) > cpus:
+        parser.error(f"--threads {max(threads)} is more than the {cpus} CPUs that this process may use; a thread that shares "
                      "its CPU measures the scheduler of the system")
-    cases = plan(workloads, sizes, chosen.threads or cpus)
+    cases = plan(workloads, sizes, *threads)
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:
         parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; "
@@ -124,17 +171,26 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     directory = chosen.out or paths.new_run_dir()
     if (directory / STATE_FILE).exists():
         parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
-    rows = [Row(case, name) for case in cases for name in names]
+    mallocs = chosen.allocator or [SUITES[suite].allocators]
+    rows = [Row(case, name, malloc=malloc) for case in cases for name in names for malloc in chosen_mallocs(mallocs, name)]
     return State(suite, chosen.reps or SUITES[suite].repetitions, {}, rows), directory
+
+
+def chosen_mallocs(words: list[str], runtime: str) -> list[str]:
+    """The allocators of a runtime, its recommended one first where it is among them."""
+    best = allocators.recommended(runtime)
+    names = [name for word in words for name in
+             ([best] if word == RECOMMENDED else ALLOCATORS if word == ALL else [word])]
+    return sorted(dict.fromkeys(names), key=lambda name: name != best)
 
 
 def resumed(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     """The run of a directory, with the arguments that it was started with."""
-    others = [f"--{name}" for name in ("suite", "workload", "runtime", "size", "reps", "threads", "out")
+    others = [f"--{name}" for name in ("suite", "workload", "runtime", "size", "reps", "threads", "allocator", "out")
               if getattr(chosen, name) is not None]
     if others:
         parser.error(f"--resume goes on with the arguments of its run, so {', '.join(others)} is not allowed beside "
-                     "it; allowed: --compare")
+                     "it; allowed: --compare, --retry-failed")
     try:
         state = State.load(chosen.resume)
     except StateError as error:

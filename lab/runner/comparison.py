@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import median
 from typing import Any
-
-import numpy
 
 from runner import catalog, machine, tables
 from runner.probe import STATE_FACTOR
+from runner.progress import contender
 from runner.suites import case_key
-from runner.verdicts import Ratio, ResultRow, ratio
+from runner.verdicts import Ratio, ResultRow, between_runs
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,7 @@ class Compared:
 
     @property
     def interval(self) -> str:
-        if self.ratio is None or self.ratio.low is None:
-            return ""
-        return f"{self.ratio.low:.2f} to {self.ratio.high:.2f}"
+        return "" if self.ratio is None else self.ratio.interval_text()
 
     @property
     def verdict(self) -> str:
@@ -33,8 +31,8 @@ class Compared:
         if self.ratio is None:
             return self.new["status"] if self.new["status"] == self.old["status"] \
                 else f"was {self.old['status']}, is {self.new['status']}"
-        if self.ratio.low is None:
-            return "one repetition, no interval"
+        if self.ratio.too_few:
+            return "too few repetitions"
         if not self.ratio.differs:
             return "no difference"
         return "faster" if self.ratio.value < 1 else "slower"
@@ -51,14 +49,19 @@ class Comparison:
 
 
 def row_name(row: ResultRow) -> str:
-    return f"{row['workload']} {catalog.short_label(row['params'])}, {row['runtime']}, {row['threads']} threads"
+    return f"{row['workload']} {catalog.short_label(row['params'])}, {who(row)}, {row['threads']} threads"
+
+
+def who(row: ResultRow) -> str:
+    """The runtime, and the dress and the allocator where they need be told."""
+    return contender(row["runtime"], row["dress"], row["malloc"])
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> Comparison:
     """Matches rows by workload, parameters, threads and runtime; the greatest slow-down comes first."""
     before = {_key(row): row for row in old["rows"]}
     after = {_key(row): row for row in new["rows"]}
-    rows = [Compared(row, before[key], ratio(row, before[key])) for key, row in after.items() if key in before]
+    rows = [Compared(row, before[key], between_runs(row, before[key])) for key, row in after.items() if key in before]
     rows.sort(key=_rank)
     return Comparison(rows, [row_name(row) for key, row in after.items() if key not in before],
                       [row_name(row) for key, row in before.items() if key not in after], _warnings(old, new))
@@ -77,8 +80,8 @@ def as_text(comparison: Comparison) -> str:
     return "\n".join(text)
 
 
-def _key(row: ResultRow) -> tuple[str, str]:
-    return case_key(row["workload"], row["params"], row["threads"]), row["runtime"]
+def _key(row: ResultRow) -> tuple[str, ...]:
+    return case_key(row["workload"], row["params"], row["threads"]), row["runtime"], row["dress"], row["malloc"]
 
 
 def _rank(each: Compared) -> tuple[int, float]:
@@ -102,4 +105,4 @@ def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 def _median_line(results: dict[str, Any]) -> float | None:
     lines = [line for row in results["rows"] for line in row["line_round_trip_ns"] or [] if line is not None]
-    return float(numpy.median(lines)) if lines else None
+    return median(lines) if lines else None

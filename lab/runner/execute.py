@@ -6,15 +6,18 @@ import json
 import os
 import signal
 import subprocess
-from contextlib import suppress
+import tempfile
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
+from runner import allocators
 from runner.catalog import Workload
 from runner.suites import Case
 
 STDERR_TAIL = 400
+# An adapter prints one object; of more than this nothing is read.
+OUTPUT_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -25,16 +28,28 @@ class Finished:
     stdout: str
     stderr: str
     timed_out: bool = False
+    # It ended and what it had started did not.
+    left_behind: bool = False
+
+
+@dataclass(frozen=True)
+class Contender:
+    """Who runs: an executable in one of its dresses, with one malloc. Dresses are the adapter's to name."""
+
+    command: tuple[str, ...]
+    dress: str = "plain"
+    malloc: str = allocators.GLIBC
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The figures of one repetition whose answer is right."""
+    """The figures of one repetition whose answer is right: the sums over its passes."""
 
     wall_ns: int
     cpu_ns: int
     peak_rss_bytes: int
     allocator: str
+    passes: int
 
 
 @dataclass(frozen=True)
@@ -51,29 +66,37 @@ def cpus_for(threads: int) -> list[int]:
     return allowed[:max(threads, 1)]
 
 
-def call(command: list[str], cpus: list[int], timeout_seconds: float) -> Finished:
+def call(command: list[str], cpus: list[int], timeout_seconds: float, env: dict[str, str] | None = None) -> Finished:
     """Runs a command on the given CPUs. Raises OSError where it cannot be started."""
-    # A session of its own: Ctrl-C reaches the runner alone, and whatever the process started dies with it.
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, errors="replace", start_new_session=True,
-                               preexec_fn=partial(os.sched_setaffinity, 0, cpus))
+    # Files and no pipes: a pipe ends when the last process that has it ends, and that may be a grandchild that hangs.
+    with tempfile.TemporaryFile() as stdout, tempfile.TemporaryFile() as stderr:
+        # A session of its own: Ctrl-C reaches the runner alone, and whatever the process started dies with it.
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, env=env,
+                                   start_new_session=True, preexec_fn=partial(os.sched_setaffinity, 0, cpus))
+        timed_out = False
+        try:
+            process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        finally:
+            # What it has started would disturb the next repetition.
+            left_behind = _kill(process)
+            process.wait()
+        return Finished(process.returncode, _text(stdout), _text(stderr), timed_out, left_behind and not timed_out)
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(OUTPUT_LIMIT).decode(errors="replace")
+
+
+def _kill(process: subprocess.Popen[bytes]) -> bool:
+    """Ends the process and all that it started. Returns whether there was any."""
     try:
-        stdout, stderr = process.communicate(timeout=timeout_seconds)
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        stdout, stderr = process.communicate()
-        return Finished(process.returncode, stdout, stderr, timed_out=True)
-    except BaseException:
-        _kill(process)
-        process.communicate()
-        raise
-    return Finished(process.returncode, stdout, stderr)
-
-
-def _kill(process: subprocess.Popen[str]) -> None:
-    """Ends the process and all that it started; it may have ended by itself meanwhile."""
-    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def failure(finished: Finished) -> str:
@@ -110,21 +133,25 @@ def describe(command: list[str], timeout_seconds: float) -> dict[str, Any] | NoN
     return said
 
 
-def measure(command: list[str], case: Case, workload: Workload) -> Measured | NoNumber:
-    """One repetition: a process that warms up, measures and answers."""
-    arguments = ["--workload", case.workload, "--params", json.dumps(case.params), "--threads", str(case.threads)]
+def measure(contender: Contender, case: Case, workload: Workload, least_ms: int) -> Measured | NoNumber:
+    """One repetition: a process that warms up, measures for at least `least_ms` and answers."""
+    arguments = ["--workload", case.workload, "--params", json.dumps(case.params), "--threads", str(case.threads),
+                 "--dress", contender.dress, "--least-ms", str(least_ms)]
     try:
-        finished = call([*command, *arguments], cpus_for(case.threads), case.timeout_seconds)
+        finished = call([*contender.command, *arguments], cpus_for(case.threads), case.timeout_seconds,
+                        allocators.environment(contender.malloc))
     except OSError as error:
         return NoNumber("failed", str(error))
     if finished.timed_out:
         return NoNumber("timeout", f"not finished after {case.timeout_seconds:g} s")
     if finished.exit_status != 0:
         return NoNumber("failed", failure(finished))
-    return judge(finished.stdout, case, workload)
+    if finished.left_behind:
+        return NoNumber("failed", "it ended and left a process of its own behind, which was killed")
+    return judge(finished.stdout, case, workload, contender.malloc)
 
 
-def judge(stdout: str, case: Case, workload: Workload) -> Measured | NoNumber:
+def judge(stdout: str, case: Case, workload: Workload, malloc: str = allocators.GLIBC) -> Measured | NoNumber:
     """Checks what a repetition printed; only a right answer for the whole of the work has figures."""
     said = parse_object(stdout)
     if said is None:
@@ -132,13 +159,17 @@ def judge(stdout: str, case: Case, workload: Workload) -> Measured | NoNumber:
     if "unsupported" in said:
         return NoNumber("unsupported", str(said["unsupported"]))
     figures = {name: said.get(name) for name in ("wall_ns", "cpu_ns", "peak_rss_bytes", "items_done")}
+    figures["passes"] = said.get("passes", 1)
     for name, value in figures.items():
-        if type(value) is not int or value < (1 if name == "wall_ns" else 0):
+        if type(value) is not int or value < (1 if name in ("wall_ns", "passes") else 0):
             return NoNumber("failed", f"printed {name} = {value!r}")
     problem = workload.check(str(said.get("answer")), case.params, case.threads)
     if problem is not None:
         return NoNumber("wrong", problem)
-    items = workload.items(case.params, case.threads)
+    items = workload.items(case.params, case.threads) * figures["passes"]
     if figures["items_done"] != items:
         return NoNumber("wrong", f"{figures['items_done']} items were done, the workload has {items}")
-    return Measured(figures["wall_ns"], figures["cpu_ns"], figures["peak_rss_bytes"], str(said.get("allocator", "")))
+    if said.get("malloc", malloc) != malloc:
+        return NoNumber("failed", f"it was to run with the malloc of {malloc} and ran with that of {said['malloc']}")
+    return Measured(figures["wall_ns"], figures["cpu_ns"], figures["peak_rss_bytes"], str(said.get("allocator", "")),
+                    figures["passes"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
-from runner import catalog
+from runner import allocators, catalog
 from runner.catalog import SIZES, Params
 from runner.runtimes import RUNTIMES
 from runner.suites import SEED, SUITES
@@ -30,7 +30,10 @@ def text(build: Path) -> str:
     for name, runtime in RUNTIMES.items():
         state = runtime.unavailable(build) or "built"
         note = f" ({runtime.note})" if runtime.note else ""
-        lines.append(f"  {name:<10}{state}{note}")
+        lines.append(f"  {name:<10}{state}, {allocators.recommended(name)}{note}")
+    lines.append("\nallocators")
+    for name in allocators.ALLOCATORS:
+        lines.append(f"  {name:<10}{allocators.unavailable(name) or 'there'}")
     return "\n".join(lines) + "\n"
 
 

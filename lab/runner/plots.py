@@ -13,6 +13,7 @@ from matplotlib import pyplot
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from runner import catalog
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.verdicts import CaseResult, ResultRow
 
@@ -20,6 +21,8 @@ from runner.verdicts import CaseResult, ResultRow
 COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#0072b2", "tbb": "#009e73",
            "tokio": "#e6b000", "tokio_ct": "#56b4e9"}
 SPARE_COLOURS = ("#332288", "#882255", "#117733", "#44aa99", "#999933")
+# Told apart also on paper without colours.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "coflux lab", "font.family": "sans-serif", "font.size": 10,
@@ -55,40 +58,99 @@ def _has_figure(case: CaseResult, runtime: str) -> bool:
     return runtime in case.rows and case.rows[runtime]["status"] == "ok"
 
 
-def bars(cases: list[CaseResult], runtimes: list[str]) -> str | None:
-    """One workload: a group of bars a case, with intervals. None where no row has a figure."""
+def figures(cases: list[CaseResult], runtimes: list[str]) -> str | None:
+    """One workload: bars from zero, or where they would be too unlike each other dots on a log axis. None where no row has a figure.
+
+    The length of a bar is its figure, so it must begin at zero, and a log axis has no zero.
+    """
     shown = [name for name in runtimes if any(_has_figure(case, name) for case in cases)]
     if not shown:
         return None
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(max(6.5, 1.6 + 0.24 * len(cases) * (len(shown) + 1)), 3.4))
         width = 0.84 / len(shown)
-        medians, lowest = [], []
+        medians = [case.rows[name]["median"] for case in cases for name in shown if _has_figure(case, name)]
+        log = max(medians) >= LOG_FROM * min(medians)
         for index, runtime in enumerate(shown):
-            places, heights, below, above = [], [], [], []
-            for place, case in enumerate(cases):
-                if not _has_figure(case, runtime):
-                    continue
-                row = case.rows[runtime]
-                error = _error(row)
-                places.append(place + (index - (len(shown) - 1) / 2) * width)
-                heights.append(row["median"])
-                below.append(error[0])
-                above.append(error[1])
-                lowest.append(row["median"] - error[0])
-            medians += heights
-            axes.bar(places, heights, width * 0.92, yerr=[below, above], label=runtime, color=colour(runtime),
-                     error_kw={"elinewidth": 1.0, "capsize": 2.0, "ecolor": "#222222"})
-        if max(medians) >= LOG_FROM * min(medians):
-            axes.set_yscale("log")
-            axes.set_ylim(bottom=min(lowest) / 2)
-            _label_log_axis(axes.yaxis)
+            rows = [(place, case.rows[runtime]) for place, case in enumerate(cases) if _has_figure(case, runtime)]
+            places = [place + (index - (len(shown) - 1) / 2) * width for place, _ in rows]
+            heights = [row["median"] for _, row in rows]
+            errors = list(zip(*(_error(row) for _, row in rows)))
+            style = {"yerr": errors, "label": runtime, "color": colour(runtime)}
+            if log:
+                axes.errorbar(places, heights, fmt=MARKERS[index % len(MARKERS)], markersize=6.5, elinewidth=1.2, capsize=2.5, **style)
+            else:
+                axes.bar(places, heights, width * 0.92, error_kw={"elinewidth": 1.0, "capsize": 2.0, "ecolor": "#222222"},
+                         **style)
+        _value_axis(axes, log)
         axes.set_xticks(range(len(cases)), [case.short_label.replace(" ", "\n", 1) for case in cases])
-        axes.set_ylabel("ns/item" + (" (log scale)" if axes.get_yscale() == "log" else ""))
-        axes.grid(axis="y", color="#dddddd", linewidth=0.8)
-        axes.legend(ncols=len(shown), loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.0,
-                    columnspacing=1.2)
+        axes.set_xlim(-0.6, len(cases) - 0.4)
+        _legend(axes, len(shown))
         return _data_uri(figure)
+
+
+def curves(cases: list[CaseResult], runtimes: list[str], over: str | None) -> list[tuple[str, str]]:
+    """Cost against a parameter, or against threads where `over` is None: a title and a plot for each set of the other numbers.
+
+    A set of which there is one value alone has no plot.
+    """
+    groups: dict[str, list[tuple[int, CaseResult]]] = {}
+    for case in cases:
+        if over is None:
+            groups.setdefault(catalog.short_label(case.params), []).append((case.threads, case))
+        elif over in case.params:
+            rest = {name: value for name, value in case.params.items() if name != over}
+            title = f"{catalog.short_label(rest)} threads={case.threads}".strip()
+            groups.setdefault(title, []).append((case.params[over], case))
+    plots = []
+    for title, points in groups.items():
+        points.sort(key=lambda point: point[0])
+        if len({value for value, _ in points}) > 1 and (plot := _curve(points, runtimes, over or "threads")):
+            plots.append((title, plot))
+    return plots
+
+
+def sizes_of(cases: list[CaseResult]) -> list[str]:
+    """The parameters that are numbers and take several values."""
+    names = dict.fromkeys(name for case in cases for name, value in case.params.items() if isinstance(value, int))
+    return [name for name in names if len({case.params.get(name) for case in cases}) > 1]
+
+
+def _curve(points: list[tuple[int, CaseResult]], runtimes: list[str], over: str) -> str | None:
+    shown = [name for name in runtimes if sum(_has_figure(case, name) for _, case in points) > 1]
+    if not shown:
+        return None
+    with pyplot.rc_context(STYLE):
+        figure, axes = pyplot.subplots(figsize=(6.5, 3.2))
+        medians = [case.rows[name]["median"] for _, case in points for name in shown if _has_figure(case, name)]
+        for index, runtime in enumerate(shown):
+            rows = [(value, case.rows[runtime]) for value, case in points if _has_figure(case, runtime)]
+            errors = list(zip(*(_error(row) for _, row in rows)))
+            axes.errorbar([value for value, _ in rows], [row["median"] for _, row in rows], yerr=errors, label=runtime,
+                          color=colour(runtime), fmt=f"{MARKERS[index % len(MARKERS)]}-", markersize=5.5, linewidth=1.2, capsize=2.5)
+        values = sorted({value for value, _ in points})
+        if values[0] > 0 and values[-1] >= 8 * values[0]:
+            axes.set_xscale("log")
+        axes.set_xticks(values, [catalog.compact(value) for value in values])
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel(over + (" (log scale)" if axes.get_xscale() == "log" else ""))
+        _value_axis(axes, max(medians) >= LOG_FROM * min(medians))
+        _legend(axes, len(shown))
+        return _data_uri(figure)
+
+
+def _value_axis(axes: matplotlib.axes.Axes, log: bool) -> None:
+    if log:
+        axes.set_yscale("log")
+        _label_log_axis(axes.yaxis)
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_ylabel("ns/item" + (" (log scale)" if log else ""))
+    axes.grid(axis="y", color="#dddddd", linewidth=0.8)
+
+
+def _legend(axes: matplotlib.axes.Axes, columns: int) -> None:
+    axes.legend(ncols=min(columns, 6), loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.0, columnspacing=1.2)
 
 
 def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:

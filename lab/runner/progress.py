@@ -6,8 +6,8 @@ import shutil
 from statistics import median
 from typing import TextIO
 
-from runner import catalog
-from runner.state import Row
+from runner import allocators, catalog
+from runner.state import PLAIN, Row
 from runner.tables import nanoseconds
 
 
@@ -49,17 +49,25 @@ class Progress:
 
 
 def name_of(row: Row) -> str:
-    return f"{row.case.workload} {catalog.short_label(row.case.params)} · {row.runtime}"
+    return f"{row.case.workload} {catalog.short_label(row.case.params)} · {contender(row.runtime, row.dress, row.malloc)}"
+
+
+def contender(runtime: str, dress: str, malloc: str) -> str:
+    """tokio, tokio expert, tokio expert +mimalloc: what is not told is plain, and the runtime's recommended allocator."""
+    return " ".join([runtime, *([dress] if dress != PLAIN else []),
+                     *([f"+{malloc}"] if malloc != allocators.recommended(runtime) else [])])
 
 
 def _outcome(row: Row) -> str:
     if row.status is not None:
         return f"{row.status}: {row.reason}"
-    return f"{nanoseconds(row.repetitions[-1].wall_ns / _items(row))} ns/item"
+    last = row.repetitions[-1]
+    loaded = " (under load)" if last.load is not None and last.load.under_load else ""
+    return f"{nanoseconds(last.wall_ns / (_items(row) * last.passes))} ns/item{loaded}"
 
 
 def _median(row: Row) -> float:
-    return median(each.wall_ns for each in row.repetitions) / _items(row)
+    return median(each.wall_ns / each.passes for each in row.repetitions) / _items(row)
 
 
 def _items(row: Row) -> int:

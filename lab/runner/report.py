@@ -9,15 +9,19 @@ from typing import Any
 
 import jinja2
 
-from runner import catalog, plots, results, tables
+from runner import catalog, comparison, plots, results, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
 from runner.runtimes import RUNTIMES
 from runner.state import write_atomically
-from runner.verdicts import CaseResult, ResultRow, by_case, losses_first
+from runner.verdicts import CaseResult, Ratio, ResultRow, by_case, losses_first, paired
 
 MARKDOWN = "report.md"
 HTML = "report.html"
+# A run is busy where more than this share of its repetitions was.
+MUCH = 0.1
+# Below this the fast one escapes what the slow one does not.
+LEAST_TIMED_MS = 100.0
 # How a status is told to the reader, the gravest first.
 STATUSES = ("wrong", "failed", "timeout", "ok", "unsupported", "unavailable")
 
@@ -31,10 +35,22 @@ class WorkloadSection:
     item: str
     cases: list[CaseResult]
     plot: str | None
+    # Title and plot of each chart of cost against size and against threads.
+    curves: list[tuple[str, str]]
 
     @property
     def has_floor(self) -> bool:
         return any(case.floor is not None for case in self.cases)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A row that speaks for nobody, against Coflux's."""
+
+    case: CaseResult
+    row: ResultRow
+    ratio: Ratio | None
+    cpu_ratio: Ratio | None
 
 
 @dataclass(frozen=True)
@@ -47,9 +63,9 @@ class Missing:
     cases: str
 
 
-def write(collected: dict[str, Any], comparison: Comparison | None, directory: Path) -> list[Path]:
+def write(collected: dict[str, Any], compared: Comparison | None, directory: Path) -> list[Path]:
     """Writes both reports and returns their paths."""
-    context = _context(collected, comparison)
+    context = _context(collected, compared)
     written = []
     for name, template, escape in ((MARKDOWN, "report.md.j2", False), (HTML, "report.html.j2", True)):
         text = _environment(escape).get_template(template).render(context)
@@ -64,7 +80,7 @@ def runtimes_of(rows: list[ResultRow]) -> list[str]:
     return [name for name in RUNTIMES if name in present]
 
 
-def _context(collected: dict[str, Any], comparison: Comparison | None) -> dict[str, Any]:
+def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str, Any]:
     rows = collected["rows"]
     cases = by_case(rows)
     runtimes = runtimes_of(rows)
@@ -76,12 +92,18 @@ def _context(collected: dict[str, Any], comparison: Comparison | None) -> dict[s
         "counts": {status: sum(row["status"] == status for row in rows) for status in STATUSES},
         "bad": [row for row in rows if row["status"] in results.BAD],
         "losses": [case for case in losses_first(cases) if case.losses],
+        "cpu_losses": [case for case in losses_first(cases) if case.cpu_losses],
+        "variants": _variants(cases), "claim": _claim(rows), "busy": busy_line(collected), "run_notes": collected["notes"],
+        "dresses": sorted({row["dress"] for row in rows}), "mallocs": sorted({row["malloc"] for row in rows}),
+        "least_cpu_ms": results.LEAST_CPU_NS // 1_000_000,
+        "short": [row for row in rows if row["status"] == "ok" and row["timed_ms"] < LEAST_TIMED_MS],
+        "loads": [each for row in rows for each in row["loads"] if each is not None],
         "missing": _missing(cases),
-        "straddling": [row for row in rows if row["status"] == "ok" and row["reason"]],
+        "noted": [row for row in rows if row["status"] == "ok" and row["reason"]],
         "lines": sorted(line for row in rows for line in row["line_round_trip_ns"] or [] if line is not None),
         "ratio_plot": plots.ratios(losses_first(cases), runtimes),
         "workloads": _sections(cases, runtimes),
-        "comparison": comparison,
+        "comparison": compared,
     }
 
 
@@ -90,17 +112,55 @@ def _sections(cases: list[CaseResult], runtimes: list[str]) -> list[WorkloadSect
     for name in dict.fromkeys(case.workload for case in cases):
         workload = catalog.all_workloads()[name]
         own = [case for case in cases if case.workload == name]
-        sections.append(WorkloadSection(name, workload.DESCRIPTION, workload.ITEM, own, plots.bars(own, runtimes)))
+        sections.append(WorkloadSection(name, workload.DESCRIPTION, workload.ITEM, own, plots.figures(own, runtimes),
+                                        _curves(own, runtimes)))
     return sections
+
+
+def _curves(cases: list[CaseResult], runtimes: list[str]) -> list[tuple[str, str]]:
+    return [(f"against {over or 'threads'}: {title}", plot) for over in (*plots.sizes_of(cases), None)
+            for title, plot in plots.curves(cases, runtimes, over)]
+
+
+def busy_line(collected: dict[str, Any]) -> str | None:
+    """The first line of a run on a busy machine."""
+    busy = collected["busy"]
+    said = []
+    if busy["at_start"]:
+        said.append(f"the machine was busy when the run began ({busy['at_start']})")
+    if busy["under_load"] > MUCH * busy["repetitions"]:
+        said.append(f"{busy['under_load']} of {busy['repetitions']} repetitions were measured under load")
+    if not said:
+        return None
+    if busy["discarded"]:
+        said.append(f"{busy['discarded']} were made again")
+    return "Measured on a busy machine, so its figures are worth little: " + "; ".join(said)
+
+
+def _variants(cases: list[CaseResult]) -> list[Variant]:
+    return [Variant(case, row, paired(row, case.baseline), paired(row, case.baseline, "cpu_samples"))
+            for case in cases for row in case.variants]
+
+
+def _claim(rows: list[ResultRow]) -> str:
+    """What the intervals of this run cover."""
+    counts = sorted({row["n"] for row in rows if row["n"] > 1})
+    if not counts:
+        return "A single repetition has no interval."
+    said = ", ".join(f"{100 * stats.rank(n)[1]:.1f} % at n = {n}" for n in counts)
+    few = "" if stats.can_decide(counts[0]) else \
+        " With n below 6 no outcome decides at 95 %, so the ratio stands there with its n."
+    return f"They hold the true median with {said}, whatever the distribution.{few}"
 
 
 def _missing(cases: list[CaseResult]) -> list[Missing]:
     """One entry for each runtime and reason; a workload of which no case has a figure appears by its name alone."""
     grouped: dict[tuple[str, str, str], list[CaseResult]] = {}
     for case in cases:
-        for runtime, row in case.rows.items():
+        for row in case.every:
             if row["status"] in ("unsupported", "unavailable"):
-                grouped.setdefault((runtime, row["status"], row["reason"]), []).append(case)
+                cases_of = grouped.setdefault((row["runtime"], row["status"], row["reason"]), [])
+                cases_of += [] if any(each is case for each in cases_of) else [case]
     in_all = Counter(case.workload for case in cases)
     return [Missing(*key, _names(grouped[key], in_all)) for key in sorted(grouped)]
 
@@ -120,5 +180,6 @@ def _environment(escape: bool) -> jinja2.Environment:
     environment.filters.update(ns=tables.nanoseconds, figure=tables.figure, label=catalog.label,
                                short=catalog.short_label, mebibytes=lambda value: f"{value / 2**20:,.1f}",
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
-    environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor)
+    environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
+                               cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who)
     return environment

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from statistics import fmean, median
-from typing import Protocol
+from typing import Any, Protocol
 
-from runner import catalog, execute, probe
+from runner import allocators, catalog, execute, load, probe
 from runner.runtimes import RUNTIMES
-from runner.state import Repetition, Row, State
+from runner.state import PLAIN, Repetition, Row, State
+from runner.suites import SUITES
 
 DESCRIBE_TIMEOUT_SECONDS = 20.0
 
@@ -38,13 +39,20 @@ def describe_all(state: State, build: Path) -> list[str]:
     for name in state.runtimes:
         runtime = RUNTIMES[name]
         rows = [row for row in state.rows if row.runtime == name]
+        for row in rows:
+            # What was missing may be there now.
+            if row.status == "unavailable":
+                row.reopen()
         why_not = runtime.unavailable(build)
         digest = "" if why_not else hashlib.sha256((build / runtime.executable).read_bytes()).hexdigest()
         if state.executables.get(name, digest) != digest:
+            note = None
             if any(row.repetitions for row in rows):
-                notes.append(f"{name} is not the executable of before: its earlier repetitions are dropped")
+                note = f"{name} is not the executable of before: its earlier repetitions are dropped"
+                notes.append(note)
+                state.note(f"{note}, and the new ones were not made in turns with those of the other runtimes")
             for row in rows:
-                row.reopen()
+                row.reopen("its executable was another one when the run began" if row.repetitions else None)
         state.executables[name] = digest
         if why_not:
             _settle_all(rows, "unavailable", why_not)
@@ -54,13 +62,36 @@ def describe_all(state: State, build: Path) -> list[str]:
             _settle_all(rows, said.status, said.reason)
             continue
         state.descriptions[name] = said
-        for row in rows:
+        for row in _dressed(state, rows, said["workloads"]):
             ability = said["workloads"].get(row.case.workload)
+            no_malloc = allocators.unavailable(row.malloc)
             if ability is None:
                 row.settle("unsupported", f"this build of {name} does not know {row.case.workload}")
             elif not ability.get("supported"):
                 row.settle("unsupported", ability.get("reason") or "no reason given")
+            elif row.dress not in _dresses(ability):
+                row.settle("unsupported", f"this build of {name} has no dress {row.dress} for {row.case.workload}")
+            elif no_malloc is not None:
+                row.settle("unavailable", no_malloc)
     return notes
+
+
+def _dresses(ability: dict[str, Any]) -> list[str]:
+    """Plain stands for all that its users write; what else there is the adapter says."""
+    return [PLAIN, *(name for name in ability.get("dresses", {}) if name != PLAIN)]
+
+
+def _dressed(state: State, rows: list[Row], workloads: dict[str, Any]) -> list[Row]:
+    """The rows and, after each plain one, those of the other dresses that the adapter has."""
+    known = {(row.case.key, row.malloc, row.dress) for row in rows}
+    dressed = list(rows)
+    for row in [each for each in rows if each.dress == PLAIN]:
+        for dress in _dresses(workloads.get(row.case.workload) or {}):
+            if (row.case.key, row.malloc, dress) not in known:
+                other = Row(row.case, row.runtime, dress=dress, malloc=row.malloc)
+                state.rows.insert(state.rows.index(row) + 1, other)
+                dressed.append(other)
+    return dressed
 
 
 def _settle_all(rows: list[Row], status: str, reason: str) -> None:
@@ -68,22 +99,26 @@ def _settle_all(rows: list[Row], status: str, reason: str) -> None:
         row.settle(status, reason)
 
 
+def reopen_bad(state: State, bad: tuple[str, ...]) -> int:
+    """Lets rows that went wrong be measured again. Returns how many there are."""
+    rows = [row for row in state.rows if row.status in bad]
+    for row in rows:
+        row.reopen(f"{row.status} before: {row.reason}")
+    return len(rows)
+
+
 def measure_all(state: State, build: Path, directory: Path, observer: Observer,
                 clock: Callable[[], float] = time.monotonic) -> None:
     """Does what is pending and saves after every repetition. May be interrupted at any point by an exception."""
-    workloads = catalog.all_workloads()
     pace = Pace()
     while pending := state.pending():
         repetition, row = pending[0]
         observer.starting(row, repetition, len(pending), pace.seconds_left(state, pending))
         began = clock()
         expected = pace.expected(state, row)
-        line = probe.round_trip_ns(build, row.case.threads) if row.case.threads >= 2 else None
-        started = clock()
-        outcome = execute.measure(RUNTIMES[row.runtime].command(build, "run"), row.case, workloads[row.case.workload])
-        seconds = clock() - started
-        if isinstance(outcome, execute.Measured):
-            row.repetitions.append(Repetition(**asdict(outcome), line_round_trip_ns=line, process_seconds=seconds))
+        outcome, seconds = _measure_quietly(state, row, build, clock)
+        if isinstance(outcome, Repetition):
+            row.repetitions.append(outcome)
         elif outcome.status == "unsupported":
             row.settle(outcome.status, outcome.reason)
         else:
@@ -91,6 +126,40 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
         state.save(directory)
         pace.turned(expected, seconds, clock() - began)
         observer.finished(row)
+
+
+# A repetition under load is made again so often at most, and all of a run together by so much of it.
+MOST_REPEATS = 2
+MOST_DISCARDED = 0.25
+
+
+def _measure_quietly(state: State, row: Row, build: Path,
+                     clock: Callable[[], float]) -> tuple[Repetition | execute.NoNumber, float]:
+    """One repetition, made again while the machine is under load; the quietest is taken. And the seconds of its process."""
+    best, best_seconds = _measure_once(state, row, build, clock)
+    for _ in range(MOST_REPEATS if SUITES[state.suite].repeats else 0):
+        quiet = not isinstance(best, Repetition) or best.load is None or not best.load.under_load
+        if quiet or state.discarded >= MOST_DISCARDED * state.repetitions * len(state.rows):
+            break
+        again, seconds = _measure_once(state, row, build, clock)
+        row.discarded += 1
+        if not isinstance(again, Repetition) or again.load.disturbance < best.load.disturbance:
+            best, best_seconds = again, seconds
+    return best, best_seconds
+
+
+def _measure_once(state: State, row: Row, build: Path,
+                  clock: Callable[[], float]) -> tuple[Repetition | execute.NoNumber, float]:
+    case = row.case
+    line = probe.round_trip_ns(build, case.threads) if case.threads >= 2 else None
+    contender = execute.Contender(tuple(RUNTIMES[row.runtime].command(build, "run")), row.dress, row.malloc)
+    before, started = load.moment(), clock()
+    outcome = execute.measure(contender, case, catalog.all_workloads()[case.workload], SUITES[state.suite].least_ms)
+    seconds, after = clock() - started, load.moment()
+    if isinstance(outcome, execute.NoNumber):
+        return outcome, seconds
+    beside = load.between(before, after, load.cpu_count())
+    return Repetition(**asdict(outcome), line_round_trip_ns=line, process_seconds=seconds, load=beside), seconds
 
 
 class Pace:

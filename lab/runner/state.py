@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from runner.allocators import GLIBC
+from runner.load import Load
 from runner.suites import Case
 
-FORMAT = 1
+PLAIN = "plain"
+
+FORMAT = 2
 FILE = "state.json"
 
 
@@ -29,25 +34,36 @@ class Repetition:
     line_round_trip_ns: float | None
     # Of the whole process with its warm-up, for the estimate of the time left.
     process_seconds: float
+    # How often the work was done in it; the figures are the sums.
+    passes: int = 1
+    load: Load | None = None
 
 
 @dataclass
 class Row:
-    """One runtime on one case. `status` is None as long as nothing but right answers came."""
+    """One runtime in one dress with one malloc on one case. `status` is None as long as nothing but right answers came."""
 
     case: Case
     runtime: str
     repetitions: list[Repetition] = field(default_factory=list)
     status: str | None = None
     reason: str | None = None
+    dress: str = PLAIN
+    malloc: str = GLIBC
+    # What the reader of its figures must know.
+    notes: list[str] = field(default_factory=list)
+    # Repetitions that were under load and were repeated.
+    discarded: int = 0
 
     def settle(self, status: str, reason: str) -> None:
         """Ends the row without a figure."""
         self.status, self.reason = status, reason
 
-    def reopen(self) -> None:
-        """Forgets what was measured, for an executable that is another one now."""
+    def reopen(self, note: str | None = None) -> None:
+        """Forgets what was measured: the row is measured anew, and the note says why."""
         self.repetitions, self.status, self.reason = [], None, None
+        if note is not None and note not in self.notes:
+            self.notes.append(note)
 
 
 @dataclass
@@ -61,26 +77,44 @@ class State:
     # By runtime: what `describe` said, and the SHA-256 of the executable that said it.
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     executables: dict[str, str] = field(default_factory=dict)
+    # What the reader of the report must know of the run.
+    notes: list[str] = field(default_factory=list)
+    # What else the machine did when the run began, where that was much.
+    busy: str | None = None
 
     @property
     def runtimes(self) -> list[str]:
         return list(dict.fromkeys(row.runtime for row in self.rows))
 
+    @property
+    def discarded(self) -> int:
+        return sum(row.discarded for row in self.rows)
+
     def pending(self) -> list[tuple[int, Row]]:
-        """The repetitions still to do, in the order A B C A B C of the runtimes within each case."""
+        """The repetitions still to do, round by round within each case.
+
+        The first round begins with the first row, the second with the second: over as many rounds as there are rows each has been in each
+        place, as in a Latin square. A row that has ended keeps its place, so that a resumed run has the same order.
+        """
         by_case: dict[str, list[Row]] = {}
         for row in self.rows:
             by_case.setdefault(row.case.key, []).append(row)
-        return [(repetition, row) for rows in by_case.values() for repetition in range(self.repetitions) for row in rows
+        return [(repetition, row) for rows in by_case.values() for repetition in range(self.repetitions)
+                for row in rotated(rows, repetition)
                 if row.status is None and len(row.repetitions) <= repetition]
+
+    def note(self, text: str) -> None:
+        if text not in self.notes:
+            self.notes.append(text)
 
     def save(self, directory: Path) -> None:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
-                "descriptions": self.descriptions, "executables": self.executables,
-                "rows": [{"case": row.case.to_json(), "runtime": row.runtime, "status": row.status,
-                          "reason": row.reason, "repetitions": [asdict(each) for each in row.repetitions]}
-                         for row in self.rows]}
+                "descriptions": self.descriptions, "executables": self.executables, "notes": self.notes,
+                "busy": self.busy,
+                "rows": [{"case": row.case.to_json(), "runtime": row.runtime, "dress": row.dress, "malloc": row.malloc,
+                          "status": row.status, "reason": row.reason, "notes": row.notes, "discarded": row.discarded,
+                          "repetitions": [asdict(each) for each in row.repetitions]} for row in self.rows]}
         write_atomically(directory / FILE, json.dumps(data))
 
     @staticmethod
@@ -95,17 +129,37 @@ class State:
             raise StateError(f"{path} is damaged: {error}") from error
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise StateError(f"{path} has not the format of this version of the lab; start a new run")
-        rows = [Row(Case(**row["case"]), row["runtime"], [Repetition(**each) for each in row["repetitions"]],
-                    row["status"], row["reason"]) for row in data["rows"]]
+        rows = [Row(Case(**row["case"]), row["runtime"], [_repetition(each) for each in row["repetitions"]],
+                    row["status"], row["reason"], row["dress"], row["malloc"], row["notes"], row["discarded"])
+                for row in data["rows"]]
         return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
-                     data["executables"])
+                     data["executables"], data["notes"], data["busy"])
+
+
+def _repetition(saved: dict[str, Any]) -> Repetition:
+    return Repetition(**saved | {"load": saved["load"] and Load(**saved["load"])})
+
+
+def rotated(rows: list[Row], by: int) -> list[Row]:
+    """The rows in their order, from another one on."""
+    first = by % len(rows)
+    return rows[first:] + rows[:first]
+
+
+class WriteError(Exception):
+    """A file of the run could not be written."""
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Writes a file that is whole at any moment."""
+    """Writes a file that is whole at any moment. Raises WriteError; what stood there before stands there still."""
     beside = path.with_name(path.name + ".new")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
+    try:
+        with beside.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            beside.unlink()
+        raise WriteError(f"cannot write {path}: {error.strerror}") from error

@@ -11,21 +11,37 @@ from runner.catalog import Params, Workload
 
 @dataclass(frozen=True)
 class Suite:
-    """A named choice of sizes and repetitions."""
+    """A named choice of sizes, repetitions and allocators."""
 
     sizes: tuple[str, ...]
     repetitions: int
     purpose: str
+    # A repetition repeats its work until its timed parts are as long as this. In less, the fast one escapes what the slow one does not:
+    # preemption, and the ticks by which the kernel counts CPU.
+    least_ms: int = 100
+    # One of ALLOCATOR_CHOICES.
+    allocators: str = "recommended"
+    # A repetition under load is repeated, within bounds.
+    repeats: bool = True
+    # How long it waits for another run on the machine to end, in seconds.
+    waits: float = 0.0
 
 
 SEED = "seed"
+# What --allocator takes beside names: each runtime's recommended one; all three for all.
+RECOMMENDED, ALL = "recommended", "all"
 
 SUITES: dict[str, Suite] = {
-    "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?"),
-    "quick": Suite(("base",), 5, "the base sizes, under 10 minutes on two cores"),
-    "seed": Suite((SEED,), 5, "the sizes that the seed documents measured"),
-    "full": Suite(("base", "large"), 11, "base and large sizes, hours: what a published table needs"),
+    "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?",
+                   least_ms=0, repeats=False, waits=600.0),
+    "quick": Suite(("base",), 9, "the base sizes, about 12 minutes on two cores"),
+    "seed": Suite((SEED,), 9, "the sizes that the seed documents measured"),
+    "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, hours: what a published table needs",
+                  allocators=ALL),
 }
+
+# Nobody needs more, and each is a stack. The adapters refuse more, too.
+MOST_THREADS = 1_024
 
 # For one process, which does a warm-up and a measured repetition.
 TIMEOUT_SECONDS = {"smoke": 30.0, "base": 60.0, SEED: 120.0, "large": 900.0}
@@ -54,14 +70,15 @@ def case_key(workload: str, params: Params, threads: int) -> str:
     return json.dumps([workload, params, threads], sort_keys=True)
 
 
-def plan(chosen: list[Workload], sizes: tuple[str, ...], threads: int) -> list[Case]:
-    """The cases of the workloads in the given sizes; one that two sizes share appears once, with the longer timeout."""
+def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int) -> list[Case]:
+    """The cases of the workloads in the given sizes and threads; one that two sizes share appears once, with the longer timeout."""
     cases: dict[str, Case] = {}
     for workload in chosen:
         for size in sizes:
             for params in workload.SEED if size == SEED else workload.cases(size):
-                case = Case(workload.NAME, params, workload.THREADS or threads, TIMEOUT_SECONDS[size])
-                known = cases.get(case.key)
-                if known is None or known.timeout_seconds < case.timeout_seconds:
-                    cases[case.key] = case
+                for count in [workload.THREADS] if workload.THREADS else threads:
+                    case = Case(workload.NAME, params, count, TIMEOUT_SECONDS[size])
+                    known = cases.get(case.key)
+                    if known is None or known.timeout_seconds < case.timeout_seconds:
+                        cases[case.key] = case
     return list(cases.values())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from runner.runtimes import COFLUX
+from runner.state import PLAIN
+from runner.stats import CONFIDENCE
 from runner.verdicts import CaseResult, ResultRow, factor
 
 GAP = "  "
@@ -25,13 +27,35 @@ def figure(row: ResultRow | None) -> str:
 def against_coflux(case: CaseResult, runtime: str) -> str:
     """The second line of a cell."""
     compared = None if runtime == COFLUX else case.ratio_to_baseline(runtime)
+    dress = case.rows[runtime]["dress"] if runtime in case.rows else PLAIN
+    return ", ".join([*([] if compared is None else [compared.text()]), *([] if dress == PLAIN else [dress])])
+
+
+def cpu_against_coflux(case: CaseResult, runtime: str) -> str:
+    """The verdict on CPU an item."""
+    compared = None if runtime == COFLUX else case.cpu_ratio_to_baseline(runtime)
     return "" if compared is None else compared.text()
+
+
+def cpu_figure(row: ResultRow | None) -> str:
+    """The median of CPU an item, or that there was too little of it to be counted."""
+    if row is None or row["status"] != "ok":
+        return ""
+    return "too little" if row["cpu_median"] is None else nanoseconds(row["cpu_median"])
+
+
+def interval(row: ResultRow, prefix: str = "") -> str:
+    """Two figures, and the coverage where it is not what is claimed for all: 9.90 to 10.1, or 9.90 to 10.1 (75 %)."""
+    low, high, coverage = (row[prefix + name] for name in ("ci_low", "ci_high", "coverage"))
+    if low is None:
+        return "" if row[prefix + "median"] is None else "n = 1"
+    return f"{nanoseconds(low)} to {nanoseconds(high)}" + ("" if coverage >= CONFIDENCE else f" ({100 * coverage:.0f} %)")
 
 
 def over_floor(case: CaseResult, runtime: str, name: str) -> str:
     """What a runtime adds to the floor's median or CPU of an item, and its multiple: +612, 1.58 x. Nothing for the floor itself."""
     row, floor = case.rows[runtime], case.floor
-    if floor is None or row is floor or not floor[name]:
+    if floor is None or row is floor or not floor[name] or row[name] is None:
         return ""
     added = row[name] - floor[name]
     return f"{'+' if added >= 0 else '-'}{nanoseconds(abs(added))}, {factor(row[name] / floor[name])}"

@@ -2,60 +2,111 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from runner import catalog
+from runner import catalog, stats
 from runner.runtimes import COFLUX, RUNTIMES
+from runner.state import PLAIN
 from runner.suites import case_key
 
 ResultRow = dict[str, Any]
 
 
+# A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them disturbed.
+GREAT = 2.0
+
+
 @dataclass(frozen=True)
 class Ratio:
-    """One row's time over another's."""
+    """One row's figure over another's."""
 
     value: float
-    # The widest that the two intervals allow; None where a row has a single repetition and so no interval.
+    # None where a row has a single repetition.
     low: float | None
     high: float | None
+    coverage: float | None
+    # Of the rounds that both have, those in which it was above 1 and below 1. None where the rows are of two runs.
+    rounds: int | None
+    above: int
+    below: int
+    # Whether there are so few rounds that no outcome could be beyond the level of the test.
+    too_few: bool
+    # What the test says.
+    differs: bool
 
     @property
-    def differs(self) -> bool:
-        """Whether the two intervals lie apart."""
-        return self.low is not None and self.high is not None and (self.low > 1 or self.high < 1)
+    def shown(self) -> bool:
+        """Whether it is a difference to tell: the test finds one, or it is too great to be silent of."""
+        return self.differs or self.value >= GREAT or self.value <= 1 / GREAT
 
     def text(self) -> str:
         """1.31 x, or that there is no difference to speak of."""
+        if self.differs:
+            return factor(self.value)
+        if self.rounds is not None and self.too_few:
+            return f"{factor(self.value)}, n = {self.rounds}"
+        return f"{factor(self.value)}, undecided" if self.shown else "no difference"
+
+    def rounds_text(self) -> str:
+        """For a table of losses: below in 9 of 9 rounds."""
+        if self.rounds is None:
+            return ""
+        return f"below in {self.below}" + (f", above in {self.above}" if self.above else "") + f" of {self.rounds} rounds"
+
+    def interval_text(self) -> str:
         if self.low is None:
-            return f"{factor(self.value)}, n = 1"
-        return factor(self.value) if self.differs else "no difference"
+            return ""
+        return f"{self.low:.2f} to {self.high:.2f}" + ("" if self.coverage >= stats.CONFIDENCE else f" ({100 * self.coverage:.0f} %)")
 
 
 def factor(value: float) -> str:
     return f"{value:.2f} x" if value < 100 else f"{value:.0f} x"
 
 
-def ratio(over: ResultRow | None, under: ResultRow | None) -> Ratio | None:
-    """The ratio of two rows that both have a figure."""
-    if over is None or under is None or over["median"] is None or under["median"] is None:
+def paired(over: ResultRow | None, under: ResultRow | None, samples: str = "samples") -> Ratio | None:
+    """The median of the ratios round by round, of two rows of one run that both have a figure: `samples`, or `cpu_samples`.
+
+    In a round both were measured within seconds of each other, so what the machine did then is in both. The verdict is the sign test's.
+    """
+    if over is None or under is None or not over[samples] or not under[samples]:
+        return None
+    pairs = list(zip(over[samples], under[samples]))
+    if any(not above or not below for above, below in pairs):
+        return None
+    ratios = [above / below for above, below in pairs]
+    summary = stats.summarize(ratios)
+    found = summary.interval
+    return Ratio(summary.median, found and found.low, found and found.high, found and found.coverage, len(ratios),
+                 sum(each > 1 for each in ratios), sum(each < 1 for each in ratios), not stats.can_decide(len(ratios)),
+                 stats.sign_test(ratios) <= 1 - stats.CONFIDENCE)
+
+
+def between_runs(over: ResultRow, under: ResultRow) -> Ratio | None:
+    """The ratio of two rows' medians that share no round, with the widest that their two intervals allow."""
+    if over["median"] is None or under["median"] is None:
         return None
     value = over["median"] / under["median"]
     if over["ci_low"] is None or under["ci_low"] is None:
-        return Ratio(value, None, None)
-    return Ratio(value, over["ci_low"] / under["ci_high"], over["ci_high"] / under["ci_low"])
+        return Ratio(value, None, None, None, None, 0, 0, True, False)
+    low, high = over["ci_low"] / under["ci_high"], over["ci_high"] / under["ci_low"]
+    too_few = not (stats.can_decide(over["n"]) and stats.can_decide(under["n"]))
+    return Ratio(value, low, high, min(over["coverage"], under["coverage"]), None, 0, 0, too_few,
+                 not too_few and (low > 1 or high < 1))
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """All runtimes on one case."""
+    """All runtimes on one case, in all their dresses and with all allocators."""
 
     workload: str
     params: catalog.Params
     threads: int
-    rows: dict[str, ResultRow]
+    every: list[ResultRow]
+    # The run has the same case with other threads, too.
+    tells_threads: bool = False
 
     @property
     def label(self) -> str:
@@ -63,11 +114,25 @@ class CaseResult:
 
     @property
     def short_label(self) -> str:
-        return catalog.short_label(self.params)
+        return catalog.short_label(self.params) + (f" threads={self.threads}" if self.tells_threads else "")
 
     @property
     def title(self) -> str:
         return f"{self.workload}: {self.label}"
+
+    @cached_property
+    def rows(self) -> dict[str, ResultRow]:
+        """The row that speaks for each runtime: with its recommended allocator, in the dress that was fastest."""
+        by_runtime: dict[str, list[ResultRow]] = {}
+        for row in self.every:
+            by_runtime.setdefault(row["runtime"], []).append(row)
+        return {name: min(rows, key=_speaks) for name, rows in by_runtime.items()}
+
+    @cached_property
+    def variants(self) -> list[ResultRow]:
+        """The rows with a figure that speak for nobody: the other dresses and allocators."""
+        speaking = {id(row) for row in self.rows.values()}
+        return [row for row in self.every if id(row) not in speaking and row["status"] == "ok"]
 
     @cached_property
     def baseline(self) -> ResultRow | None:
@@ -80,15 +145,27 @@ class CaseResult:
         return next((row for name, row in self.rows.items() if RUNTIMES[name].floor and row["status"] == "ok"), None)
 
     def ratio_to_baseline(self, runtime: str) -> Ratio | None:
-        return ratio(self.rows.get(runtime), self.baseline)
+        return paired(self.rows.get(runtime), self.baseline)
+
+    def cpu_ratio_to_baseline(self, runtime: str) -> Ratio | None:
+        """Of CPU an item. None where one of the two spent too little of it in a repetition to be counted."""
+        return paired(self.rows.get(runtime), self.baseline, "cpu_samples")
 
     @cached_property
     def losses(self) -> dict[str, Ratio]:
-        """The contenders that were faster than Coflux with intervals apart, the fastest first."""
+        """The contenders that were faster than Coflux, the fastest first."""
+        return self._losses(self.ratio_to_baseline)
+
+    @cached_property
+    def cpu_losses(self) -> dict[str, Ratio]:
+        """The contenders that spent less CPU an item than Coflux, the thriftiest first."""
+        return self._losses(self.cpu_ratio_to_baseline)
+
+    def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:
         found = {}
         for runtime in self.rows:
-            against = self.ratio_to_baseline(runtime)
-            if against is not None and against.differs and against.value < 1 and not RUNTIMES[runtime].floor:
+            against = compare(runtime)
+            if against is not None and against.shown and against.value < 1 and not RUNTIMES[runtime].floor:
                 found[runtime] = against
         return dict(sorted(found.items(), key=lambda item: item[1].value))
 
@@ -98,13 +175,22 @@ class CaseResult:
         return self.baseline is not None and self.baseline["status"] != "ok"
 
 
+def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:
+    """Sorts the row that speaks for its runtime to the front. Coflux is judged as its users write it, a rival as its experts do."""
+    plain_first = row["runtime"] == COFLUX and row["dress"] != PLAIN
+    return row["status"] != "ok", not row["recommended"], plain_first, row["median"] or 0.0
+
+
 def by_case(rows: list[ResultRow]) -> list[CaseResult]:
     """The rows gathered by case, in the order of the run."""
+    threads: dict[str, set[int]] = {}
+    for row in rows:
+        threads.setdefault(case_key(row["workload"], row["params"], 0), set()).add(row["threads"])
     cases: dict[str, CaseResult] = {}
     for row in rows:
-        key = case_key(row["workload"], row["params"], row["threads"])
-        case = cases.setdefault(key, CaseResult(row["workload"], row["params"], row["threads"], {}))
-        case.rows[row["runtime"]] = row
+        tells = len(threads[case_key(row["workload"], row["params"], 0)]) > 1
+        new = CaseResult(row["workload"], row["params"], row["threads"], [], tells)
+        cases.setdefault(case_key(row["workload"], row["params"], row["threads"]), new).every.append(row)
     return list(cases.values())
 
 

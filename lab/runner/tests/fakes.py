@@ -15,13 +15,17 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from runner import cli, execute
+from runner import cli, execute, locks, stats
+from runner.load import Load
 from runner.paths import BUILD_VARIABLE, LAB
 from runner.runtimes import RUNTIMES
 
+QUIET = Load(load1=0.25, runnable=0, others=0.01, stolen=0.0, pressure=0.02, under_load=False)
+BUSY = Load(load1=7.5, runnable=5, others=0.61, stolen=0.0, pressure=0.9, under_load=True)
+
 # An adapter whose behaviour a test chooses. It answers right unless told otherwise and writes down each `run`.
 ADAPTER = '''#!{python}
-import json, os, signal, sys
+import json, os, signal, subprocess, sys
 sys.path.insert(0, {lab!r})
 from runner import catalog
 behaviour = {behaviour!r}
@@ -32,7 +36,9 @@ if sys.argv[1] == "describe":
     if behaviour.get("describe") == "crash":
         sys.exit("no library")
     lacking = behaviour.get("lacking", {{}})
-    able = {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking else {{"supported": True}}
+    dresses = behaviour.get("dresses", {{}})
+    able = {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking
+            else {{"supported": True, "dresses": {{"plain": "", **{{each: "" for each in dresses.get(w, [])}}}}}}
             for w in catalog.all_workloads()}}
     print(json.dumps({{"runtime": name, "version": "1.2", "compiler": "fake 1", "flags": "-O3", "allocator": "malloc",
                       "workloads": able}}))
@@ -40,12 +46,13 @@ if sys.argv[1] == "describe":
 workload = catalog.all_workloads()[options["--workload"]]
 params, threads = json.loads(options["--params"]), int(options["--threads"])
 calls = {calls!r}
-line = json.dumps([name, workload.NAME, params, threads])
+dress = options.get("--dress", "plain")
+line = json.dumps([name if dress == "plain" else name + " " + dress, workload.NAME, params, threads])
 before = open(calls).read().splitlines().count(line) if os.path.exists(calls) else 0
 with open(calls, "a") as file:
     file.write(line + "\\n")
 does = behaviour.get("run", "right")
-if before < behaviour.get("after", 0):
+if not behaviour.get("after", 0) <= before < behaviour.get("until", 1 << 30):
     does = "right"
 if does == "crash":
     sys.exit("assertion x == y failed")
@@ -53,6 +60,12 @@ if does == "die":
     os.kill(os.getpid(), signal.SIGSEGV)
 if does == "hang":
     signal.pause()
+if does in ("leave behind", "hang with a child"):
+    # A session of its own or not, it has stdout and stderr of this process.
+    own = does == "hang with a child"
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], start_new_session=own)
+    if own:
+        signal.pause()
 if does == "interrupt":
     os.kill(os.getppid(), signal.SIGTERM)
     signal.pause()
@@ -64,9 +77,12 @@ if does == "unsupported":
     sys.exit(0)
 items = workload.items(params, threads)
 answer = workload.expected(params, threads)
-wall = round(items * behaviour.get("ns", 10) * (1 + 0.01 * before))
+passes = behaviour.get("passes", 1)
+outlier = behaviour.get("outliers", {{}}).get(before, 1)
+wall = round(items * behaviour.get(dress, behaviour.get("ns", 10)) * (1 + 0.01 * before) * outlier) * passes
 said = {{"answer": "7" if does == "wrong" else answer, "wall_ns": 0 if does == "instant" else wall, "cpu_ns": 2 * wall,
-        "peak_rss_bytes": 1 << 20, "allocator": "fake malloc", "items_done": items - (does == "short")}}
+        "peak_rss_bytes": 1 << 20, "allocator": "fake malloc", "items_done": items * passes - (does == "short"),
+        "passes": passes, **behaviour.get("says", {{}})}}
 print(json.dumps(said))
 '''
 
@@ -100,7 +116,12 @@ class LabTest(unittest.TestCase):
         self.build = self.root / "build"
         self.calls_file = self.root / "calls"
         self.out = self.root / "out"
-        self.enterContext(mock.patch.dict(os.environ, {BUILD_VARIABLE: str(self.build)}))
+        # A machine of its own, which is quiet and has no allocator but glibc's: the runner beside this test is not in its way.
+        self.enterContext(mock.patch.dict(os.environ, {BUILD_VARIABLE: str(self.build), locks.VARIABLE: str(self.root)}))
+        self.enterContext(mock.patch("runner.load.WINDOW_SECONDS", 0.0))
+        self.enterContext(mock.patch("runner.load.between", return_value=QUIET))
+        self.libraries: dict[str, str] = {}
+        self.enterContext(mock.patch("runner.allocators.library", side_effect=self.libraries.get))
         # Two CPUs as far as the plan goes, whatever the machine has; the process itself stays on one that exists.
         first = execute.cpus_for(1)[0]
         self.enterContext(mock.patch("runner.execute.cpus_for", side_effect=lambda threads: [first] * min(threads, 2)))
@@ -152,16 +173,36 @@ class LabTest(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
-def result_row(runtime: str, samples: list[float], low: float | None = None, high: float | None = None,
-               **fields: Any) -> dict[str, Any]:
+def result_row(runtime: str, samples: list[float], **fields: Any) -> dict[str, Any]:
     """A row of results.json with a figure, or without one where samples is empty."""
     ok = bool(samples)
-    row = {"workload": "fib", "params": {"n": 18}, "runtime": runtime, "version": "1", "compiler": "c", "flags": "f",
-           "allocator": "a", "threads": 2, "status": "ok" if ok else "failed", "reason": None if ok else "it broke",
-           "verified": ok, "items": 1, "unit": "ns/item", "median": sorted(samples)[len(samples) // 2] if ok else None,
-           "mad": 0.0 if ok else None, "ci_low": low, "ci_high": high, "n": len(samples), "samples": samples,
-           "cpu_ns_per_item": 1.0 if ok else None, "peak_rss_bytes": 1 if ok else None, "line_round_trip_ns": None}
-    return row | fields
+    row = {"workload": "fib", "params": {"n": 18}, "runtime": runtime, "dress": "plain", "malloc": "glibc",
+           "recommended": True, "version": "1", "compiler": "c", "flags": "f", "allocator": "a", "threads": 2,
+           "status": "ok" if ok else "failed", "reason": None if ok else "it broke", "verified": ok, "items": 1,
+           "unit": "ns/item", "n": len(samples), "samples": samples, **_figures("", samples),
+           "cpu_samples": [], **_figures("cpu_", []), "passes": [1] * len(samples), "timed_ms": 120.0 if ok else None,
+           "peak_rss_bytes": 1 if ok else None, "line_round_trip_ns": None, "loads": [None] * len(samples), "discarded": 0}
+    row |= fields
+    if ok and "cpu_samples" not in fields:
+        row["cpu_samples"] = [None] * len(samples)
+    elif ok:
+        row |= _figures("cpu_", row["cpu_samples"])
+    return row
+
+
+def _figures(prefix: str, samples: list[float]) -> dict[str, float | None]:
+    names = [prefix + name for name in ("median", "mad", "ci_low", "ci_high", "coverage")]
+    if not samples:
+        return dict.fromkeys(names)
+    summary = stats.summarize(samples)
+    found = summary.interval
+    return dict(zip(names, (summary.median, summary.mad, found and found.low, found and found.high, found and found.coverage)))
+
+
+def near(runtime: str, median: float, n: int = 9, **fields: Any) -> dict[str, Any]:
+    """A row of n repetitions within one percent of each other, in no order that another row shares."""
+    spread = [0.01 * ((5 * i + len(runtime)) % n - n // 2) / max(1, n // 2) for i in range(n)]
+    return result_row(runtime, [median * (1 + each) for each in spread], **fields)
 
 
 MACHINE = {"cpu_model": "a CPU", "cores": 2, "kernel": "Linux 6", "distribution": "Debian", "memory_bytes": 1 << 30,
@@ -170,4 +211,5 @@ MACHINE = {"cpu_model": "a CPU", "cores": 2, "kernel": "Linux 6", "distribution"
 
 
 def results_of(*rows: dict[str, Any], **machine: Any) -> dict[str, Any]:
-    return {"schema": 1, "machine": MACHINE | machine, "rows": list(rows)}
+    return {"schema": 2, "machine": MACHINE | machine, "suite": "quick", "notes": [],
+            "busy": {"at_start": None, "repetitions": 0, "under_load": 0, "discarded": 0}, "rows": list(rows)}

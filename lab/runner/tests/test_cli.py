@@ -1,4 +1,6 @@
+from runner.catalog import all_workloads
 from runner.cli import BAD_ARGUMENTS, NOTHING_TO_MEASURE
+from runner.suites import MOST_THREADS
 from runner.tests.fakes import LabTest
 
 
@@ -29,13 +31,20 @@ class Arguments(LabTest):
         for text in ("3", "99"):
             self.assert_refused("--threads", text, says=f"--threads {text} is more than the 2 CPUs")
 
+    def test_threads_beyond_the_cap_of_the_lab_are_planned_for_nobody(self) -> None:
+        for workload in all_workloads().values():
+            self.assertLessEqual(workload.THREADS or 1, MOST_THREADS)
+
+    def test_retrying_needs_a_run(self) -> None:
+        self.assert_refused("--retry-failed", says="--retry-failed needs --resume DIR")
+
     def test_a_workload_without_cases_in_the_suite_is_refused(self) -> None:
         self.assert_refused("--suite", "seed", "--workload", "fib", "pipeline",
                             says="the suite seed has no case of fib")
 
     def test_resume_needs_a_run_and_takes_no_other_choice(self) -> None:
         self.assert_refused("--resume", str(self.root), says="holds no run")
-        self.assert_refused("--resume", str(self.root), "--reps", "3", says="allowed: --compare")
+        self.assert_refused("--resume", str(self.root), "--reps", "3", says="allowed: --compare, --retry-failed")
 
     def test_a_damaged_state_is_refused(self) -> None:
         (self.root / "state.json").write_text("{", encoding="utf-8")
@@ -63,7 +72,7 @@ class Arguments(LabTest):
 
     def test_help_and_list_measure_nothing(self) -> None:
         self.fake("coflux")
-        for option, says in (("--help", "--resume DIR"), ("-h", "--resume DIR"), ("--list", "install libtbb-dev")):
+        for option, says in (("--help", "--retry-failed"), ("-h", "--resume DIR"), ("--list", "install libtbb-dev")):
             checked = self.lab("--check-args", option)
             self.assertEqual((checked.status, checked.stdout), (NOTHING_TO_MEASURE, ""))
             printed = self.lab(option)
@@ -85,3 +94,12 @@ class Arguments(LabTest):
                      "--reps", "1", "--threads", "1")
         self.assertEqual([(row["workload"], row["runtime"], row["n"], row["threads"]) for row in self.rows()],
                          [(workload, runtime, 1, 1) for workload in ("fib", "skynet") for runtime in ("coflux", "tbb")])
+
+    def test_each_number_of_threads_is_a_row_of_its_own_and_is_told(self) -> None:
+        self.fake("coflux")
+        self.measure("--workload", "fib", "call_overhead", "--runtime", "coflux", "--reps", "1", "--threads", "1", "2", "1")
+        self.assertEqual([(row["workload"], row["threads"]) for row in self.rows()],
+                         [("call_overhead", 1), ("fib", 1), ("fib", 2)])
+        text = (self.out / "report.md").read_text(encoding="utf-8")
+        self.assertIn("fib n=18 threads=2", text)
+        self.assertNotIn("call_overhead calls=50k threads", text)

@@ -18,18 +18,30 @@ class Measuring(LabTest):
         self.assertEqual((row["status"], row["verified"], row["n"], row["allocator"]), ("ok", True, 3, "fake malloc"))
         # The fake takes 1 % longer each time.
         self.assertAlmostEqual(row["median"], 10.1, places=2)
-        self.assertAlmostEqual(row["cpu_ns_per_item"], 20.2, places=2)
+        self.assertEqual((row["passes"], row["cpu_median"]), ([1, 1, 1], None))
         self.assertEqual(row["items"], all_workloads()["fib"].items({"n": 18}, 2))
         self.assertIn("40.00 x", done.stdout)
         for name in ("results.json", "report.md", "report.html"):
             self.assertIn(name, done.stdout)
             self.assertTrue((self.out / name).is_file())
 
+    def test_each_runtime_is_in_each_place_of_a_round_as_often(self) -> None:
+        names = ["coflux", "asio", "tbb"]
+        for name in names:
+            self.fake(name)
+        self.measure(*FIB, "--runtime", *names, "--reps", "6")
+        turns = [call[0] for call in self.calls()]
+        rounds = [turns[i:i + 3] for i in range(0, 18, 3)]
+        for place in range(3):
+            self.assertEqual(sorted(each[place] for each in rounds), sorted(names * 2))
+        for each in rounds:
+            self.assertEqual(sorted(each), sorted(names))
+
     def test_repetitions_go_in_turns_over_the_runtimes(self) -> None:
         for name in ("coflux", "asio", "tbb"):
             self.fake(name)
         self.measure("--workload", "fib", "skynet", "--runtime", "coflux", "asio", "tbb", "--reps", "2")
-        turns = ["coflux", "asio", "tbb"] * 2
+        turns = ["coflux", "asio", "tbb", "asio", "tbb", "coflux"]
         self.assertEqual([(call[1], call[0]) for call in self.calls()],
                          [("fib", name) for name in turns] + [("skynet", name) for name in turns])
 
@@ -50,7 +62,7 @@ class Measuring(LabTest):
         for name in ("report.md", "report.html"):
             self.assertIn("the answer is 7, it must be 2584", (self.out / name).read_text(encoding="utf-8"))
         # What is decided is not run again.
-        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "coflux", "asio", "coflux"])
+        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "asio", "coflux", "coflux"])
 
     def test_work_left_out_is_wrong(self) -> None:
         self.fake("coflux", run="short")
@@ -118,6 +130,44 @@ class Measuring(LabTest):
         self.assertRegex(lines[1], r"^\[2/2, about \d+ s left\] fib n=18 · coflux · 2/2: 10\.1 ns/item$")
 
 
+class Cpu(LabTest):
+    def test_cpu_has_its_own_figure_interval_and_verdict(self) -> None:
+        # 8 361 items at twice 10 ns of CPU need 600 passes for a tenth of a second of it.
+        self.fake("coflux", passes=600)
+        self.fake("asio", passes=600, ns=5)
+        self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "9")
+        row = self.row("coflux")
+        self.assertAlmostEqual(row["cpu_median"], 20.8, places=2)
+        self.assertLess(row["cpu_ci_low"], row["cpu_ci_high"])
+        self.assertEqual((row["cpu_coverage"], row["passes"]), (row["coverage"], [600] * 9))
+        self.assertAlmostEqual(row["timed_ms"], 8361 * 10 * 600 / 1e6)
+        self.assertIn("By CPU an item", (self.out / "report.md").read_text(encoding="utf-8"))
+
+    def test_below_20_ms_of_cpu_there_is_no_figure(self) -> None:
+        for passes, told in ((119, None), (120, 20.0)):
+            self.out = self.root / str(passes)
+            self.calls_file.unlink(missing_ok=True)
+            self.fake("coflux", passes=passes)
+            self.measure(*FIB, "--runtime", "coflux", "--reps", "1")
+            self.assertEqual(self.row("coflux")["cpu_median"], told)
+
+    def test_an_adapter_is_told_how_long_to_measure_and_the_smoke_suite_asks_for_one_pass(self) -> None:
+        seen = []
+        call = execute.call
+
+        def spy(command: list[str], *arguments: object) -> execute.Finished:
+            if "--least-ms" in command:
+                seen.append(command[command.index("--least-ms") + 1])
+            return call(command, *arguments)
+
+        self.fake("coflux")
+        with mock.patch("runner.execute.call", spy):
+            self.measure(*FIB, "--runtime", "coflux", "--reps", "1")
+            self.out = self.root / "smoke"
+            self.measure("--suite", "smoke", *FIB, "--runtime", "coflux", "--reps", "1")
+        self.assertEqual(seen, ["100", "0"])
+
+
 class Probing(LabTest):
     def test_the_probe_runs_before_each_repetition_of_two_threads(self) -> None:
         self.fake("coflux")
@@ -151,13 +201,29 @@ class Judging(LabTest):
 
     def test_a_whole_right_answer_is_measured(self) -> None:
         said = '{"answer":"1","wall_ns":5,"cpu_ns":0,"peak_rss_bytes":4096,"items_done":3,"allocator":"a"}'
-        self.assertEqual(self.judge(said), execute.Measured(5, 0, 4096, "a"))
+        self.assertEqual(self.judge(said), execute.Measured(5, 0, 4096, "a", 1))
+
+    def test_passes_multiply_the_items(self) -> None:
+        said = '{"answer":"1","wall_ns":5,"cpu_ns":0,"peak_rss_bytes":4096,"items_done":%d,"passes":4}'
+        self.assertEqual(self.judge(said % 12).passes, 4)
+        self.assertEqual(self.judge(said % 3).status, "wrong")
+
+    def test_a_pass_that_answers_otherwise_is_wrong(self) -> None:
+        said = '{"answer":"1, then 7 in pass 3","wall_ns":5,"cpu_ns":0,"peak_rss_bytes":1,"items_done":12,"passes":4}'
+        self.assertEqual(self.judge(said).status, "wrong")
+
+    def test_another_malloc_than_asked_for_has_failed(self) -> None:
+        said = '{"answer":"1","wall_ns":5,"cpu_ns":0,"peak_rss_bytes":1,"items_done":3,"malloc":"glibc"}'
+        judged = execute.judge(said, Case("fib", {"n": 2}, 2, 1.0), all_workloads()["fib"], "tcmalloc")
+        self.assertEqual(judged.status, "failed")
+        self.assertIn("with the malloc of tcmalloc and ran with that of glibc", judged.reason)
 
     def test_anything_less_is_not(self) -> None:
         right = {"answer": '"1"', "wall_ns": "5", "cpu_ns": "0", "peak_rss_bytes": "4096", "items_done": "3"}
         cases = (("answer", "1.0", "wrong"), ("answer", "null", "wrong"), ("items_done", "2", "wrong"),
                  ("wall_ns", "0", "failed"), ("wall_ns", "true", "failed"), ("wall_ns", "1.5", "failed"),
-                 ("cpu_ns", "-1", "failed"), ("peak_rss_bytes", '"4096"', "failed"))
+                 ("cpu_ns", "-1", "failed"), ("peak_rss_bytes", '"4096"', "failed"),
+                 ("passes", "0", "failed"), ("passes", "1.0", "failed"))
         for name, value, status in cases:
             fields = ",".join(f'"{key}":{each}' for key, each in (right | {name: value}).items())
             judged = self.judge(f"{{{fields}}}")

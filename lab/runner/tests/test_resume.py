@@ -40,7 +40,7 @@ class Resuming(LabTest):
         self.assertFalse((self.out / "results.json").exists())
         done = self.lab("--resume", str(self.out))
         self.assertEqual(done.status, 0, done.stderr)
-        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio"] * 3)
+        self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "asio", "coflux", "coflux", "asio"])
         self.assertEqual([row["n"] for row in self.rows()], [3, 3])
 
     def test_the_state_is_saved_after_every_repetition(self) -> None:
@@ -67,6 +67,15 @@ class Resuming(LabTest):
         self.assertEqual(self.row("coflux")["n"], 3)
         self.assertGreaterEqual(min(self.row("coflux")["samples"]), 50)
         self.assertEqual(self.row("asio")["n"], 3)
+        # The report says it: of the run, and of each row.
+        said = "coflux is not the executable of before"
+        self.assertIn(said, self.results()["notes"][0])
+        self.assertIn("its executable was another one", self.row("coflux")["reason"])
+        self.assertIsNone(self.row("asio")["reason"])
+        for name in ("report.md", "report.html"):
+            text = (self.out / name).read_text(encoding="utf-8")
+            self.assertIn(f"Note: {said}", text)
+            self.assertIn("its executable was another one when the run began", text)
 
     def test_what_was_unavailable_is_measured_once_it_is_there(self) -> None:
         arguments = ("--workload", "fib", "--runtime", "coflux", "tbb", "--reps", "1")
@@ -95,13 +104,14 @@ class Resuming(LabTest):
     def test_a_signal_ends_the_process_that_runs_and_tells_how_to_go_on(self) -> None:
         # The fake sends SIGTERM to the runner and would then wait for ever.
         self.fake("coflux", run="interrupt", after=1)
-        command = [sys.executable, "-B", "-m", "runner", "--size", "smoke", "--out", str(self.out), *PAIR]
+        command = [sys.executable, "-B", "-m", "runner", "--suite", "smoke", "--allocator", "glibc", "--out",
+                   str(self.out), *PAIR]
         done = subprocess.run(command, env=os.environ | {"PYTHONPATH": str(LAB)}, capture_output=True, text=True,
                               check=False)
         self.assertEqual(done.returncode, INTERRUPTED, done.stderr)
         self.assertIn("--resume", done.stderr)
         state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
-        self.assertEqual([len(row["repetitions"]) for row in state["rows"]], [1, 1])
+        self.assertEqual([len(row["repetitions"]) for row in state["rows"]], [1, 2])
         self.fake("coflux")
         self.assertEqual(self.lab("--resume", str(self.out)).status, 0)
         self.assertEqual([row["n"] for row in self.rows()], [3, 3])

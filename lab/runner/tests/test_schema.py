@@ -1,12 +1,16 @@
 import copy
 import json
+import tempfile
 import unittest
+from dataclasses import asdict
+from pathlib import Path
 
 import jsonschema
 
+from runner import results, schemas
 from runner.paths import SCHEMA
 from runner.runtimes import RUNTIMES
-from runner.tests.fakes import LabTest, result_row, results_of
+from runner.tests.fakes import BUSY, LabTest, result_row, results_of
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
 
@@ -17,7 +21,7 @@ class Schema(LabTest):
 
     def test_real_output_of_every_status_is_valid(self) -> None:
         self.fake_probe(55.0, 330.0)
-        self.fake("coflux")
+        self.fake("coflux", dresses={"fib": ["expert"]})
         self.fake("asio", run="wrong")
         self.fake("std", run="crash")
         self.fake("bare", run="unsupported")
@@ -27,7 +31,7 @@ class Schema(LabTest):
         VALIDATOR.validate(results)
         self.assertEqual({row["status"] for row in results["rows"]},
                          {"ok", "wrong", "failed", "unsupported", "unavailable"})
-        self.assertEqual(len(results["rows"]), 2 * len(RUNTIMES))
+        self.assertEqual(len(results["rows"]), 2 * len(RUNTIMES) + 1)
 
     def test_a_single_repetition_is_valid(self) -> None:
         self.fake("coflux")
@@ -37,7 +41,7 @@ class Schema(LabTest):
 
 class Refusals(unittest.TestCase):
     def setUp(self) -> None:
-        self.good = results_of(result_row("coflux", [1.0, 2.0, 3.0], 1.0, 3.0), result_row("asio", []))
+        self.good = results_of(result_row("coflux", [1.0, 2.0, 3.0], loads=[asdict(BUSY), None, None]), result_row("asio", []))
         VALIDATOR.validate(self.good)
 
     def assert_invalid(self, **fields: object) -> None:
@@ -67,3 +71,36 @@ class Refusals(unittest.TestCase):
             broken = copy.deepcopy(self.good)
             broken["rows"][0].update(fields)
             self.assertFalse(VALIDATOR.is_valid(broken), fields)
+
+
+class Earlier(unittest.TestCase):
+    """Files of versions before this one."""
+
+    ROW = {"workload": "fib", "params": {"n": 18}, "runtime": "coflux", "version": "1", "compiler": "c", "flags": "f",
+           "allocator": "a", "threads": 2, "status": "ok", "reason": None, "verified": True, "items": 1000, "unit": "ns/item",
+           "median": 2.0, "mad": 1.0, "ci_low": 1.0, "ci_high": 3.0, "n": 3, "samples": [1.0, 2.0, 3.0],
+           "cpu_ns_per_item": 4.0, "peak_rss_bytes": 1, "line_round_trip_ns": None}
+    WITHOUT = {"status": "failed", "reason": "it broke", "verified": False, "median": None, "mad": None, "ci_low": None,
+               "ci_high": None, "n": 0, "samples": [], "cpu_ns_per_item": None, "peak_rss_bytes": None}
+
+    def load(self, data: object) -> dict:
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / results.FILE).write_text(json.dumps(data), encoding="utf-8")
+            return results.load(Path(folder))
+
+    def test_schema_1_is_read_with_the_coverage_that_its_intervals_have(self) -> None:
+        read = self.load({"schema": 1, "machine": results_of()["machine"], "rows": [self.ROW, self.ROW | self.WITHOUT]})
+        VALIDATOR.validate(read)
+        row = read["rows"][0]
+        self.assertEqual((row["dress"], row["malloc"], row["coverage"], row["cpu_median"]), ("plain", "glibc", 0.75, None))
+        self.assertIn("an earlier version", read["notes"][0])
+
+    def test_what_is_not_known_is_refused_with_what_it_says(self) -> None:
+        for data, says in (({"schema": 99}, "schema 99, of a later version of the lab"), ({"schema": "2"}, "it says '2'"),
+                           ({}, "it says None"), ([], "it says None")):
+            with self.assertRaisesRegex(results.ResultsError, says):
+                self.load(data)
+
+    def test_every_version_before_this_one_can_be_read(self) -> None:
+        for version in range(1, results.SCHEMA_VERSION + 1):
+            schemas.to_present({"schema": version, "rows": []}, results.SCHEMA_VERSION)
