@@ -2,9 +2,9 @@
 #include "adapter.hpp"
 #include "board.hpp"
 #include "definitions.hpp"
+#include "inplace_vector.hpp"
 #include "workloads.hpp"
 
-#include <array>
 #include <cstddef>
 
 namespace lab {
@@ -17,16 +17,16 @@ awaitable<std::uint64_t> completions(harness::board<N> board) {
         co_return 1;
     }
     const pool_executor pool = co_await asio::this_coro::executor;
-    std::array<int, N> rows;
-    std::size_t safe = 0;
-    for (int row = 0; row < board.size; ++row) {
+    // The join must know how many there are before the first begins: a vector of them, as the others have one of their children.
+    harness::inplace_vector<int, N> safe;
+    for (int row = board.size - 1; row >= 0; --row) {
         if (board.safe(row)) {
-            rows[safe++] = row;
+            safe.push_back(int{row});
         }
     }
-    sum_of_children children{safe};
-    for (std::size_t i = 0; i < safe; ++i) {
-        asio::co_spawn(pool, completions(board.with(rows[i])), children.delivery());
+    sum_of_children children{safe.size()};
+    for (; !safe.empty(); safe.pop_back()) {
+        asio::co_spawn(pool, completions(board.with(safe.back())), children.delivery());
     }
     co_return co_await children.wait();
 }

@@ -22,7 +22,7 @@ forked completions(coflux::environment&, harness::board<N> board) {
         co_return 1;
     }
     auto&& here = co_await coflux::context();
-    inplace_vector<forked, N> children;
+    harness::inplace_vector<forked, N> children;
     for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             children.push_back(completions(here, board.with(row)));

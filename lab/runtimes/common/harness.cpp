@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
-#include <limits>
 #include <optional>
 #include <sys/resource.h>
 
@@ -59,6 +58,19 @@ std::uint64_t peak_rss_bytes() {
     return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
 }
 
+// Which malloc this process has: what is preloaded is mapped.
+std::string malloc_name() {
+    std::ifstream maps{"/proc/self/maps"};
+    for (std::string line; std::getline(maps, line);) {
+        for (const char* const name : {"tcmalloc", "mimalloc"}) {
+            if (line.find(std::string{"/lib"} + name) != std::string::npos) {
+                return name;
+            }
+        }
+    }
+    return "glibc";
+}
+
 }  // namespace
 
 void require_memory(std::uint64_t bytes, std::string_view what) {
@@ -75,10 +87,12 @@ struct request::parsed {
     json object;
 };
 
-request::request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup)
+request::request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup,
+                 std::chrono::milliseconds least)
     : workload_{std::move(workload)},
       threads_{threads},
-      warmup_{warmup} {
+      warmup_{warmup},
+      least_{least} {
     json object = json::parse(params_json, nullptr, false);
     if (!object.is_object()) {
         throw usage_error{"--params is not a JSON object: " + std::string{params_json}};
@@ -134,6 +148,16 @@ measured stopwatch::result(std::uint64_t answer) const {
     return {.answer = answer, .wall_ns = wall_ns_, .cpu_ns = cpu_ns_};
 }
 
+void add_pass(measured& all, const measured& next) noexcept {
+    ++all.passes;
+    all.wall_ns += next.wall_ns;
+    all.cpu_ns += next.cpu_ns;
+    if (next.answer != all.answer && all.differing_pass == 0) {
+        all.differing_pass = all.passes;
+        all.differing_answer = next.answer;
+    }
+}
+
 app::app(std::string runtime, std::string version, std::string allocator)
     : runtime_{std::move(runtime)},
       version_{std::move(version)},
@@ -141,6 +165,12 @@ app::app(std::string runtime, std::string version, std::string allocator)
 
 void app::add(std::string workload, workload_function run, std::string note) {
     workloads_.insert_or_assign(std::move(workload), registered{std::move(run), std::move(note)});
+}
+
+void app::add_expert(std::string workload, workload_function run, std::string note) {
+    registered& entry = workloads_.at(workload);
+    entry.expert = std::move(run);
+    entry.expert_note = std::move(note);
 }
 
 void app::unsupported(std::string workload, std::string reason) {
@@ -160,13 +190,16 @@ std::string app::describe() const {
         if (!entry.note.empty()) {
             said["note"] = entry.note;
         }
+        if (entry.expert) {
+            said["dresses"] = json{{"plain", entry.note}, {"expert", entry.expert_note}};
+        }
     }
     return json{{"runtime", runtime_}, {"version", version_},     {"compiler", compiler()},
                 {"flags", LAB_FLAGS},  {"allocator", allocator_}, {"workloads", std::move(workloads)}}
         .dump();
 }
 
-std::string app::run(const request& r) const {
+std::string app::run(const request& r, bool expert) const {
     const auto found = workloads_.find(r.workload());
     if (found == workloads_.end()) {
         throw usage_error{"unknown workload " + std::string{r.workload()} + "; allowed: " + allowed()};
@@ -174,15 +207,24 @@ std::string app::run(const request& r) const {
     if (!found->second.run) {
         return json{{"unsupported", found->second.note}}.dump();
     }
+    if (expert && !found->second.expert) {
+        throw usage_error{std::string{r.workload()} + " has no dress expert"};
+    }
     try {
-        const measured m = found->second.run(r);
-        json out{{"answer", std::to_string(m.answer)},
+        const measured m = expert ? found->second.expert(r) : found->second.run(r);
+        std::string answer = std::to_string(m.answer);
+        if (m.differing_pass != 0) {
+            answer += ", then " + std::to_string(m.differing_answer) + " in pass " + std::to_string(m.differing_pass);
+        }
+        json out{{"answer", answer},
                  {"wall_ns", m.wall_ns},
                  {"cpu_ns", m.cpu_ns},
+                 {"passes", m.passes},
                  {"peak_rss_bytes", peak_rss_bytes()},
-                 {"allocator", m.allocator.empty() ? allocator_ : m.allocator}};
+                 {"allocator", m.allocator.empty() ? allocator_ : m.allocator},
+                 {"malloc", malloc_name()}};
         if (const auto items = items_of(r)) {
-            out["items_done"] = *items;
+            out["items_done"] = *items * m.passes;
         }
         return out.dump();
     } catch (const unsupported_params& why) {
@@ -207,16 +249,23 @@ int app::main(int argc, const char* const* argv) const {
     std::string params;
     unsigned threads = 0;
     unsigned warmup = 1;
+    unsigned least_ms = 0;
+    std::string dress = "plain";
     run_command->add_option("--workload", workload, "one of: " + allowed())->required();
     run_command->add_option("--params", params, "the workload's parameters, a JSON object")->required();
-    run_command->add_option("--threads", threads, "worker threads")
-        ->required()
-        ->check(CLI::Range(1U, std::numeric_limits<unsigned>::max()));
-    run_command->add_option("--warmup", warmup, "unmeasured repetitions before the measured one");
+    run_command->add_option("--threads", threads, "worker threads")->required()->check(CLI::Range(1U, most_threads));
+    run_command->add_option("--warmup", warmup, "unmeasured passes before the measured ones");
+    run_command->add_option("--least-ms", least_ms, "repeat the work until its timed parts are as long as this");
+    run_command->add_option("--dress", dress, "plain, or expert where describe says that there is one")
+        ->check(CLI::IsMember({"plain", "expert"}));
     try {
         cli.parse(argc, argv);
-        std::cout << (describe_command->parsed() ? describe() : run(request{workload, params, threads, warmup}))
-                  << std::endl;
+        if (describe_command->parsed()) {
+            std::cout << describe() << std::endl;
+        } else {
+            const request r{workload, params, threads, warmup, std::chrono::milliseconds{least_ms}};
+            std::cout << run(r, dress == "expert") << std::endl;
+        }
         return 0;
     } catch (const CLI::ParseError& e) {
         return cli.exit(e) == 0 ? 0 : 2;

@@ -1,8 +1,9 @@
 // What every C++ adapter of the lab shares: the command line, the clocks and the one JSON object that a run prints.
 //
 //     int main(int argc, char** argv) {
-//         harness::app app{"asio", "1.81.0", "glibc malloc"};
+//         harness::app app{"asio", "1.81.0", "malloc"};
 //         app.add("yield", yield);                              // harness::measured yield(const harness::request&)
+//         app.add_expert("yield", yield_as_experts_do, "why");  // another dress of it: a row of its own
 //         app.unsupported("fork_noop", "no inline fork");
 //         return app.main(argc, argv);
 //     }
@@ -39,6 +40,9 @@ struct unsupported_params : std::runtime_error {
 // once would otherwise take the machine down with it instead of leaving a row that says why.
 void require_memory(std::uint64_t bytes, std::string_view what);
 
+// More threads than this are refused: each is a stack, and a slip of the finger would take the machine down.
+inline constexpr unsigned most_threads = 1'024;
+
 // The command line is wrong: exit status 2.
 struct usage_error : std::runtime_error {
     using std::runtime_error::runtime_error;
@@ -47,7 +51,8 @@ struct usage_error : std::runtime_error {
 // One `run`: the numbers that the workload's owner chose. An adapter takes every number from here.
 class request {
 public:
-    request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup);
+    request(std::string workload, std::string_view params_json, unsigned threads, unsigned warmup,
+            std::chrono::milliseconds least);
     ~request();
     request(const request&) = delete;
     request& operator=(const request&) = delete;
@@ -55,6 +60,8 @@ public:
     [[nodiscard]] std::string_view workload() const noexcept { return workload_; }
     [[nodiscard]] unsigned threads() const noexcept { return threads_; }
     [[nodiscard]] unsigned warmup() const noexcept { return warmup_; }
+    // The work is done again until its timed parts together are as long as this.
+    [[nodiscard]] std::chrono::nanoseconds least() const noexcept { return least_; }
     // These throw usage_error where the parameter is missing, of another kind, or none of the allowed words.
     [[nodiscard]] std::uint64_t integer(std::string_view name) const;
     [[nodiscard]] std::string text(std::string_view name) const;
@@ -66,12 +73,18 @@ private:
     std::unique_ptr<const parsed> params_;
     unsigned threads_;
     unsigned warmup_;
+    std::chrono::nanoseconds least_;
 };
 
 struct measured {
+    // Of the first pass. Wall and CPU are the sums of all.
     std::uint64_t answer = 0;
     std::int64_t wall_ns = 0;
     std::int64_t cpu_ns = 0;
+    std::uint64_t passes = 1;
+    // The first pass that answered otherwise, counted from 1, and its answer. 0: none did.
+    std::uint64_t differing_pass = 0;
+    std::uint64_t differing_answer = 0;
     // Where the parameters choose the allocator; empty means the one that the app was registered with.
     std::string allocator = {};
 };
@@ -92,13 +105,16 @@ private:
     std::int64_t cpu_ns_ = 0;
 };
 
-// Runs the warm-ups and then the repetition that counts; body runs one whole repetition and returns its answer.
+// Adds a further pass to those before it.
+void add_pass(measured& all, const measured& next) noexcept;
+
+// Runs the warm-ups and then as many passes as the request asks for; body runs one whole pass and returns its answer.
 // `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
 // which keeps the hand-over between the main thread and a pool out of the figure.
 template <typename Body>
     requires(std::is_invocable_r_v<std::uint64_t, Body&> || std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>)
 [[nodiscard]] measured measure(const request& r, Body body) {
-    for (unsigned repetition = 0;; ++repetition) {
+    const auto pass = [&body] {
         stopwatch watch;
         std::uint64_t answer = 0;
         if constexpr (std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>) {
@@ -108,10 +124,16 @@ template <typename Body>
             answer = body();
             watch.stop();
         }
-        if (repetition == r.warmup()) {
-            return watch.result(answer);
-        }
+        return watch.result(answer);
+    };
+    for (unsigned warmup = 0; warmup < r.warmup(); ++warmup) {
+        (void)pass();
     }
+    measured all = pass();
+    while (all.wall_ns < r.least().count()) {
+        add_pass(all, pass());
+    }
+    return all;
 }
 
 using workload_function = std::function<measured(const request&)>;
@@ -123,6 +145,9 @@ public:
 
     // `note` is for the reader of `describe`: what is special about the idiom.
     void add(std::string workload, workload_function run, std::string note = {});
+    // The same workload as the runtime's experts would write it, beside the one that its users write: a row of its own,
+    // and the verdict is against the faster of the two. The workload must have been added.
+    void add_expert(std::string workload, workload_function run, std::string note);
     void unsupported(std::string workload, std::string reason);
 
     // Exit status: 0, also for what is unsupported; 1 for a failure; 2 for wrong usage.
@@ -132,10 +157,12 @@ private:
     struct registered {
         workload_function run;  // empty: unsupported, and note says why
         std::string note;
+        workload_function expert = {};  // empty: there is one dress
+        std::string expert_note = {};
     };
 
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string run(const request& r) const;
+    [[nodiscard]] std::string run(const request& r, bool expert) const;
     [[nodiscard]] std::string allowed() const;
 
     std::string runtime_;

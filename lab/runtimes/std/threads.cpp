@@ -2,6 +2,7 @@
 
 #include "board.hpp"
 #include "definitions.hpp"
+#include "inplace_vector.hpp"
 #include "matrices.hpp"
 
 #include <algorithm>
@@ -84,15 +85,15 @@ std::uint64_t completions(harness::board<N> board) {
     if (board.full()) {
         return 1;
     }
-    std::vector<std::future<std::uint64_t>> children;
+    harness::inplace_vector<std::future<std::uint64_t>, N> children;
     for (int row = 0; row < board.size; ++row) {
         if (board.safe(row)) {
             children.push_back(std::async(std::launch::async, completions<N>, board.with(row)));
         }
     }
     std::uint64_t sum = 0;
-    for (auto& child : children) {
-        sum += child.get();
+    for (; !children.empty(); children.pop_back()) {
+        sum += children.back().get();
     }
     return sum;
 }

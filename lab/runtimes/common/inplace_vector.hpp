@@ -1,11 +1,12 @@
-// C++26's std::inplace_vector as far as the adapter needs it: up to N elements in the object itself.
+// C++26's std::inplace_vector as far as the adapters need it: up to N elements in the object itself. All nodes of nqueens keep their
+// children in one, so that no runtime pays for a vector that another does not have.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
-namespace lab {
+namespace harness {
 
 template <typename T, std::size_t N>
 class inplace_vector {
@@ -15,6 +16,7 @@ public:
     inplace_vector& operator=(const inplace_vector&) = delete;
     ~inplace_vector() { std::destroy_n(elements_, size_); }
 
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] T& back() noexcept { return elements_[size_ - 1]; }
 
@@ -32,4 +34,4 @@ private:
     std::size_t size_ = 0;
 };
 
-}  // namespace lab
+}  // namespace harness
