@@ -8,7 +8,7 @@ int main(int argc, char** argv) {
     const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
                                 std::to_string(BOOST_VERSION / 100 % 1'000) + "." + std::to_string(BOOST_VERSION % 100);
     const char* channel = "experimental::concurrent_channel, experimental::channel on one thread";
-    harness::app app{"asio", version, "asio recycling over glibc malloc"};
+    harness::app app{"asio", version, "asio recycling over malloc"};
     app.add("fork_noop", lab::fork_noop,
             "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
     app.add("call_overhead", lab::call_overhead, "co_await of an awaitable on a one-thread io_context");
@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     app.add("fairness", lab::fairness,
             "co_spawn of a job that begins with a post; co_await of a co_spawn for each child");
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
+    app.add_expert("fib", lab::fib_expert, "one coroutine a call, which posts itself where it is forked");
     app.add("skynet", lab::skynet, "co_spawn of each child");
     app.add("nqueens", lab::nqueens, "co_spawn of each child");
     app.add("matmul", lab::matmul, "co_spawn of each part");

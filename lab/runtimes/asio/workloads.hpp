@@ -12,6 +12,7 @@ harness::measured pipeline(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fairness(const harness::request& r);
 harness::measured fib(const harness::request& r);
+harness::measured fib_expert(const harness::request& r);
 harness::measured skynet(const harness::request& r);
 harness::measured nqueens(const harness::request& r);
 harness::measured matmul(const harness::request& r);

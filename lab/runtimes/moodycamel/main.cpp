@@ -4,6 +4,9 @@
 #include "harness.hpp"
 
 #include <concurrentqueue/blockingconcurrentqueue.h>
+#ifdef LAB_HAS_READERWRITERQUEUE
+#    include <readerwriterqueue/readerwritercircularbuffer.h>
+#endif
 
 #include <atomic>
 #include <cstddef>
@@ -17,10 +20,16 @@ namespace {
 using moodycamel::LightweightSemaphore;
 
 // BlockingConcurrentQueue parks its consumers and has no bound; the bound is a second semaphore of the kind that it uses.
+class sender;
+class receiver;
+
 struct bounded_queue {
     explicit bounded_queue(std::size_t capacity)
         : values{capacity},
           places{static_cast<LightweightSemaphore::ssize_t>(capacity)} {}
+
+    [[nodiscard]] sender sending();
+    [[nodiscard]] receiver receiving();
 
     moodycamel::BlockingConcurrentQueue<std::uint64_t> values;
     LightweightSemaphore places;
@@ -57,21 +66,29 @@ private:
     moodycamel::ConsumerToken token_;
 };
 
-harness::measured channel_spsc(const harness::request& r) {
+sender bounded_queue::sending() {
+    return sender{*this};
+}
+
+receiver bounded_queue::receiving() {
+    return receiver{*this};
+}
+
+template <typename MakeQueue>
+harness::measured one_to_one(const harness::request& r, MakeQueue make) {
     const std::uint64_t count = r.integer("count");
-    const std::uint64_t capacity = r.integer("capacity");
-    return harness::measure(r, [=](harness::stopwatch& watch) {
-        bounded_queue queue{capacity};
+    return harness::measure(r, [&make, count](harness::stopwatch& watch) {
+        auto queue = make();
         harness::ordered_sum sum;
         harness::crew threads{2};
         threads.add([&queue, count] {
-            sender to{queue};
+            auto to = queue.sending();
             for (std::uint64_t i = 1; i <= count; ++i) {
                 to.send(i);
             }
         });
         threads.add([&queue, &sum, count] {
-            receiver from{queue};
+            auto from = queue.receiving();
             for (std::uint64_t i = 0; i < count; ++i) {
                 sum.add(from.receive());
             }
@@ -80,6 +97,43 @@ harness::measured channel_spsc(const harness::request& r) {
         return sum.value();
     });
 }
+
+harness::measured channel_spsc(const harness::request& r) {
+    return one_to_one(r, [capacity = r.integer("capacity")] { return bounded_queue{capacity}; });
+}
+
+#ifdef LAB_HAS_READERWRITERQUEUE
+// Its author's queue for one thread on each side, bounded, blocking, and a ring: what he would take here.
+class ring {
+public:
+    class end {
+    public:
+        explicit end(ring& of) noexcept : values_{of.values_} {}
+
+        void send(std::uint64_t value) { values_.wait_enqueue(value); }
+        std::uint64_t receive() {
+            std::uint64_t value = 0;
+            values_.wait_dequeue(value);
+            return value;
+        }
+
+    private:
+        moodycamel::BlockingReaderWriterCircularBuffer<std::uint64_t>& values_;
+    };
+
+    explicit ring(std::size_t capacity) : values_{capacity} {}
+
+    [[nodiscard]] end sending() noexcept { return end{*this}; }
+    [[nodiscard]] end receiving() noexcept { return end{*this}; }
+
+private:
+    moodycamel::BlockingReaderWriterCircularBuffer<std::uint64_t> values_;
+};
+
+harness::measured channel_spsc_expert(const harness::request& r) {
+    return one_to_one(r, [capacity = r.integer("capacity")] { return ring{capacity}; });
+}
+#endif
 
 // The numbers start with 1, so two words are free.
 constexpr std::uint64_t end_of_one_producer = 0;
@@ -162,9 +216,13 @@ harness::measured mpsc_batches(const harness::request& r) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    harness::app app{"moodycamel", LAB_MOODYCAMEL_VERSION, "the queue's own blocks over glibc malloc"};
+    harness::app app{"moodycamel", LAB_MOODYCAMEL_VERSION, "the queue's own blocks over malloc"};
     const char* bounded = "BlockingConcurrentQueue with tokens, bounded by a LightweightSemaphore; a thread a task";
     app.add("channel_spsc", channel_spsc, bounded);
+#ifdef LAB_HAS_READERWRITERQUEUE
+    app.add_expert("channel_spsc", channel_spsc_expert,
+                   "BlockingReaderWriterCircularBuffer: bounded, for one thread on each side");
+#endif
     app.add("channel_mpmc", channel_mpmc, bounded);
     app.add("mpsc_batches", mpsc_batches, "BlockingConcurrentQueue with tokens between two threads");
     app.unsupported("channel_rendezvous",

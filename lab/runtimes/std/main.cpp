@@ -51,7 +51,7 @@ std::string library_version() {
 
 int main(int argc, char** argv) {
     const char* no_pool = "the standard library has no pool: std::async starts a thread for each task";
-    harness::app app{"std", library_version(), "glibc malloc"};
+    harness::app app{"std", library_version(), "malloc"};
     app.add("fork_noop", fork_noop, "std::async(launch::deferred).get(); resource frame_pool stands for the heap");
     app.add("call_overhead", call_overhead, "a plain function behind an opaque pointer: the floor of any call");
     app.add("spawn_join", lab::spawn_join, "std::async(launch::async): a thread a task");

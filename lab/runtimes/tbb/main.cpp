@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     app.add("skynet", lab::skynet, "task_group");
     app.add("nqueens", lab::nqueens, "task_group");
     app.add("matmul", lab::matmul, "parallel_invoke");
+    app.add("yield", lab::yield, "task::suspend, resumed at once");
     app.add("channel_spsc", lab::channel_spsc, "concurrent_bounded_queue between two threads");
     app.add("channel_mpmc", lab::channel_mpmc, "concurrent_bounded_queue; a thread a task");
     app.add("mpsc_batches", lab::mpsc_batches, "concurrent_bounded_queue without a capacity between two threads");
@@ -26,6 +27,5 @@ int main(int argc, char** argv) {
     }
     app.unsupported("fork_noop", "a TBB task is no coroutine: it cannot be awaited and takes no memory resource");
     app.unsupported("call_overhead", "a TBB task is no coroutine: there is no asynchronous call to await");
-    app.unsupported("yield", "a TBB task runs to its end: it cannot yield to the scheduler and go on later");
     return app.main(argc, argv);
 }

@@ -30,6 +30,7 @@ harness::measured fork_pool(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
 harness::measured fairness(const harness::request& r);
+harness::measured yield(const harness::request& r);
 harness::measured fib(const harness::request& r);
 harness::measured skynet(const harness::request& r);
 harness::measured nqueens(const harness::request& r);

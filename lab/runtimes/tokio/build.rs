@@ -18,12 +18,13 @@ fn main() {
     let rustflags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default().replace('\u{1f}', " ");
     let level = std::env::var("OPT_LEVEL").unwrap_or_default();
     let profile = match std::env::var("PROFILE").as_deref() {
-        Ok("release") => " lto=fat codegen-units=1",
+        Ok("release") => " lto=fat codegen-units=1 panic=abort",
         _ => " (not a release build)",
     };
     println!("cargo:rustc-env=LAB_FLAGS={}", format!("opt-level={level}{profile} {rustflags}").trim_end());
 
     println!("cargo:rustc-env=LAB_TOKIO_VERSION={}", locked_version("tokio"));
+    println!("cargo:rustc-env=LAB_KANAL_VERSION={}", locked_version("kanal"));
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=Cargo.lock");
 }

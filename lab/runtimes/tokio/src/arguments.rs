@@ -5,7 +5,11 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 pub const USAGE: &str = "usage: lab_tokio describe --runtime tokio|tokio_ct\n       \
-                         lab_tokio run --runtime tokio|tokio_ct --workload W --params JSON --threads N [--warmup K]";
+                         lab_tokio run --runtime tokio|tokio_ct --workload W --params JSON --threads N\n       \
+                         \x20   [--warmup K] [--least-ms M] [--dress plain|expert]";
+
+/// More threads than this are refused: each is a stack, and a slip of the finger would take the machine down.
+const MOST_THREADS: u64 = 1024;
 
 #[derive(Debug)]
 pub struct UsageError(pub String);
@@ -38,6 +42,10 @@ pub struct Request {
     pub workload: String,
     pub threads: u64,
     pub warmup: u64,
+    /// The work is done again until its timed parts together are as long as this.
+    pub least_ms: u64,
+    /// As Tokio's experts would write it, in place of as its users do.
+    pub expert: bool,
     params: Map<String, Value>,
 }
 
@@ -70,6 +78,8 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
     let mut params = None;
     let mut threads = None;
     let mut warmup = 1;
+    let mut least_ms = 0;
+    let mut expert = false;
     let mut arguments = arguments;
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| UsageError(format!("{argument} needs a value")));
@@ -79,8 +89,10 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             "--runtime" => flavor = Some(parse_flavor(&value()?)?),
             "--workload" => workload = Some(value()?),
             "--params" => params = Some(parse_params(&value()?)?),
-            "--threads" => threads = Some(parse_number(&value()?, 1)?),
+            "--threads" => threads = Some(parse_threads(&value()?)?),
             "--warmup" => warmup = parse_number(&value()?, 0)?,
+            "--least-ms" => least_ms = parse_number(&value()?, 0)?,
+            "--dress" => expert = parse_dress(&value()?)?,
             _ => return Err(UsageError(format!("unknown argument {argument}"))),
         }
     }
@@ -93,6 +105,8 @@ pub fn parse(arguments: impl Iterator<Item = String>) -> Result<Command, UsageEr
             params: params.ok_or_else(|| UsageError("--params is required".into()))?,
             threads: threads.ok_or_else(|| UsageError("--threads is required".into()))?,
             warmup,
+            least_ms,
+            expert,
         })),
         None => Err(UsageError("a command is required".into())),
     }
@@ -111,6 +125,22 @@ fn parse_params(text: &str) -> Result<Map<String, Value>, UsageError> {
         Ok(Value::Object(object)) => Ok(object),
         _ => Err(UsageError(format!("--params is not a JSON object: {text}"))),
     }
+}
+
+fn parse_dress(name: &str) -> Result<bool, UsageError> {
+    match name {
+        "plain" => Ok(false),
+        "expert" => Ok(true),
+        _ => Err(UsageError(format!("unknown dress {name}; allowed: plain, expert"))),
+    }
+}
+
+fn parse_threads(text: &str) -> Result<u64, UsageError> {
+    let threads = parse_number(text, 1)?;
+    if threads > MOST_THREADS {
+        return Err(UsageError(format!("{threads} threads are more than {MOST_THREADS}")));
+    }
+    Ok(threads)
 }
 
 fn parse_number(text: &str, least: u64) -> Result<u64, UsageError> {

@@ -75,6 +75,38 @@ pub async fn channel_mpmc(count: u64, capacity: u64, producers: u64, consumers: 
     watch.stop().answer(sum)
 }
 
+async fn send_through_kanal(to: kanal::AsyncSender<u64>, first: u64, last: u64) {
+    for i in first..=last {
+        to.send(i).await.expect("the receivers are gone before the end");
+    }
+}
+
+/// The crate kanal has what Tokio has not: a bounded channel of several receivers.
+pub async fn channel_mpmc_expert(count: u64, capacity: u64, producers: u64, consumers: u64) -> Measured {
+    let each = count / producers;
+    let watch = Stopwatch::start();
+    let (to, from) = kanal::bounded_async(capacity as usize);
+    for p in 0..producers {
+        spawn(send_through_kanal(to.clone(), p * each + 1, (p + 1) * each));
+    }
+    // The channel is closed when the last sender is gone; what is buffered is received before that is told.
+    drop(to);
+    let receivers = (0..consumers)
+        .map(|_| {
+            let from = from.clone();
+            spawn(async move {
+                let mut sum = 0u64;
+                while let Ok(value) = from.recv().await {
+                    sum = sum.wrapping_add(value);
+                }
+                sum
+            })
+        })
+        .collect();
+    let sum = sum_of(receivers).await;
+    watch.stop().answer(sum)
+}
+
 pub async fn mpsc_batches(batches: u64, batch: u64) -> Measured {
     let watch = Stopwatch::start();
     let (to, mut from) = mpsc::unbounded_channel::<Vec<u64>>();

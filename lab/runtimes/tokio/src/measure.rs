@@ -35,6 +35,12 @@ impl Measured {
     }
 }
 
+/// Which malloc this process has: what is preloaded is mapped.
+pub fn malloc_name() -> &'static str {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    ["tcmalloc", "mimalloc"].into_iter().find(|name| maps.contains(&format!("/lib{name}"))).unwrap_or("glibc")
+}
+
 fn usage() -> libc::rusage {
     // SAFETY: rusage is plain data for which all zeroes is valid, and getrusage only writes to it.
     unsafe {

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::hint::black_box;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use tokio::task::{spawn, yield_now, JoinHandle};
 
@@ -124,6 +125,43 @@ pub async fn yields(tasks: u64, yields: u64) -> Measured {
     watch.stop().answer(done)
 }
 
+/// What `yield_now` does less of: it is put off until the scheduler has looked at its drivers; a task that wakes itself goes to the
+/// back of the queue at once.
+struct YieldByWake {
+    yielded: bool,
+}
+
+impl Future for YieldByWake {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
+            return Poll::Ready(());
+        }
+        self.yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+pub async fn yields_expert(tasks: u64, yields: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let tasks = (0..tasks)
+        .map(|_| {
+            spawn(async move {
+                let mut done = 0;
+                while done < yields {
+                    YieldByWake { yielded: false }.await;
+                    done += 1;
+                }
+                done
+            })
+        })
+        .collect();
+    let done = sum_of(tasks).await;
+    watch.stop().answer(done)
+}
+
 async fn fib_of(n: u64) -> u64 {
     if n < 2 {
         return n;
@@ -162,6 +200,34 @@ fn spawn_node(first: u64, leaves: u64) -> JoinHandle<u64> {
         }
         sum
     })
+}
+
+/// Nine children are spawned, and the tenth is awaited in place: a parent would only wait.
+async fn node_with_an_inline_child(first: u64, leaves: u64) -> u64 {
+    if leaves == 1 {
+        return first;
+    }
+    let share = leaves / 10;
+    let children: [JoinHandle<u64>; 9] = std::array::from_fn(|i| spawn_lean_node(first + i as u64 * share, share));
+    let mut sum = lean_node_inline(first + 9 * share, share).await;
+    for child in children {
+        sum += join(child).await;
+    }
+    sum
+}
+
+fn spawn_lean_node(first: u64, leaves: u64) -> JoinHandle<u64> {
+    spawn(node_with_an_inline_child(first, leaves))
+}
+
+fn lean_node_inline(first: u64, leaves: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+    Box::pin(node_with_an_inline_child(first, leaves))
+}
+
+pub async fn skynet_expert(depth: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let answer = join(spawn_lean_node(0, 10u64.pow(depth as u32))).await;
+    watch.stop().answer(answer)
 }
 
 pub async fn skynet(depth: u64) -> Measured {

@@ -1,0 +1,44 @@
+// A task that is set aside and resumed at once: what stands nearest to a yield in oneTBB.
+#include "workloads.hpp"
+
+#include <tbb/task.h>
+#include <tbb/task_group.h>
+
+#include <vector>
+
+namespace lab {
+namespace {
+
+std::uint64_t yield_often(std::uint64_t yields) {
+    std::uint64_t done = 0;
+    for (; done < yields; ++done) {
+        // The task's stack is left as it is, the thread goes on with another one, and any thread may take this one up again.
+        tbb::task::suspend([](tbb::task::suspend_point here) { tbb::task::resume(here); });
+    }
+    return done;
+}
+
+}  // namespace
+
+harness::measured yield(const harness::request& r) {
+    const std::uint64_t tasks = r.integer("tasks");
+    const std::uint64_t yields = r.integer("yields");
+    workers pool{r.threads()};
+    return harness::measure(r, [&] {
+        return pool.run([&] {
+            std::vector<std::uint64_t> done(tasks);
+            tbb::task_group group;
+            for (std::uint64_t& mine : done) {
+                group.run([&mine, yields] { mine = yield_often(yields); });
+            }
+            group.wait();
+            std::uint64_t sum = 0;
+            for (const std::uint64_t counted : done) {
+                sum += counted;
+            }
+            return sum;
+        });
+    });
+}
+
+}  // namespace lab
