@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from runner.runtimes import RUNTIMES
@@ -35,8 +36,11 @@ ALLOCATORS: dict[str, Allocator] = {allocator.name: allocator for allocator in (
 def library(name: str) -> str | None:
     """The path to preload; None for glibc and where the library is missing."""
     wanted = ALLOCATORS[name].library
-    if wanted is None:
-        return None
+    return None if wanted is None else _find(wanted)
+
+
+@cache
+def _find(wanted: str) -> str | None:
     found = (path for folder in FOLDERS for path in sorted(Path("/").glob(f"{folder[1:]}/{wanted}")))
     return next((str(path) for path in found), None)
 

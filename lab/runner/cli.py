@@ -14,7 +14,7 @@ from runner import allocators, catalog, execute, listing, locks, paths
 from runner.allocators import ALLOCATORS
 from runner.catalog import SIZES
 from runner.runtimes import RUNTIMES
-from runner.suites import ALL, RECOMMENDED, SUITES, plan
+from runner.suites import ALL, MOST_THREADS, RECOMMENDED, SUITES, plan
 from runner.state import FILE as STATE_FILE
 from runner.state import Row, State, StateError, WriteError
 
@@ -163,6 +163,8 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     if max(threads) > cpus:
         parser.error(f"--threads {max(threads)} is more than the {cpus} CPUs that this process may use; a thread that shares "
                      "its CPU measures the scheduler of the system")
+    if max(threads) > MOST_THREADS:
+        parser.error(f"--threads {max(threads)} is more than {MOST_THREADS}, which is the most that an adapter takes")
     cases = plan(workloads, sizes, *threads)
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:

@@ -54,7 +54,7 @@ def row_name(row: ResultRow) -> str:
 
 def who(row: ResultRow) -> str:
     """The runtime, and the dress and the allocator where they need be told."""
-    return contender(row["runtime"], row["dress"], row["malloc"])
+    return contender(row["runtime"], row["dress"], row["malloc"], row["recommended"])
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> Comparison:

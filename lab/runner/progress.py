@@ -49,13 +49,13 @@ class Progress:
 
 
 def name_of(row: Row) -> str:
-    return f"{row.case.workload} {catalog.short_label(row.case.params)} · {contender(row.runtime, row.dress, row.malloc)}"
+    who = contender(row.runtime, row.dress, row.malloc, row.malloc == allocators.recommended(row.runtime))
+    return f"{row.case.workload} {catalog.short_label(row.case.params)} · {who}"
 
 
-def contender(runtime: str, dress: str, malloc: str) -> str:
+def contender(runtime: str, dress: str, malloc: str, recommended: bool) -> str:
     """tokio, tokio expert, tokio expert +mimalloc: what is not told is plain, and the runtime's recommended allocator."""
-    return " ".join([runtime, *([dress] if dress != PLAIN else []),
-                     *([f"+{malloc}"] if malloc != allocators.recommended(runtime) else [])])
+    return " ".join([runtime, *([] if dress == PLAIN else [dress]), *([] if recommended else [f"+{malloc}"])])
 
 
 def _outcome(row: Row) -> str:

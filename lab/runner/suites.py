@@ -34,7 +34,7 @@ RECOMMENDED, ALL = "recommended", "all"
 SUITES: dict[str, Suite] = {
     "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?",
                    least_ms=0, repeats=False, waits=600.0),
-    "quick": Suite(("base",), 9, "the base sizes, about 12 minutes on two cores"),
+    "quick": Suite(("base",), 9, "the base sizes in nine rounds"),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured"),
     "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, hours: what a published table needs",
                   allocators=ALL),

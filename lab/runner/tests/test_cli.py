@@ -1,3 +1,5 @@
+from unittest import mock
+
 from runner.catalog import all_workloads
 from runner.cli import BAD_ARGUMENTS, NOTHING_TO_MEASURE
 from runner.suites import MOST_THREADS
@@ -30,6 +32,10 @@ class Arguments(LabTest):
     def test_more_threads_than_cpus_are_refused(self) -> None:
         for text in ("3", "99"):
             self.assert_refused("--threads", text, says=f"--threads {text} is more than the 2 CPUs")
+
+    def test_threads_beyond_the_cap_of_the_lab_are_refused_on_any_machine(self) -> None:
+        with mock.patch("runner.execute.cpus_for", side_effect=lambda threads: list(range(min(threads, 4096)))):
+            self.assert_refused("--threads", "2", str(MOST_THREADS + 1), says="--threads 1025 is more than 1024")
 
     def test_threads_beyond_the_cap_of_the_lab_are_planned_for_nobody(self) -> None:
         for workload in all_workloads().values():

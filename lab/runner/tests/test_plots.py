@@ -33,6 +33,8 @@ class Bars(unittest.TestCase):
         # The first two are the bars, then the legend's.
         (short, low), (tall, as_low) = bars_of(text)[:2]
         self.assertEqual(low, as_low)
+        # Nor does the axis begin above it.
+        self.assertRegex(text, r">0(\.0+)?</text>")
         self.assertAlmostEqual((low - tall) / (low - short), 2.0, places=1)
 
     def test_a_log_axis_has_dots_and_no_bars(self) -> None:
