@@ -227,6 +227,19 @@ class Reports(LabTest):
             self.assertEqual("+5.00, 2.00 x" in text, told)
             self.assertEqual("over the floor" in (self.out / "report.html").read_text(encoding="utf-8"), told)
 
+    def test_a_rival_that_is_faster_with_another_allocator_is_told(self) -> None:
+        self.out.mkdir()
+        rows = [near("coflux", 10.0), near("coflux", 5.0, malloc="tcmalloc", recommended=False), near("asio", 30.0, malloc="tcmalloc"),
+                near("asio", 40.0, malloc="glibc", recommended=False), near("asio", 9.0, malloc="mimalloc", recommended=False)]
+        report.write(results_of(*rows), None, self.out)
+        text = (self.out / "report.md").read_text(encoding="utf-8")
+        self.assertIn("No contender was faster.", text)
+        self.assertIn("faster than Coflux: 1 rows", text)
+        rest = text[text.index("## Other dresses and allocators"):]
+        self.assertIn("| fib n=18 | asio plain mimalloc | 9.00 | **0.90 x** |", rest)
+        self.assertLess(rest.index("mimalloc"), rest.index("asio plain glibc"))
+        self.assertIn('class="slower">0.90 x', (self.out / "report.html").read_text(encoding="utf-8"))
+
     def test_a_report_without_any_figure_is_written_too(self) -> None:
         self.out.mkdir()
         rows = [result_row("coflux", []), result_row("tbb", [], status="unavailable", reason="install it")]
