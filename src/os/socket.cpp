@@ -8,18 +8,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "system_call.hpp"
+
 namespace coflux::detail::os {
 namespace {
 
-/// What a call gives; it is repeated where a signal has interrupted it.
-template <typename Call>
-auto result_of(Call call) noexcept -> decltype(call()) {
-    for (;;) {
-        const auto result = call();
-        if (result >= 0) return result;
-        if (errno != EINTR) return -errno;
-    }
-}
 int set_option(int descriptor, int level, int name, int value) noexcept {
     return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
 }

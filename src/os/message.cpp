@@ -1,0 +1,161 @@
+#include "message.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "system_call.hpp"
+
+namespace coflux::detail::os {
+namespace {
+
+static_assert(sizeof(buffer) == sizeof(iovec) && offsetof(buffer, size) == offsetof(iovec, iov_len));
+
+msghdr header_of(const buffer* buffers, std::size_t count) noexcept {
+    msghdr h{};
+    h.msg_iov = const_cast<iovec*>(reinterpret_cast<const iovec*>(buffers));
+    h.msg_iovlen = count;
+    return h;
+}
+msghdr header_of(const datagram_message& m) noexcept {
+    msghdr h = header_of(&m.bytes, 1);
+    h.msg_name = m.name;
+    h.msg_namelen = m.name == nullptr ? 0 : static_cast<socklen_t>(m.name_size);
+    return h;
+}
+
+constexpr std::size_t room_for_descriptors = CMSG_SPACE(most_descriptors * sizeof(int));
+
+int enable(int descriptor, int option) noexcept {
+    const int on = 1;
+    return result_of([&] { return setsockopt(descriptor, SOL_SOCKET, option, &on, sizeof on); });
+}
+int change_group(int descriptor, int what, const_socket_name group) noexcept {
+    group_req request{};
+    if (group.size > sizeof request.gr_group) return -EINVAL;
+    std::memcpy(&request.gr_group, group.data, group.size);
+    const int level = request.gr_group.ss_family == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
+    return result_of([&] { return setsockopt(descriptor, level, what, &request, sizeof request); });
+}
+
+}  // namespace
+
+std::ptrdiff_t receive_buffers(int descriptor, const buffer* into, std::size_t buffers) noexcept {
+    msghdr h = header_of(into, buffers);
+    return result_of([&] { return recvmsg(descriptor, &h, MSG_DONTWAIT); });
+}
+std::ptrdiff_t send_buffers(int descriptor, const buffer* from, std::size_t buffers) noexcept {
+    const msghdr h = header_of(from, buffers);
+    return result_of([&] { return sendmsg(descriptor, &h, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+// --- descriptors -----------------------------------------------------------------------------------------------------
+
+std::ptrdiff_t send_descriptors(int descriptor, buffer from, const int* numbers, std::size_t count) noexcept {
+    alignas(cmsghdr) char control[room_for_descriptors]{};
+    msghdr h = header_of(&from, 1);
+    h.msg_control = control;
+    h.msg_controllen = CMSG_SPACE(count * sizeof(int));
+    cmsghdr* const rights = CMSG_FIRSTHDR(&h);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+    std::memcpy(CMSG_DATA(rights), numbers, count * sizeof(int));
+    return result_of([&] { return sendmsg(descriptor, &h, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+std::ptrdiff_t receive_descriptors(int descriptor, buffer into, std::size_t most, received_descriptors& came) noexcept {
+    alignas(cmsghdr) char control[room_for_descriptors];
+    msghdr h = header_of(&into, 1);
+    came.count = 0;
+    came.is_cut = false;
+    const std::ptrdiff_t got = result_of([&] {
+        h.msg_control = most == 0 ? nullptr : control;
+        // Not CMSG_SPACE, whose padding is room for one more.
+        h.msg_controllen = most == 0 ? 0 : CMSG_LEN(most * sizeof(int));
+        return recvmsg(descriptor, &h, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    });
+    if (got < 0) return got;
+    came.is_cut = (h.msg_flags & MSG_CTRUNC) != 0;
+    for (cmsghdr* c = CMSG_FIRSTHDR(&h); c != nullptr; c = CMSG_NXTHDR(&h, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+        const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        std::memcpy(came.numbers + came.count, CMSG_DATA(c), count * sizeof(int));
+        came.count += count;
+    }
+    return got;
+}
+
+// --- datagrams -------------------------------------------------------------------------------------------------------
+
+int open_datagram(int family) noexcept {
+    return result_of([&] { return socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });
+}
+int bind_to(int descriptor, const_socket_name at) noexcept {
+    const auto* const name = static_cast<const sockaddr*>(at.data);
+    return result_of([&] { return bind(descriptor, name, static_cast<socklen_t>(at.size)); });
+}
+int connect_datagram(int descriptor, const_socket_name to) noexcept {
+    const auto* const name = static_cast<const sockaddr*>(to.data);
+    return result_of([&] { return connect(descriptor, name, static_cast<socklen_t>(to.size)); });
+}
+
+std::ptrdiff_t receive_datagram(int descriptor, datagram_message& m) noexcept {
+    msghdr h{};
+    const std::ptrdiff_t whole = result_of([&] {
+        h = header_of(m);
+        return recvmsg(descriptor, &h, MSG_DONTWAIT | MSG_TRUNC);
+    });
+    if (whole < 0) return whole;
+    m.name_size = h.msg_namelen;
+    m.whole = static_cast<std::size_t>(whole);
+    return m.whole < m.bytes.size ? whole : static_cast<std::ptrdiff_t>(m.bytes.size);
+}
+std::ptrdiff_t send_datagram(int descriptor, const datagram_message& m) noexcept {
+    const msghdr h = header_of(m);
+    return result_of([&] { return sendmsg(descriptor, &h, MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+int receive_datagrams(int descriptor, datagram_message* messages, std::size_t count) noexcept {
+    mmsghdr all[most_messages];
+    for (std::size_t i = 0; i < count; ++i) all[i] = {header_of(messages[i]), 0};
+    const int got = result_of(
+        [&] { return recvmmsg(descriptor, all, static_cast<unsigned>(count), MSG_DONTWAIT | MSG_TRUNC, nullptr); });
+    for (int i = 0; i < got; ++i) {
+        messages[i].name_size = all[i].msg_hdr.msg_namelen;
+        messages[i].whole = all[i].msg_len;
+    }
+    return got;
+}
+int send_datagrams(int descriptor, const datagram_message* messages, std::size_t count) noexcept {
+    mmsghdr all[most_messages];
+    for (std::size_t i = 0; i < count; ++i) all[i] = {header_of(messages[i]), 0};
+    return result_of(
+        [&] { return sendmmsg(descriptor, all, static_cast<unsigned>(count), MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+int share_port(int descriptor) noexcept {
+    return enable(descriptor, SO_REUSEPORT);
+}
+int allow_broadcast(int descriptor) noexcept {
+    return enable(descriptor, SO_BROADCAST);
+}
+int join_group(int descriptor, const_socket_name group) noexcept {
+    return change_group(descriptor, MCAST_JOIN_GROUP, group);
+}
+int leave_group(int descriptor, const_socket_name group) noexcept {
+    return change_group(descriptor, MCAST_LEAVE_GROUP, group);
+}
+
+int local_family() noexcept {
+    return AF_UNIX;
+}
+bool is_local(int family) noexcept {
+    return family == AF_UNIX;
+}
+
+}  // namespace coflux::detail::os
