@@ -101,6 +101,23 @@ void descriptor_handle::close(const char* how) noexcept {
     delete std::exchange(owned_, nullptr);
 }
 
+descriptor_handle descriptor_handle::share() const noexcept {
+    descriptor_handle second;
+    if (owned_ != nullptr) owned_->add_owner();
+    second.owned_ = owned_;
+    return second;
+}
+bool descriptor_handle::is_shared() const noexcept {
+    return owned_ != nullptr && owned_->is_shared();
+}
+void descriptor_handle::close_way(direction way, const char* how) noexcept {
+    if (owned_ == nullptr) return;
+    COFLUX_VERIFY(!owned_->is_waited_for(way), "a socket %s while an operation of it waits (its peer: %s)", how,
+                  owned_->peer.to_string().c_str());
+    descriptor* const left = std::exchange(owned_, nullptr);
+    if (left->drop_owner()) delete left;
+}
+
 descriptor& descriptor_handle::get() const noexcept {
     COFLUX_VERIFY(owned_ != nullptr, "an operation of a socket that is closed, or was moved from");
     return *owned_;

@@ -32,6 +32,18 @@ public:
         home_of(way).waiting.fetch_sub(1, memory_order_release);  // pairs with is_idle()
     }
     [[nodiscard]] bool is_waited_for() const noexcept { return !in_.is_idle() || !out_.is_idle(); }
+    [[nodiscard]] bool is_waited_for(direction way) noexcept { return !home_of(way).is_idle(); }
+
+    void add_owner() noexcept {
+        owners_.fetch_add(1, memory_order_relaxed);
+    }  // the caller is one, which keeps it alive
+    /// True for the last one, which destroys it.
+    [[nodiscard]] bool drop_owner() noexcept {
+        return !is_shared() || owners_.fetch_sub(1, memory_order_acq_rel) == 1;  // pairs with that of the other owner
+    }
+    [[nodiscard]] bool is_shared() const noexcept {
+        return owners_.load(memory_order_acquire) != 1;  // pairs with drop_owner(): what the other owner has done
+    }
     /// While an operation of this direction waits, or is about to.
     [[nodiscard]] io_slot slot(direction way) noexcept { return home_of(way).slot; }
     [[nodiscard]] io_source& source(direction way) noexcept { return *home_of(way).source; }
@@ -61,6 +73,8 @@ private:
         }
     };
     [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }
+
+    atomic<std::uint32_t> owners_{1};  // handles: one, or one for each direction, each of which drops itself once
 
     mutex lock_;  // guards a change of a home, which only happens while none waits there
     home in_;

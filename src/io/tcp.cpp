@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "byte_transfer.hpp"
 #include "descriptor.hpp"
 #include "os/socket.hpp"
 
@@ -161,15 +162,23 @@ descriptor_handle accept_awaiter::take() {
     (void)os::send_at_once(accepted_);  // refused by what is not TCP
     return descriptor_handle(accepted_, peer_);
 }
-tcp_stream accept_awaiter::await_resume() {
+descriptor_handle accept_awaiter::take_or_throw() {
     resumed();
     if (accepted_ < 0) throw_io_error(accepted_, "accept a connection at", on().peer);
-    return stream();
+    return take();
 }
-io_result<tcp_stream> accept_awaiter::resume_with_result() {
+io_result<descriptor_handle> accept_awaiter::take_or_error() {
     resumed();
     if (accepted_ < 0) return io_error(accepted_);
-    return stream();
+    return take();
+}
+tcp_stream accept_awaiter::await_resume() {
+    return tcp_stream(take_or_throw());
+}
+io_result<tcp_stream> accept_awaiter::resume_with_result() {
+    auto taken = take_or_error();
+    if (!taken) return taken.error();
+    return tcp_stream(std::move(*taken));
 }
 
 connecting::connecting(const endpoint& to) {
@@ -209,24 +218,23 @@ descriptor_handle connect_awaiter::take() {
     (void)os::send_at_once(socket_.number());  // refused by what is not TCP
     return std::move(socket_);
 }
-tcp_stream connect_awaiter::await_resume() {
+descriptor_handle connect_awaiter::take_or_throw() {
     resumed();
     if (error_ < 0) throw_io_error(error_, "connect to", on().peer);
-    return stream();
+    return take();
 }
-io_result<tcp_stream> connect_awaiter::resume_with_result() {
+io_result<descriptor_handle> connect_awaiter::take_or_error() {
     resumed();
     if (error_ < 0) return io_error(error_);
-    return stream();
+    return take();
 }
-
-endpoint name_of(const descriptor_handle& socket) {
-    endpoint name;
-    os::socket_name into{name.data(), endpoint::capacity()};
-    if (const int e = os::local_name(socket.get().number, into); e < 0)
-        throw_io_error(e, "ask for the name of a socket at", socket.peer());
-    name.resize(into.size);
-    return name;
+tcp_stream connect_awaiter::await_resume() {
+    return tcp_stream(take_or_throw());
+}
+io_result<tcp_stream> connect_awaiter::resume_with_result() {
+    auto taken = take_or_error();
+    if (!taken) return taken.error();
+    return tcp_stream(std::move(*taken));
 }
 
 }  // namespace detail
@@ -244,17 +252,15 @@ endpoint tcp_listener::local_endpoint() const {
     return detail::name_of(socket_);
 }
 
-endpoint tcp_stream::local_endpoint() const {
-    return detail::name_of(socket_);
-}
-void tcp_stream::shutdown_send() {
-    if (const int e = detail::os::shutdown_send(socket_.get().number); e < 0)
-        detail::throw_io_error(e, "end the stream to", socket_.peer());
+tcp_stream tcp_stream::adopt(owned_descriptor opened) {
+    tcp_stream adopted(detail::adopt_connection(opened.release()));
+    (void)detail::os::send_at_once(adopted.native_handle());  // refused by what is not TCP
+    return adopted;
 }
 void tcp_stream::reset() noexcept {
-    if (!socket_.is_open()) return;
-    (void)detail::os::reset_on_close(socket_.number());
-    socket_.close("is reset");
+    if (!is_open()) return;
+    (void)detail::os::reset_on_close(native_handle());
+    close();
 }
 
 }  // namespace coflux

@@ -1,33 +1,16 @@
 // tcp_listener and tcp_stream: connections over TCP and over local stream sockets.
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/io/byte_stream.hpp>
 #include <coflux/io/detail/stream_operations.hpp>
 #include <coflux/io/endpoint.hpp>
+#include <coflux/io/owned_descriptor.hpp>
 #include <coflux/io/result.hpp>
 
 namespace coflux {
-
-/// The peer has ended its side before all was read.
-class end_of_stream : public std::runtime_error {
-public:
-    explicit end_of_stream(std::size_t count)
-        : std::runtime_error("coflux: the stream ended after " + std::to_string(count) + " bytes"),
-          count_(count) {}
-    /// How many bytes had been read.
-    [[nodiscard]] std::size_t count() const noexcept { return count_; }
-
-private:
-    std::size_t count_;
-};
 
 /// A connection: bytes in both directions, in order.
 ///
@@ -39,7 +22,7 @@ private:
 /// Threads: of any executor. On a worker, a shard, a run_loop and a thread pool their own threads wait for it; for
 /// others one of the process. An executor that ends while a coroutine waits on it is a checked error.
 /// Costs: no allocation once a stream has waited; a wait is a look of the thread at epoll, or at its ring.
-class tcp_stream {
+class tcp_stream : public byte_stream {
 public:
     tcp_stream() noexcept = default;
 
@@ -52,70 +35,17 @@ public:
         return detail::connect_request(endpoint(to));
     }
 
-    /// Some bytes, as soon as there are some.
-    /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
-    /// Stops: a stop point where it waits; loses nothing.
-    /// Lifetime: `into` is used until the await ends.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_some_request
-    read_some(std::span<std::byte> into) noexcept {
-        return {socket_, into};
-    }
-    /// All of `into`.
-    /// Errors: end_of_stream, with the count, where the stream ends before; as a value std::errc::no_message_available.
-    /// Stops: a stop point where it waits; what was read by then is lost.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_exactly_request
-    read_exactly(std::span<std::byte> into) noexcept {
-        return {socket_, into};
-    }
-    /// As many bytes as the system takes at once, at least one.
-    /// Returns: how many.
-    /// Stops: a stop point where it waits; loses nothing.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_request
-    write_some(std::span<const std::byte> from) noexcept {
-        return {socket_, from};
-    }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_request
-    write_some(std::string_view from) noexcept {
-        return {socket_, std::as_bytes(std::span(from))};
-    }
-    /// All bytes.
-    /// Stops: a stop point where it waits; how much was sent by then is not told.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_all_request
-    write_all(std::span<const std::byte> from) noexcept {
-        return {socket_, from};
-    }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_all_request
-    write_all(std::string_view from) noexcept {
-        return {socket_, std::as_bytes(std::span(from))};
-    }
-    /// Until read_some() would not wait: for a connection that is idle for long, without a buffer.
-    /// Stops: a stop point where it waits; loses nothing.
-    [[nodiscard("nothing is waited for until this is awaited: co_await it")]] detail::wait_readable_request
-    wait_readable() noexcept {
-        return detail::wait_readable_request(socket_);
-    }
+    /// Takes over a connection that the system has made, or another process has sent.
+    /// Errors: std::system_error if it is no socket that is connected; then it is closed.
+    [[nodiscard]] static tcp_stream adopt(owned_descriptor opened);
 
-    /// Tells the peer that no more comes; reading goes on.
-    /// Errors: std::system_error.
-    void shutdown_send();
     /// Closes the connection, at once and for both sides: the peer sees an error.
     void reset() noexcept;
-    /// Closes it. What was written is still sent.
-    void close() noexcept { socket_.close("is closed"); }
-
-    [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }
-    /// Errors: std::system_error.
-    [[nodiscard]] endpoint local_endpoint() const;
-    [[nodiscard]] const endpoint& peer_endpoint() const noexcept { return socket_.peer(); }
-    /// Of the system; -1 if it is closed. It stays the stream's own.
-    [[nodiscard]] int native_handle() const noexcept { return socket_.number(); }
 
 private:
     friend class detail::accept_awaiter;
     friend class detail::connect_awaiter;
-    explicit tcp_stream(detail::descriptor_handle socket) noexcept : socket_(std::move(socket)) {}
-
-    detail::descriptor_handle socket_;
+    explicit tcp_stream(detail::descriptor_handle socket) noexcept : byte_stream(std::move(socket)) {}
 };
 
 /// How a listener is made.
@@ -154,14 +84,4 @@ private:
     detail::descriptor_handle socket_;
 };
 
-namespace detail {
-
-inline tcp_stream accept_awaiter::stream() {
-    return tcp_stream(take());
-}
-inline tcp_stream connect_awaiter::stream() {
-    return tcp_stream(take());
-}
-
-}  // namespace detail
 }  // namespace coflux

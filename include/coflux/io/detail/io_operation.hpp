@@ -122,6 +122,11 @@ public:
 
     /// Errors: a checked error if an operation waits for it.
     void close(const char* how) noexcept;
+    /// A second owner, so that each owns one direction.
+    [[nodiscard]] descriptor_handle share() const noexcept;
+    [[nodiscard]] bool is_shared() const noexcept;
+    /// close() of an owner of one direction: the descriptor is closed with the last of its owners.
+    void close_way(direction way, const char* how) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return owned_ != nullptr; }
     /// Errors: a checked error if it is closed, or was moved from.
     [[nodiscard]] descriptor& get() const noexcept;

@@ -16,6 +16,19 @@ class tcp_stream;
 
 namespace detail {
 
+/// What the operations of a stream of bytes do: of sockets, or of pipes.
+struct byte_kinds {
+    const io_kind& read_some;
+    const io_kind& read_buffers;
+    const io_kind& read_exactly;
+    const io_kind& write_some;
+    const io_kind& write_all;
+    const io_kind& write_buffers;
+
+    static const byte_kinds of_sockets;
+    static const byte_kinds of_pipes;
+};
+
 /// Moves bytes between a socket and a span.
 class transfer_awaiter : public io_operation {
 public:
@@ -42,6 +55,7 @@ protected:
     }
     [[nodiscard]] const endpoint& peer() const noexcept;
 
+    friend struct byte_transfer;
     static bool receive_some(io_operation& op) noexcept;
     static bool receive_all(io_operation& op) noexcept;
     static bool send_some(io_operation& op) noexcept;
@@ -59,46 +73,98 @@ protected:
 
 class read_some_awaiter : public transfer_awaiter {
 public:
-    read_some_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
-        : transfer_awaiter(p, on.get(), kind, into.data(), into.size()) {}
+    read_some_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into, const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, into.data(), into.size()) {}
     std::size_t await_resume() { return count_or_throw("read from"); }
     io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
 
 private:
+    friend struct byte_kinds;
     static const io_kind kind;
 };
 
 class read_exactly_awaiter : public transfer_awaiter {
 public:
-    read_exactly_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
-        : transfer_awaiter(p, on.get(), kind, into.data(), into.size()) {}
+    read_exactly_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into, const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, into.data(), into.size()) {}
     void await_resume();
     io_result<std::size_t> resume_with_result() noexcept;
 
 private:
+    friend struct byte_kinds;
     static const io_kind kind;
 };
 
 class write_some_awaiter : public transfer_awaiter {
 public:
-    write_some_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from) noexcept
-        : transfer_awaiter(p, on.get(), kind, const_cast<std::byte*>(from.data()), from.size()) {}
+    write_some_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from,
+                       const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, const_cast<std::byte*>(from.data()), from.size()) {}
     std::size_t await_resume() { return count_or_throw("write to"); }
     io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
 
 private:
+    friend struct byte_kinds;
     static const io_kind kind;
 };
 
 class write_all_awaiter : public transfer_awaiter {
 public:
-    write_all_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from) noexcept
-        : transfer_awaiter(p, on.get(), kind, const_cast<std::byte*>(from.data()), from.size()) {}
+    write_all_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from,
+                      const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, const_cast<std::byte*>(from.data()), from.size()) {}
     void await_resume() { (void)count_or_throw("write to"); }
     io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
 
 private:
+    friend struct byte_kinds;
     static const io_kind kind;
+};
+
+/// Fills buffers one after the other, by one call.
+class read_buffers_awaiter : public transfer_awaiter {
+public:
+    read_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<std::byte>> into,
+                         const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(into)),
+          buffers_(into) {}
+    std::size_t await_resume() { return count_or_throw("read from"); }
+    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
+
+private:
+    friend struct byte_transfer;
+    friend struct byte_kinds;
+    static const io_kind kind;
+    static std::size_t bytes_in(std::span<const std::span<std::byte>> buffers) noexcept {
+        std::size_t n = 0;
+        for (const auto& b : buffers) n += b.size();
+        return n;
+    }
+
+    std::span<const std::span<std::byte>> buffers_;
+};
+
+class write_buffers_awaiter : public transfer_awaiter {
+public:
+    write_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<const std::byte>> from,
+                          const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(from)),
+          buffers_(from) {}
+    void await_resume() { (void)count_or_throw("write to"); }
+    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
+
+private:
+    friend struct byte_transfer;
+    friend struct byte_kinds;
+    static const io_kind kind;
+    static std::size_t bytes_in(std::span<const std::span<const std::byte>> buffers) noexcept {
+        std::size_t n = 0;
+        for (const auto& b : buffers) n += b.size();
+        return n;
+    }
+
+    std::span<const std::span<const std::byte>> buffers_;  // those that are not sent, or not wholly
+    std::size_t sent_ = 0;                                 // of the first of them
 };
 
 class wait_readable_awaiter : public io_operation {
@@ -126,12 +192,16 @@ public:
     tcp_stream await_resume();
     io_result<tcp_stream> resume_with_result();
 
+protected:
+    /// Errors: std::system_error.
+    descriptor_handle take_or_throw();
+    io_result<descriptor_handle> take_or_error();
+
 private:
     static bool accept(io_operation& op) noexcept;
     static bool ask(io_operation& op, io_submission& call) noexcept;
     static bool take_it(io_operation& op, std::ptrdiff_t accepted) noexcept;
     static const io_kind kind;
-    tcp_stream stream();
     descriptor_handle take();
 
     int accepted_ = -1;  // or the negative error
@@ -155,22 +225,31 @@ public:
     tcp_stream await_resume();
     io_result<tcp_stream> resume_with_result();
 
+protected:
+    /// Errors: std::system_error.
+    descriptor_handle take_or_throw();
+    io_result<descriptor_handle> take_or_error();
+
 private:
     static bool connect(io_operation& op) noexcept;
     static bool ask(io_operation& op, io_submission& call) noexcept;
     static bool take_it(io_operation& op, std::ptrdiff_t result) noexcept;
     static const io_kind kind;
-    tcp_stream stream();
     descriptor_handle take();
 
     std::ptrdiff_t error_ = 0;
     bool begun_ = false;
 };
 
-using read_some_request = io_request<read_some_awaiter, descriptor_handle&, std::span<std::byte>>;
-using read_exactly_request = io_request<read_exactly_awaiter, descriptor_handle&, std::span<std::byte>>;
-using write_some_request = io_request<write_some_awaiter, descriptor_handle&, std::span<const std::byte>>;
-using write_all_request = io_request<write_all_awaiter, descriptor_handle&, std::span<const std::byte>>;
+using read_some_request = io_request<read_some_awaiter, descriptor_handle&, std::span<std::byte>, const io_kind&>;
+using read_exactly_request = io_request<read_exactly_awaiter, descriptor_handle&, std::span<std::byte>, const io_kind&>;
+using write_some_request =
+    io_request<write_some_awaiter, descriptor_handle&, std::span<const std::byte>, const io_kind&>;
+using write_all_request = io_request<write_all_awaiter, descriptor_handle&, std::span<const std::byte>, const io_kind&>;
+using read_buffers_request =
+    io_request<read_buffers_awaiter, descriptor_handle&, std::span<const std::span<std::byte>>, const io_kind&>;
+using write_buffers_request =
+    io_request<write_buffers_awaiter, descriptor_handle&, std::span<const std::span<const std::byte>>, const io_kind&>;
 using wait_readable_request = io_request<wait_readable_awaiter, descriptor_handle&>;
 using accept_request = io_request<accept_awaiter, descriptor_handle&>;
 using connect_request = io_request<connect_awaiter, endpoint>;

@@ -1,0 +1,95 @@
+#include <coflux/io/byte_stream.hpp>
+
+#include <utility>
+
+#include "byte_transfer.hpp"
+#include "descriptor.hpp"
+#include "os/message.hpp"
+#include "os/socket.hpp"
+#include "os/unix_socket.hpp"
+
+namespace coflux {
+namespace detail {
+
+constinit const io_kind read_buffers_awaiter::kind{
+    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &os::receive_buffers); }, direction::in,
+    stops_io("bytes of a socket")};
+constinit const io_kind write_buffers_awaiter::kind{
+    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &os::send_buffers); }, direction::out,
+    stops_io("room in a socket")};
+
+constinit const byte_kinds byte_kinds::of_sockets{read_some_awaiter::kind,    read_buffers_awaiter::kind,
+                                                  read_exactly_awaiter::kind, write_some_awaiter::kind,
+                                                  write_all_awaiter::kind,    write_buffers_awaiter::kind};
+
+endpoint name_of(const descriptor_handle& socket) {
+    endpoint name;
+    os::socket_name into{name.data(), endpoint::capacity()};
+    if (const int e = os::local_name(socket.get().number, into); e < 0)
+        throw_io_error(e, "ask for the name of a socket at", socket.peer());
+    name.resize(into.size);
+    return name;
+}
+
+descriptor_handle adopt_connection(int opened) {
+    endpoint peer;
+    os::socket_name into{peer.data(), endpoint::capacity()};
+    int e = os::peer_name(opened, into);
+    if (e >= 0) {
+        peer.resize(into.size);
+        e = os::stop_blocking(opened);
+    }
+    if (e < 0) {
+        os::close_descriptor(opened);
+        throw_io_error(e, "adopt a connection to", peer);
+    }
+    return descriptor_handle(opened, peer);
+}
+
+}  // namespace detail
+
+// --- halves ----------------------------------------------------------------------------------------------------------
+
+byte_reader& byte_reader::operator=(byte_reader&& other) noexcept {
+    if (this != &other) {
+        from_.close_way(detail::direction::in, "is assigned to");
+        from_ = std::move(other.from_);
+        how_ = other.how_;
+    }
+    return *this;
+}
+
+byte_writer& byte_writer::operator=(byte_writer&& other) noexcept {
+    if (this != &other) {
+        end("is assigned to");
+        to_ = std::move(other.to_);
+        how_ = other.how_;
+    }
+    return *this;
+}
+
+void byte_writer::end(const char* how) noexcept {
+    // If the reader goes at the same time, both tell the peer the same.
+    if (to_.is_shared()) (void)detail::os::shutdown_send(to_.number());
+    to_.close_way(detail::direction::out, how);
+}
+
+// --- both ------------------------------------------------------------------------------------------------------------
+
+byte_stream::byte_stream(detail::descriptor_handle socket) noexcept
+    : byte_reader(socket.share(), detail::byte_kinds::of_sockets),
+      byte_writer(std::move(socket), detail::byte_kinds::of_sockets) {}
+
+void byte_stream::close() noexcept {
+    byte_reader::close();  // first: the writer is then alone, and closes
+    byte_writer::close();
+}
+endpoint byte_stream::local_endpoint() const {
+    return detail::name_of(from_);
+}
+void byte_stream::shutdown_send() {
+    if (const int e = detail::os::shutdown_send(to_.get().number); e < 0)
+        detail::throw_io_error(e, "end the stream to", to_.peer());
+}
+
+}  // namespace coflux

@@ -1,0 +1,35 @@
+// What the kinds of operations of streams of bytes do, with one system call or another.
+#pragma once
+
+#include <cstddef>
+
+#include <coflux/io/detail/stream_operations.hpp>
+
+#include "os/buffer.hpp"
+
+namespace coflux::detail {
+
+struct byte_transfer {
+    /// Moves bytes in or out of buffers.
+    using system_call = std::ptrdiff_t (*)(int descriptor, const os::buffer* buffers, std::size_t count) noexcept;
+
+    // Each is an io_kind::attempt.
+    static bool some(io_operation& op, system_call call) noexcept;
+    static bool all(io_operation& op, system_call call) noexcept;
+    static bool read_buffers(io_operation& op, system_call call) noexcept;
+    static bool write_buffers(io_operation& op, system_call call) noexcept;
+
+private:
+    static bool take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept;
+};
+
+constexpr wait_kind stops_io(const char* what) noexcept {
+    return {&io_operation::claim, &wait_operation::stop_claimed, what};
+}
+
+/// A stream over a connection that another has made. Errors: std::system_error; then it is closed.
+[[nodiscard]] descriptor_handle adopt_connection(int opened);
+/// Errors: std::system_error.
+[[nodiscard]] endpoint name_of(const descriptor_handle& socket);
+
+}  // namespace coflux::detail
