@@ -1,0 +1,71 @@
+#include <coflux/io/pipe.hpp>
+
+#include <utility>
+
+#include "byte_transfer.hpp"
+#include "descriptor.hpp"
+#include "os/pipe.hpp"
+#include "os/socket.hpp"
+#include "os/unix_socket.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+constexpr wait_kind bytes_of_a_pipe = stops_io("bytes of a pipe");
+constexpr wait_kind room_in_a_pipe = stops_io("room in a pipe");
+
+constinit const io_kind pipe_read_some{
+    [](io_operation& op) noexcept { return byte_transfer::some(op, &os::read_some); }, direction::in, bytes_of_a_pipe};
+constinit const io_kind pipe_read_exactly{
+    [](io_operation& op) noexcept { return byte_transfer::all(op, &os::read_some); }, direction::in, bytes_of_a_pipe};
+constinit const io_kind pipe_read_buffers{
+    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &os::read_some); }, direction::in,
+    bytes_of_a_pipe};
+constinit const io_kind pipe_write_some{
+    [](io_operation& op) noexcept { return byte_transfer::some(op, &os::write_some); }, direction::out, room_in_a_pipe};
+constinit const io_kind pipe_write_all{
+    [](io_operation& op) noexcept { return byte_transfer::all(op, &os::write_some); }, direction::out, room_in_a_pipe};
+constinit const io_kind pipe_write_buffers{
+    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &os::write_some); }, direction::out,
+    room_in_a_pipe};
+
+/// What messages call it.
+endpoint name_of_pipes() {
+    return endpoint::local("a pipe");
+}
+
+descriptor_handle adopt_end(int opened) {
+    int e = os::check_pipe(opened);
+    if (e >= 0) e = os::stop_blocking(opened);
+    if (e < 0) {
+        os::close_descriptor(opened);
+        throw_io_error(e, "adopt", name_of_pipes());
+    }
+    return descriptor_handle(opened, name_of_pipes());
+}
+
+}  // namespace
+
+constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,  pipe_read_buffers, pipe_read_exactly,
+                                                pipe_write_some, pipe_write_all,    pipe_write_buffers};
+
+}  // namespace detail
+
+pipe_reader pipe_reader::adopt(owned_descriptor opened) {
+    return pipe_reader(detail::adopt_end(opened.release()));
+}
+pipe_writer pipe_writer::adopt(owned_descriptor opened) {
+    return pipe_writer(detail::adopt_end(opened.release()));
+}
+
+pipe_ends make_pipe() {
+    const endpoint name = detail::name_of_pipes();
+    int ends[2] = {-1, -1};
+    if (const int e = detail::os::open_pipe(ends); e < 0) detail::throw_io_error(e, "open", name);
+    owned_descriptor writer(ends[1]);  // closed, if the first handle cannot be made
+    detail::descriptor_handle from(ends[0], name);
+    return {std::move(from), detail::descriptor_handle(writer.release(), name)};
+}
+
+}  // namespace coflux
