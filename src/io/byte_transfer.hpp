@@ -29,6 +29,9 @@ constexpr wait_kind stops_io(const char* what) noexcept {
 
 /// A stream over a connection that another has made. Errors: std::system_error; then it is closed.
 [[nodiscard]] descriptor_handle adopt_connection(int opened);
+/// `at`, if it is of a local socket.
+/// Errors: std::system_error, std::errc::address_family_not_supported.
+const endpoint& local_or_throw(const endpoint& at);
 /// Errors: std::system_error.
 [[nodiscard]] endpoint name_of(const descriptor_handle& socket);
 
