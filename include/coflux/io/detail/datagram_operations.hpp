@@ -1,0 +1,144 @@
+// The awaits of datagram_socket.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+#include <span>
+
+#include <coflux/io/detail/io_operation.hpp>
+#include <coflux/io/endpoint.hpp>
+#include <coflux/io/result.hpp>
+
+namespace coflux {
+
+/// What has been received: one message.
+struct datagram {
+    std::size_t size = 0;   ///< its bytes, as far as there was room
+    std::size_t whole = 0;  ///< how many were sent
+    endpoint from;          ///< of the sender; none, if that has no name
+
+    /// The buffer was too small, and the rest is lost.
+    [[nodiscard]] bool is_truncated() const noexcept { return whole > size; }
+};
+
+/// A buffer of a batch, and what has been received into it.
+struct incoming_datagram {
+    std::span<std::byte> into;
+    datagram got;
+};
+
+/// A message of a batch.
+struct outgoing_datagram {
+    std::span<const std::byte> bytes;
+    endpoint to;  ///< none: where the socket is connected to
+};
+
+namespace detail {
+
+/// Errors are those of the system.
+class datagram_awaiter : public io_operation {
+public:
+    [[nodiscard]] bool await_ready() noexcept { return try_now(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
+
+protected:
+    using io_operation::io_operation;
+
+    /// Errors: std::system_error.
+    void resume_or_throw(const char* what);
+    [[nodiscard]] std::error_code resume_with_error() noexcept;
+    /// True: the operation ends. Of what gives `result`.
+    [[nodiscard]] bool is_end(std::ptrdiff_t result) noexcept;
+
+    std::ptrdiff_t error_ = 0;  // negative: that of the system
+};
+
+class receive_from_awaiter : public datagram_awaiter {
+public:
+    receive_from_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
+        : datagram_awaiter(p, on.get(), kind),
+          into_(into) {}
+    datagram await_resume();
+    io_result<datagram> resume_with_result() noexcept;
+
+protected:
+    datagram got_;
+
+private:
+    static bool receive(io_operation& op) noexcept;
+    static const io_kind kind;
+
+    std::span<std::byte> into_;
+};
+
+/// One that is truncated is an error.
+class receive_whole_awaiter : public receive_from_awaiter {
+public:
+    using receive_from_awaiter::receive_from_awaiter;
+    std::size_t await_resume();
+    io_result<std::size_t> resume_with_result() noexcept;
+
+private:
+    void refuse_truncated() noexcept;
+};
+
+class send_to_awaiter : public datagram_awaiter {
+public:
+    send_to_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from,
+                    const endpoint& to) noexcept
+        : datagram_awaiter(p, on.get(), kind),
+          from_(from),
+          to_(to) {}
+    void await_resume();
+    io_result<void> resume_with_result() noexcept;
+
+private:
+    static bool send(io_operation& op) noexcept;
+    static const io_kind kind;
+
+    std::span<const std::byte> from_;
+    endpoint to_;  // none: where the socket is connected to
+};
+
+class receive_batch_awaiter : public datagram_awaiter {
+public:
+    receive_batch_awaiter(promise_base& p, descriptor_handle& on, std::span<incoming_datagram> into) noexcept
+        : datagram_awaiter(p, on.get(), kind),
+          into_(into) {}
+    [[nodiscard]] bool await_ready() noexcept { return into_.empty() || try_now(); }
+    std::size_t await_resume();
+    io_result<std::size_t> resume_with_result() noexcept;
+
+private:
+    static bool receive(io_operation& op) noexcept;
+    static const io_kind kind;
+
+    std::span<incoming_datagram> into_;
+    std::size_t count_ = 0;
+};
+
+class send_batch_awaiter : public datagram_awaiter {
+public:
+    send_batch_awaiter(promise_base& p, descriptor_handle& on, std::span<const outgoing_datagram> from) noexcept
+        : datagram_awaiter(p, on.get(), kind),
+          from_(from) {}
+    [[nodiscard]] bool await_ready() noexcept { return from_.empty() || try_now(); }
+    std::size_t await_resume();
+    io_result<std::size_t> resume_with_result() noexcept;
+
+private:
+    static bool send(io_operation& op) noexcept;
+    static const io_kind kind;
+
+    std::span<const outgoing_datagram> from_;
+    std::size_t count_ = 0;
+};
+
+using receive_from_request = io_request<receive_from_awaiter, descriptor_handle&, std::span<std::byte>>;
+using receive_whole_request = io_request<receive_whole_awaiter, descriptor_handle&, std::span<std::byte>>;
+using send_to_request = io_request<send_to_awaiter, descriptor_handle&, std::span<const std::byte>, endpoint>;
+using receive_batch_request = io_request<receive_batch_awaiter, descriptor_handle&, std::span<incoming_datagram>>;
+using send_batch_request = io_request<send_batch_awaiter, descriptor_handle&, std::span<const outgoing_datagram>>;
+
+}  // namespace detail
+}  // namespace coflux

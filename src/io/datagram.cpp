@@ -1,0 +1,181 @@
+#include <coflux/io/datagram.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "byte_transfer.hpp"
+#include "descriptor.hpp"
+#include "os/message.hpp"
+#include "os/socket.hpp"
+
+namespace coflux {
+namespace detail {
+namespace {
+
+constexpr const char* receiving_at = "receive at";
+constexpr const char* sending_from = "send from";
+
+os::datagram_message message_of(std::span<std::byte> into, endpoint& from) noexcept {
+    return {{into.data(), into.size()}, from.data(), endpoint::capacity(), 0};
+}
+os::datagram_message message_of(std::span<const std::byte> bytes, const endpoint& to) noexcept {
+    void* const name = to.size() == 0 ? nullptr : const_cast<void*>(to.data());
+    return {{const_cast<std::byte*>(bytes.data()), bytes.size()}, name, to.size(), 0};
+}
+
+/// The sender's socket says when it has room, and that of a local receiver that it is not connected to does not.
+bool is_told_of_room(const endpoint& to) noexcept {
+    return !os::is_local(to.family());
+}
+
+}  // namespace
+
+void datagram_awaiter::resume_or_throw(const char* what) {
+    resumed();
+    if (error_ < 0) throw_io_error(error_, what, on().peer);
+}
+std::error_code datagram_awaiter::resume_with_error() noexcept {
+    resumed();
+    return error_ < 0 ? io_error(error_) : std::error_code();
+}
+bool datagram_awaiter::is_end(std::ptrdiff_t result) noexcept {
+    if (os::would_block(result)) return false;
+    error_ = result < 0 ? result : 0;
+    return true;
+}
+
+// --- receiving -------------------------------------------------------------------------------------------------------
+
+bool receive_from_awaiter::receive(io_operation& op) noexcept {
+    auto& r = static_cast<receive_from_awaiter&>(op);
+    os::datagram_message m = message_of(r.into_, r.got_.from);
+    const std::ptrdiff_t got = os::receive_datagram(r.on().number, m);
+    if (!r.is_end(got)) return false;
+    if (got >= 0) {
+        r.got_.size = static_cast<std::size_t>(got);
+        r.got_.whole = m.whole;
+        r.got_.from.resize(m.name_size);
+    }
+    return true;
+}
+constinit const io_kind receive_from_awaiter::kind{&receive, direction::in, stops_io("a datagram")};
+
+datagram receive_from_awaiter::await_resume() {
+    resume_or_throw(receiving_at);
+    return got_;
+}
+io_result<datagram> receive_from_awaiter::resume_with_result() noexcept {
+    if (const std::error_code e = resume_with_error()) return e;
+    return got_;
+}
+
+void receive_whole_awaiter::refuse_truncated() noexcept {
+    if (got_.is_truncated()) error_ = -EMSGSIZE;
+}
+std::size_t receive_whole_awaiter::await_resume() {
+    refuse_truncated();
+    resume_or_throw(receiving_at);
+    return got_.size;
+}
+io_result<std::size_t> receive_whole_awaiter::resume_with_result() noexcept {
+    refuse_truncated();
+    if (const std::error_code e = resume_with_error()) return e;
+    return got_.size;
+}
+
+bool receive_batch_awaiter::receive(io_operation& op) noexcept {
+    auto& r = static_cast<receive_batch_awaiter&>(op);
+    std::array<os::datagram_message, os::most_messages> messages;
+    const std::size_t most = std::min(r.into_.size(), messages.size());
+    for (std::size_t i = 0; i < most; ++i) messages[i] = message_of(r.into_[i].into, r.into_[i].got.from);
+    const int got = os::receive_datagrams(r.on().number, messages.data(), most);
+    if (!r.is_end(got)) return false;
+    r.count_ = static_cast<std::size_t>(std::max(got, 0));
+    for (std::size_t i = 0; i < r.count_; ++i) {
+        incoming_datagram& one = r.into_[i];
+        one.got.whole = messages[i].whole;
+        one.got.size = std::min(messages[i].whole, one.into.size());
+        one.got.from.resize(messages[i].name_size);
+    }
+    return true;
+}
+constinit const io_kind receive_batch_awaiter::kind{&receive, direction::in, stops_io("a datagram")};
+
+std::size_t receive_batch_awaiter::await_resume() {
+    resume_or_throw(receiving_at);
+    return count_;
+}
+io_result<std::size_t> receive_batch_awaiter::resume_with_result() noexcept {
+    if (const std::error_code e = resume_with_error()) return e;
+    return count_;
+}
+
+// --- sending ---------------------------------------------------------------------------------------------------------
+
+bool send_to_awaiter::send(io_operation& op) noexcept {
+    auto& s = static_cast<send_to_awaiter&>(op);
+    const std::ptrdiff_t sent = os::send_datagram(s.on().number, message_of(s.from_, s.to_));
+    if (s.is_end(sent)) return true;
+    if (is_told_of_room(s.to_)) return false;
+    s.error_ = sent;
+    return true;
+}
+constinit const io_kind send_to_awaiter::kind{&send, direction::out, stops_io("room for a datagram")};
+
+void send_to_awaiter::await_resume() {
+    resume_or_throw(sending_from);
+}
+io_result<void> send_to_awaiter::resume_with_result() noexcept {
+    if (const std::error_code e = resume_with_error()) return e;
+    return {};
+}
+
+bool send_batch_awaiter::send(io_operation& op) noexcept {
+    auto& s = static_cast<send_batch_awaiter&>(op);
+    std::array<os::datagram_message, os::most_messages> messages;
+    const std::size_t most = std::min(s.from_.size(), messages.size());
+    for (std::size_t i = 0; i < most; ++i) messages[i] = message_of(s.from_[i].bytes, s.from_[i].to);
+    const int sent = os::send_datagrams(s.on().number, messages.data(), most);
+    if (s.is_end(sent)) {
+        s.count_ = static_cast<std::size_t>(std::max(sent, 0));
+        return true;
+    }
+    if (is_told_of_room(s.from_.front().to)) return false;
+    s.error_ = sent;
+    return true;
+}
+constinit const io_kind send_batch_awaiter::kind{&send, direction::out, stops_io("room for a datagram")};
+
+std::size_t send_batch_awaiter::await_resume() {
+    resume_or_throw(sending_from);
+    return count_;
+}
+io_result<std::size_t> send_batch_awaiter::resume_with_result() noexcept {
+    if (const std::error_code e = resume_with_error()) return e;
+    return count_;
+}
+
+}  // namespace detail
+
+// --- the socket ------------------------------------------------------------------------------------------------------
+
+datagram_socket::datagram_socket(int family, const endpoint& at) {
+    const int opened = detail::os::open_datagram(family);
+    if (opened < 0) detail::throw_io_error(opened, "open a socket at", at);
+    socket_ = detail::descriptor_handle(opened, at);
+}
+void datagram_socket::bind(const endpoint& at) {
+    if (const int e = detail::os::bind_to(socket_.number(), {at.data(), at.size()}); e < 0)
+        detail::throw_io_error(e, "bind a socket to", at);
+}
+void datagram_socket::connect(const endpoint& to) {
+    if (const int e = detail::os::connect_datagram(socket_.get().number, {to.data(), to.size()}); e < 0)
+        detail::throw_io_error(e, "connect a socket to", to);
+}
+endpoint datagram_socket::local_endpoint() const {
+    return detail::name_of(socket_);
+}
+
+}  // namespace coflux
