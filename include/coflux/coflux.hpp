@@ -55,11 +55,15 @@
 #include <coflux/io/buffered_reader.hpp>
 #include <coflux/io/buffered_writer.hpp>
 #include <coflux/io/byte_source.hpp>
+#include <coflux/io/byte_stream.hpp>
 #include <coflux/io/connect_to.hpp>
 #include <coflux/io/copy.hpp>
+#include <coflux/io/datagram.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/file.hpp>
 #include <coflux/io/limits.hpp>
+#include <coflux/io/owned_descriptor.hpp>
+#include <coflux/io/pipe.hpp>
 #include <coflux/io/process.hpp>
 #include <coflux/io/resolver.hpp>
 #include <coflux/io/result.hpp>
@@ -67,6 +71,9 @@
 #include <coflux/io/serve_options.hpp>
 #include <coflux/io/signals.hpp>
 #include <coflux/io/tcp.hpp>
+#include <coflux/io/udp.hpp>
+#include <coflux/io/unix.hpp>
+#include <coflux/io/unix_datagram.hpp>
 #include <coflux/memory/arena.hpp>
 #include <coflux/memory/counting_resource.hpp>
 #include <coflux/memory/frame_pool.hpp>

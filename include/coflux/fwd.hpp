@@ -30,6 +30,16 @@ class process;
 class signal_set;
 class tcp_listener;
 class tcp_stream;
+class byte_reader;
+class byte_stream;
+class byte_writer;
+class owned_descriptor;
+class pipe_reader;
+class pipe_writer;
+class udp_socket;
+class unix_datagram;
+class unix_listener;
+class unix_stream;
 
 class mutex;
 class shared_mutex;

@@ -1,0 +1,341 @@
+// What streams of each kind do: several buffers, and halves.
+#include <coflux/io/byte_stream.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "connected.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::byte_reader;
+using coflux::byte_stream;
+using coflux::byte_writer;
+using coflux::tcp_stream;
+using coflux::unix_stream;
+using coflux_test::bytes_of;
+using coflux_test::connected;
+using coflux_test::open_descriptors;
+using pool = coflux::thread_pool_executor;
+using worker = coflux::worker_executor;
+
+/// Of event sources and alarms that executors may make at a later wait than the first.
+constexpr std::size_t of_executors = 9;
+
+template <typename F>
+void on_a_worker(F program) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    program(env).get();
+}
+
+// --- several buffers -------------------------------------------------------------------------------------------------
+
+coflux::call<std::string> read_into(coflux::environment&, byte_reader* from, std::size_t size) {
+    std::string got(size, ' ');
+    co_await from->read_exactly(bytes_of(got));
+    co_return got;
+}
+
+coflux::task<void, worker> uses_several_buffers(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    const std::string head = "head ";
+    const std::string body = "body";
+    const std::array parts{std::as_bytes(std::span(head)), std::span<const std::byte>(),
+                           std::as_bytes(std::span(body))};
+    co_await p.near.write_all(parts);
+    EXPECT_EQ(co_await read_into(here, &p.far, 9), "head body");
+
+    co_await p.far.write_all("abcdefg");
+    std::string two(2, ' ');
+    std::string ten(10, ' ');
+    const std::array into{bytes_of(two), std::span<std::byte>(), bytes_of(ten)};
+    EXPECT_EQ(co_await p.near.read_some(into), 7U);
+    EXPECT_EQ(two + ten.substr(0, 5), "abcdefg");
+
+    const std::array<std::span<std::byte>, 1> no_room{};
+    EXPECT_EQ(co_await p.near.read_some(no_room), 0U);
+    const std::array<std::span<const std::byte>, 1> nothing{};
+    co_await p.near.write_all(nothing);
+    co_await p.near.write_all(std::span<const std::span<const std::byte>>());
+}
+TEST(byte_stream_buffers, are_sent_and_filled_one_after_the_other) {
+    on_a_worker(uses_several_buffers);
+}
+
+coflux::fork<void, worker> sends_parts(coflux::environment&, byte_writer* to, const std::vector<std::string>* parts) {
+    std::vector<std::span<const std::byte>> all;
+    for (const std::string& p : *parts) all.push_back(std::as_bytes(std::span(p)));
+    co_await to->write_all(all);
+}
+/// More than a socket holds, in more buffers than a call takes, and with empty ones between.
+coflux::task<void, worker> sends_many_buffers(coflux::environment&, std::size_t count, std::size_t longest) {
+    auto&& here = co_await coflux::context();
+    std::vector<std::string> parts;
+    std::string whole;
+    for (std::size_t i = 0; i < count; ++i) {
+        parts.emplace_back(i * 7919 % longest, static_cast<char>('a' + i % 26));
+        whole += parts.back();
+    }
+    auto tcp = co_await connected(here);
+    auto sender = sends_parts(here, &tcp.near, &parts);
+    EXPECT_TRUE(co_await read_into(here, &tcp.far, whole.size()) == whole);
+    co_await std::move(sender);
+
+    auto pipe = coflux::make_pipe();
+    auto writer = sends_parts(here, &pipe.writer, &parts);
+    EXPECT_TRUE(co_await read_into(here, &pipe.reader, whole.size()) == whole);
+    co_await std::move(writer);
+}
+coflux::task<void, worker> sends_few_long_ones(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_await sends_many_buffers(here, 5, 4'000'000);
+}
+coflux::task<void, worker> sends_many_short_ones(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    co_await sends_many_buffers(here, 3000, 700);
+}
+TEST(byte_stream_buffers, may_be_longer_than_a_socket_holds) {
+    on_a_worker(sends_few_long_ones);
+}
+TEST(byte_stream_buffers, may_be_more_than_one_call_takes) {
+    on_a_worker(sends_many_short_ones);
+}
+
+coflux::task<void, worker> stops_several_buffers(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::string one(1, ' ');
+    std::string two(2, ' ');
+    const std::array into{bytes_of(one), bytes_of(two)};
+    EXPECT_FALSE((co_await coflux::timeout(p.near.read_some(into), 2ms)).has_value());
+    co_await p.far.write_all("abc");
+    EXPECT_EQ(co_await p.near.read_some(into), 3U);
+    EXPECT_EQ(one + two, "abc");
+
+    const std::string much(5'000'000, 'x');
+    const std::array parts{std::as_bytes(std::span(one)), std::as_bytes(std::span(much))};
+    EXPECT_FALSE(co_await coflux::timeout(p.near.write_all(parts), 2ms));
+    p.far.reset();
+    const auto gone = co_await coflux::as_result(p.near.write_all(parts));
+    EXPECT_TRUE(gone.error() == std::errc::broken_pipe || gone.error() == std::errc::connection_reset);
+    auto cut = co_await coflux::as_result(p.near.read_some(into));
+    EXPECT_TRUE(!cut.has_value() || *cut == 0);
+}
+TEST(byte_stream_buffers, lose_nothing_by_a_stop_of_a_read) {
+    on_a_worker(stops_several_buffers);
+}
+
+// --- halves ----------------------------------------------------------------------------------------------------------
+
+template <typename E>
+coflux::fork<std::size_t, E> drains(coflux::environment&, byte_reader from) {
+    std::vector<std::byte> buffer(50'000);
+    std::size_t all = 0;
+    while (const std::size_t n = co_await from.read_some(buffer)) all += n;
+    co_return all;
+}
+template <typename E>
+coflux::fork<void, E> fills(coflux::environment&, byte_writer to, std::size_t size) {
+    const std::string much(size, 'x');
+    co_await to.write_all(much);
+    to.close();  // a parameter dies when the result is taken
+}
+
+constexpr std::size_t much = 3'000'000;
+
+template <typename A, typename B>
+coflux::task<void, pool> talks_in_halves(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    auto near = std::move(p.near).split();
+    auto far = std::move(p.far).split();
+    EXPECT_FALSE(p.near.is_open());
+    auto got = drains<A>(here, std::move(near.reader));
+    auto got_back = drains<B>(here, std::move(far.reader));
+    auto sent = fills<B>(here, std::move(near.writer), much);
+    auto sent_back = fills<A>(here, std::move(far.writer), much + 1);
+    EXPECT_EQ(co_await std::move(got), much + 1);
+    EXPECT_EQ(co_await std::move(got_back), much);
+    co_await std::move(sent);
+    co_await std::move(sent_back);
+}
+TEST(byte_stream_halves, live_on_two_executors_and_close_the_connection_with_the_second) {
+    worker one;
+    coflux::shard_group shards{1};
+    pool threads{2};
+    auto env = coflux::make_environment(threads, one, shards[0]);
+    talks_in_halves<worker, coflux::shard>(env).get();
+    talks_in_halves<pool, worker>(env).get();
+    talks_in_halves<pool, pool>(env).get();
+    const std::size_t before = open_descriptors();
+    for (int i = 0; i < 10; ++i) {
+        talks_in_halves<worker, coflux::shard>(env).get();
+        talks_in_halves<pool, pool>(env).get();
+    }
+    EXPECT_LE(open_descriptors(), before + of_executors);
+}
+
+template <typename E>
+coflux::fork<void, E> closes_reader(coflux::environment&, byte_reader* half) {
+    half->close();
+    co_return;
+}
+template <typename E>
+coflux::fork<void, E> closes_writer(coflux::environment&, byte_writer* half) {
+    half->close();
+    co_return;
+}
+coflux::task<void, pool> closes_both_at_once(coflux::environment&, int times) {
+    auto&& here = co_await coflux::context();
+    for (int i = 0; i < times; ++i) {
+        auto p = unix_stream::pair();
+        auto near = std::move(p.first).split();
+        auto one = closes_reader<worker>(here, &near.reader);
+        auto two = closes_writer<pool>(here, &near.writer);
+        std::byte end{};
+        EXPECT_EQ(co_await p.second.read_some(std::span(&end, 1)), 0U);
+        co_await std::move(one);
+        co_await std::move(two);
+    }
+}
+TEST(byte_stream_halves, may_end_on_two_threads_at_the_same_time) {
+    worker one;
+    pool threads{1};
+    auto env = coflux::make_environment(threads, one);
+    closes_both_at_once(env, 1).get();
+    const std::size_t before = open_descriptors();
+    closes_both_at_once(env, 500).get();
+    EXPECT_LE(open_descriptors(), before + of_executors);
+}
+
+template <typename Pair>
+coflux::call<void> ends_the_writer(coflux::environment& here, Pair* p) {
+    auto near = std::move(p->first).split();
+    co_await near.writer.write_all("bye");
+    near.writer.close();
+    EXPECT_FALSE(near.writer.is_open());
+    EXPECT_EQ(near.writer.native_handle(), -1);
+    EXPECT_EQ(co_await read_into(here, &p->second, 3), "bye");
+    std::byte one{};
+    EXPECT_EQ(co_await p->second.read_some(std::span(&one, 1)), 0U);
+    co_await p->second.write_all("still");
+    EXPECT_EQ(co_await read_into(here, &near.reader, 5), "still");
+}
+coflux::task<void, worker> ends_writers(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto tcp = co_await connected(here);
+    auto pair = std::pair(std::move(tcp.near), std::move(tcp.far));
+    co_await ends_the_writer(here, &pair);
+    auto local = unix_stream::pair();
+    co_await ends_the_writer(here, &local);
+}
+TEST(byte_stream_halves, tell_the_peer_when_the_writer_ends_and_read_on) {
+    on_a_worker(ends_writers);
+}
+
+coflux::task<void, worker> ends_the_reader(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    const std::size_t before = open_descriptors();
+    {
+        auto p = unix_stream::pair();
+        auto near = std::move(p.first).split();
+        near.reader.close();
+        co_await near.writer.write_all("on");
+        EXPECT_EQ(co_await read_into(here, &p.second, 2), "on");
+        co_await p.second.write_all("unread");
+        { const byte_writer dies = std::move(near.writer); }
+        std::byte one{};
+        auto end = co_await coflux::as_result(p.second.read_some(std::span(&one, 1)));
+        EXPECT_TRUE(!end.has_value() || *end == 0);
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+TEST(byte_stream_halves, write_on_when_the_reader_ends) {
+    on_a_worker(ends_the_reader);
+}
+
+coflux::fork<std::string, worker> waits_for_two(coflux::environment&, byte_reader* from) {
+    auto&& here = co_await coflux::context();
+    co_return co_await read_into(here, from, 2);
+}
+coflux::task<void, worker> moves_halves(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    auto near = std::move(p.near).split();
+    auto waits = waits_for_two(here, &near.reader);
+    co_await coflux::this_coroutine::yield();
+    byte_reader reader = std::move(near.reader);  // the operation stays with the connection
+    near.writer = byte_writer();                  // and the other half ends
+    co_await p.far.write_all("ab");
+    EXPECT_EQ(co_await std::move(waits), "ab");
+    auto q = co_await connected(here);
+    reader = std::move(std::move(q.near).split().reader);
+    std::byte one{};
+    EXPECT_EQ(co_await p.far.read_some(std::span(&one, 1)), 0U);  // assigned over: closed
+}
+TEST(byte_stream_halves, are_moved_with_what_waits) {
+    on_a_worker(moves_halves);
+}
+
+coflux::task<void, worker> assigns_streams(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    auto q = co_await connected(here);
+    const std::size_t before = open_descriptors();
+    p.near = std::move(q.near);
+    EXPECT_EQ(open_descriptors(), before - 1);
+    std::byte one{};
+    EXPECT_EQ(co_await p.far.read_some(std::span(&one, 1)), 0U);
+    co_await p.near.write_all("x");
+    EXPECT_EQ(co_await q.far.read_some(std::span(&one, 1)), 1U);
+    p.near.close();
+    p.near.close();
+    EXPECT_FALSE(p.near.is_open());
+    EXPECT_EQ(open_descriptors(), before - 2);
+}
+TEST(byte_stream, closes_what_it_had_where_it_is_assigned_to) {
+    on_a_worker(assigns_streams);
+}
+
+class byte_stream_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+coflux::task<void, worker> destroys_a_half(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    auto near = std::move(p.near).split();
+    auto waits = waits_for_two(here, &near.reader);
+    co_await 1ms;
+    { const byte_writer not_waited_for = std::move(near.writer); }
+    { const byte_reader dies = std::move(near.reader); }
+    co_await std::move(waits);
+}
+TEST_F(byte_stream_death, a_half_that_dies_while_an_operation_waits_is_refused) {
+    EXPECT_DEATH(on_a_worker(destroys_a_half), "a socket dies while an operation of it waits .its peer: 127");
+}
+coflux::task<void, worker> uses_a_stream_that_was_split(coflux::environment&) {
+    auto p = unix_stream::pair();
+    const auto halves = std::move(p.first).split();
+    std::byte one{};
+    (void)co_await p.first.read_some(std::span(&one, 1));
+}
+TEST_F(byte_stream_death, a_stream_that_was_split_is_closed) {
+    EXPECT_DEATH(on_a_worker(uses_a_stream_that_was_split),
+                 "an operation of a socket that is closed, or was moved from");
+}
+
+}  // namespace

@@ -1,0 +1,309 @@
+#include <coflux/io/pipe.hpp>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "../../../src/os/pipe.hpp"
+#include "connected.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::make_pipe;
+using coflux_test::bytes_of;
+using coflux_test::open_descriptors;
+using pool = coflux::thread_pool_executor;
+using worker = coflux::worker_executor;
+
+/// Of event sources and alarms that executors may make at a later wait than the first.
+constexpr std::size_t of_executors = 9;
+
+template <typename F>
+void on_a_worker(F program) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    program(env).get();
+}
+
+template <typename E>
+coflux::fork<void, E> writes(coflux::environment&, coflux::pipe_writer to, std::string text) {
+    co_await to.write_all(text);
+    to.close();  // a parameter dies when the result is taken
+}
+template <typename E>
+coflux::fork<std::string, E> reads_all(coflux::environment&, coflux::pipe_reader from) {
+    std::string all;
+    std::string some(5000, ' ');
+    while (const std::size_t n = co_await from.read_some(bytes_of(some))) all.append(some, 0, n);
+    co_return all;
+}
+template <typename A, typename B>
+coflux::task<void, pool> carries(coflux::environment&, std::size_t size) {
+    auto&& here = co_await coflux::context();
+    std::string text(size, ' ');
+    for (std::size_t i = 0; i < size; ++i) text[i] = static_cast<char>('a' + i * 31 % 26);
+    auto p = make_pipe();
+    auto reader = reads_all<A>(here, std::move(p.reader));
+    auto writer = writes<B>(here, std::move(p.writer), text);
+    EXPECT_TRUE(co_await std::move(reader) == text);  // and ends with the writer
+    co_await std::move(writer);
+}
+
+TEST(pipe, carries_more_than_it_holds_between_executors) {
+    worker one;
+    coflux::shard_group shards{1};
+    pool threads{2};
+    auto env = coflux::make_environment(threads, one, shards[0]);
+    const std::size_t before = open_descriptors();
+    for (int i = 0; i < 5; ++i) {
+        carries<pool, pool>(env, 1'000'000).get();
+        carries<worker, coflux::shard>(env, 1'000'000).get();
+        carries<pool, worker>(env, 1'000'000).get();
+        carries<worker, worker>(env, 1'000'000).get();
+    }
+    EXPECT_LE(open_descriptors(), before + of_executors);
+}
+
+coflux::task<void, worker> reads_and_writes(coflux::environment&) {
+    auto p = make_pipe();
+    EXPECT_EQ(co_await p.writer.write_some("abcdef"), 6U);
+    std::string two(2, ' ');
+    co_await p.reader.read_exactly(bytes_of(two));
+    EXPECT_EQ(two, "ab");
+    std::string more(10, ' ');
+    EXPECT_EQ(co_await p.reader.read_some(bytes_of(more)), 4U);
+    const std::array<std::string, 2> words{"xy", "z"};
+    const std::array parts{std::as_bytes(std::span(words[0])), std::as_bytes(std::span(words[1]))};
+    co_await p.writer.write_all(parts);
+    co_await p.reader.wait_readable();
+    const std::array into{bytes_of(two), bytes_of(more)};
+    EXPECT_EQ(co_await p.reader.read_some(into), 3U);
+    EXPECT_EQ(two + more.substr(0, 1), "xyz");
+
+    co_await p.writer.write_all("a");
+    p.writer.close();
+    try {
+        co_await p.reader.read_exactly(bytes_of(two));
+        ADD_FAILURE();
+    } catch (const coflux::end_of_stream& e) {
+        EXPECT_EQ(e.count(), 1U);
+    }
+    const auto end = co_await coflux::as_result(p.reader.read_exactly(bytes_of(two)));
+    EXPECT_EQ(end.error(), std::errc::no_message_available);
+    EXPECT_EQ(co_await p.reader.read_some(bytes_of(two)), 0U);
+}
+TEST(pipe, reads_and_writes_as_a_stream) {
+    on_a_worker(reads_and_writes);
+}
+
+// --- no reader -------------------------------------------------------------------------------------------------------
+
+volatile std::sig_atomic_t signals = 0;
+extern "C" void counts_signals(int) {
+    signals = signals + 1;
+}
+/// SIGPIPE is counted while it lives.
+class signal_count {
+public:
+    signal_count() {
+        signals = 0;
+        struct sigaction counted{};
+        counted.sa_handler = &counts_signals;
+        sigaction(SIGPIPE, &counted, &before_);
+    }
+    ~signal_count() { sigaction(SIGPIPE, &before_, nullptr); }
+
+private:
+    struct sigaction before_{};
+};
+
+coflux::fork<std::error_code, worker> writes_until_error(coflux::environment&, coflux::pipe_writer* to) {
+    const std::string much(200'000, 'x');
+    const auto sent = co_await coflux::as_result(to->write_all(much));
+    co_return sent.error();
+}
+coflux::task<void, worker> loses_its_reader(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = make_pipe();
+    auto waits = writes_until_error(here, &p.writer);
+    co_await coflux::this_coroutine::yield();
+    p.reader.close();
+    EXPECT_EQ(co_await std::move(waits), std::errc::broken_pipe);
+    try {
+        (void)co_await p.writer.write_some("x");
+        ADD_FAILURE();
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::errc::broken_pipe);
+        EXPECT_NE(std::string_view(e.what()).find("write to a pipe"), std::string_view::npos);
+    }
+    const std::string ab = "ab";
+    const std::array parts{std::as_bytes(std::span(ab))};
+    const auto sent = co_await coflux::as_result(p.writer.write_all(parts));
+    EXPECT_EQ(sent.error(), std::errc::broken_pipe);
+}
+TEST(pipe_without_a_reader, is_an_error_and_never_a_signal) {
+    const signal_count counted;
+    on_a_worker(loses_its_reader);
+    EXPECT_EQ(signals, 0);
+}
+
+/// As where the system does not know RWF_NOSIGNAL.
+std::ptrdiff_t writes_one_byte(int to) {
+    char x = 'x';
+    const coflux::detail::os::buffer one{&x, 1};
+    return coflux::detail::os::write_with_signal_blocked(to, &one, 1);
+}
+bool waits_for_delivery() {
+    sigset_t pending;
+    sigpending(&pending);
+    return sigismember(&pending, SIGPIPE) == 1;
+}
+TEST(pipe_without_a_reader, is_no_signal_for_an_older_system_either) {
+    const signal_count counted;
+    auto p = make_pipe();
+    EXPECT_EQ(writes_one_byte(p.writer.native_handle()), 1);
+    p.reader.close();
+    EXPECT_EQ(writes_one_byte(p.writer.native_handle()), -EPIPE);
+    EXPECT_EQ(signals, 0);
+
+    // The user's own block stays, and so does a signal that waits there.
+    sigset_t blocked;
+    sigset_t before;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &blocked, &before);
+    EXPECT_EQ(writes_one_byte(p.writer.native_handle()), -EPIPE);
+    EXPECT_FALSE(waits_for_delivery());
+    pthread_kill(pthread_self(), SIGPIPE);
+    EXPECT_EQ(writes_one_byte(p.writer.native_handle()), -EPIPE);
+    EXPECT_TRUE(waits_for_delivery());
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    EXPECT_EQ(signals, 1);
+    EXPECT_EQ(writes_one_byte(p.writer.native_handle()), -EPIPE);
+    EXPECT_EQ(signals, 1);
+}
+
+// --- no descriptors --------------------------------------------------------------------------------------------------
+
+/// Each asks for two where there is one.
+bool opens_without_room() {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const int next = dup(0);
+    close(next);
+    rlimit tight = limit;
+    tight.rlim_cur = static_cast<rlim_t>(next) + 1;
+    setrlimit(RLIMIT_NOFILE, &tight);
+    int refused = 0;
+    const auto opens = [&](auto open) {
+        try {
+            open();
+        } catch (const std::system_error& e) {
+            refused += e.code() == std::errc::too_many_files_open ? 1 : 0;
+        }
+    };
+    opens([] { (void)make_pipe(); });
+    opens([] { (void)coflux::unix_stream::pair(); });
+    opens([] { (void)coflux::unix_datagram::pair(); });
+    opens([] {
+        const coflux::udp_socket one(coflux::endpoint::loopback(0));
+        const coflux::udp_socket two(coflux::endpoint::loopback(0));
+    });
+    setrlimit(RLIMIT_NOFILE, &limit);  // UBSan needs descriptors for its checks
+    const int after = dup(0);
+    close(after);
+    return refused == 4 && after == next;
+}
+TEST(pipe_death, and_sockets_leave_no_descriptor_where_there_is_no_room_for_both_ends) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(std::_Exit(opens_without_room() ? 7 : 1), testing::ExitedWithCode(7), "");
+}
+
+// --- ends of others --------------------------------------------------------------------------------------------------
+
+coflux::task<void, worker> adopts(coflux::environment&) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(pipe(ends.data()), 0);
+    auto reader = coflux::pipe_reader::adopt(coflux::owned_descriptor(ends[0]));
+    auto writer = coflux::pipe_writer::adopt(coflux::owned_descriptor(ends[1]));
+    std::string two(2, ' ');
+    EXPECT_FALSE((co_await coflux::timeout(reader.read_some(bytes_of(two)), 1ms)).has_value());  // it does not block
+    co_await writer.write_all("ab");
+    co_await reader.read_exactly(bytes_of(two));
+    EXPECT_EQ(two, "ab");
+    EXPECT_THROW((void)coflux::pipe_reader::adopt(coflux::owned_descriptor(-1)), std::system_error);
+}
+TEST(pipe, adopts_the_ends_of_others) {
+    on_a_worker(adopts);
+}
+TEST(pipe, adopts_no_file) {
+    const std::size_t before = open_descriptors();
+    for (const char* const path : {"/proc/self/exe", "/dev/null"}) {
+        try {
+            (void)coflux::pipe_reader::adopt(coflux::owned_descriptor(open(path, O_RDONLY | O_CLOEXEC)));
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::invalid_argument);
+        }
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST(pipe, is_not_inherited) {
+    const auto p = make_pipe();
+    EXPECT_NE(fcntl(p.reader.native_handle(), F_GETFD) & FD_CLOEXEC, 0);
+    EXPECT_NE(fcntl(p.writer.native_handle(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+// --- stop ------------------------------------------------------------------------------------------------------------
+
+template <typename E>
+coflux::task<void, E> stops(coflux::environment&) {
+    auto p = make_pipe();
+    std::string two(2, ' ');
+    for (int i = 0; i < 20; ++i) {
+        const auto nothing = co_await coflux::timeout(p.reader.read_some(bytes_of(two)), 200us);
+        EXPECT_FALSE(nothing.has_value());
+        EXPECT_FALSE(co_await coflux::timeout(p.reader.wait_readable(), 200us));
+        co_await p.writer.write_all("ab");
+        EXPECT_EQ(co_await p.reader.read_some(bytes_of(two)), 2U);
+        EXPECT_EQ(two, "ab");
+    }
+    for (bool has_room = true; has_room;) {
+        const auto written = co_await coflux::timeout(p.writer.write_some("0123456789abcdef"), 1ms);
+        has_room = written.has_value();
+    }
+    std::string all(100'000, ' ');
+    const std::size_t n = co_await p.reader.read_some(bytes_of(all));
+    EXPECT_EQ(n % 16, 0U);  // the write that was stopped has written nothing
+    EXPECT_EQ(co_await p.writer.write_some("0123456789abcdef"), 16U);
+}
+TEST(pipe_stop, loses_nothing_of_some_on_a_worker) {
+    on_a_worker(stops<worker>);
+}
+TEST(pipe_stop, loses_nothing_of_some_on_a_pool) {
+    pool on{2};
+    auto env = coflux::make_environment(on);
+    stops<pool>(env).get();
+}
+
+}  // namespace
