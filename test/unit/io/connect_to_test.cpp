@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <map>
 #include <stdexcept>
@@ -13,7 +12,6 @@
 #include <vector>
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <coflux/coflux.hpp>
 #include <coflux/testing/gtest.hpp>
@@ -323,39 +321,6 @@ TEST(connect_to, closes_what_was_being_connected_where_its_time_is_up) {
     coflux::worker_executor worker;
     auto env = coflux::make_environment(worker);
     gives_up(env).get();
-}
-
-coflux::task<bool, coflux::worker_executor> has_no_descriptors(coflux::environment&) {
-    auto&& here = co_await coflux::context();
-    coflux::tcp_listener listener(endpoint::loopback(0));
-    const std::uint16_t port = listener.local_endpoint().port();
-    coflux::resolver names({.look_up = [](const std::string&, coflux::address_family) {
-        return endpoints{endpoint::ip("127.0.0.2", 0), endpoint::ip("127.0.0.1", 0)};
-    }});
-    (void)co_await coflux::connect_to(here, names, "host", port);  // from here on it has an event source
-    rlimit limit{};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    rlimit tight = limit;
-    tight.rlim_cur = 1;
-    setrlimit(RLIMIT_NOFILE, &tight);
-    std::size_t told = 0;
-    try {
-        (void)co_await coflux::connect_to(here, names, "host", port);
-    } catch (const coflux::connect_error& e) {
-        for (const auto& a : e.attempts()) told += a.code == std::errc::too_many_files_open ? 1 : 0;
-    }
-    setrlimit(RLIMIT_NOFILE, &limit);  // UBSan needs descriptors for its checks
-    const auto later = co_await coflux::connect_to(here, names, "host", port);
-    co_return told == 2 && later.is_open();
-}
-TEST(connect_to_death, tells_of_each_attempt_that_had_no_descriptor) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    const auto child = [] {
-        coflux::worker_executor on;
-        auto env = coflux::make_environment(on);
-        std::_Exit(has_no_descriptors(env).get() ? 7 : 1);
-    };
-    EXPECT_EXIT(child(), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
