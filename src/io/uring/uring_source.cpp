@@ -165,12 +165,19 @@ io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
 }
 
 io_source::armed uring_source::arm(io_operation& op, io_slot at) noexcept {
+    return arm(op, at, false);
+}
+io_source::armed uring_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
+    return arm(op, at, true);
+}
+io_source::armed uring_source::arm(io_operation& op, io_slot at, bool is_untried) noexcept {
     check_process();
     place& p = place_of(at, op.way());
     // Before the operation can be seen: after that it may be gone, and its descriptor with it.
     pending_.fetch_add(1, memory_order_relaxed);
     const adaptive_guard held(p.lock);
     const armed how = wait_at(p, op);
+    p.is_untried = is_untried;
     if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
     return how;
 }
@@ -271,7 +278,10 @@ void uring_source::fill_in(place& p) noexcept {
     io_uring_sqe& s = ring_.next();
     io_submission what;
     p.is_poll = p.polls || !op.prepare(what);
-    if (p.is_poll) {
+    const bool is_untried = std::exchange(p.is_untried, false);
+    if (p.is_poll && is_untried) {
+        s.opcode = IORING_OP_NOP;  // a poll may wait where the call does not: for more room than it needs
+    } else if (p.is_poll) {
         poll_for(s, op.on().number, op.way() == direction::in ? POLLIN | POLLRDHUP : POLLOUT);
     } else {
         describe(s, what);

@@ -41,7 +41,7 @@ public:
     io_slot attach(int number) override;
     void detach(io_slot at, int number) noexcept override;
     armed arm(io_operation& op, io_slot at) noexcept override;
-    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override { return arm(op, at); }
+    armed arm_for_next_look(io_operation& op, io_slot at) noexcept override;
     bool claim(io_operation& op, io_slot at) noexcept override;
     [[nodiscard]] bool submits(direction way) const noexcept override { return way == direction::in; }
 
@@ -55,7 +55,8 @@ private:
         state at = state::free;
         bool is_listed = false;    // the host will look at it
         bool must_cancel = false;  // a stop has come since it was submitted
-        bool is_poll = false;      // what was submitted is a poll
+        bool is_poll = false;      // what was submitted is a poll, or only a reason to try
+        bool is_untried = false;   // what waits was not tried: before it is polled, it is
         bool polls = false;        // the descriptor does not let the system wait
         std::uint32_t generation = 0;
         std::uint32_t name = 0;  // twice the number of its slot, and 1 for the way out
@@ -77,6 +78,7 @@ private:
     }
     [[nodiscard]] bool is_host_here() const noexcept;
     void check_process() const noexcept;
+    armed arm(io_operation& op, io_slot at, bool is_untried) noexcept;
     armed wait_at(place& p, io_operation& op) noexcept;
     void list(place& p) noexcept;
     void take_what_was_given() noexcept;

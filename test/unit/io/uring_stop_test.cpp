@@ -169,7 +169,8 @@ void stop_in(what w, phase when) {
     if (w == what::write_some) fill(at);
     auto root = is_stopped(env, w, &at);
     while (!at.begins) (void)loop.poll_one();
-    if (when != phase::before_submit) (void)loop.poll();
+    // Twice: what was not tried, because the round of one step was over, is tried first.
+    for (int looks = 0; looks < 2 && when != phase::before_submit; ++looks) (void)loop.poll();
     std::size_t taken = 0;
     if (when == phase::completed) taken = act(w, at);
     at.inside->request_stop();
