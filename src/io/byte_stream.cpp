@@ -10,12 +10,22 @@
 
 namespace coflux {
 namespace detail {
+namespace {
+
+std::ptrdiff_t receive_into(descriptor& on, const os::buffer* into, std::size_t buffers) noexcept {
+    return on.calls.receive_buffers(on.number, into, buffers);
+}
+std::ptrdiff_t send_from(descriptor& on, const os::buffer* from, std::size_t buffers) noexcept {
+    return on.calls.send_buffers(on.number, from, buffers);
+}
+
+}  // namespace
 
 constinit const io_kind read_buffers_awaiter::kind{
-    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &os::receive_buffers); }, direction::in,
+    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &receive_into); }, direction::in,
     stops_io("bytes of a socket")};
 constinit const io_kind write_buffers_awaiter::kind{
-    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &os::send_buffers); }, direction::out,
+    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &send_from); }, direction::out,
     stops_io("room in a socket")};
 
 constinit const byte_kinds byte_kinds::of_sockets{read_some_awaiter::kind,    read_buffers_awaiter::kind,
@@ -25,7 +35,7 @@ constinit const byte_kinds byte_kinds::of_sockets{read_some_awaiter::kind,    re
 endpoint name_of(const descriptor_handle& socket) {
     endpoint name;
     os::socket_name into{name.data(), endpoint::capacity()};
-    if (const int e = os::local_name(socket.get().number, into); e < 0)
+    if (const int e = socket.get().calls.local_name(socket.get().number, into); e < 0)
         throw_io_error(e, "ask for the name of a socket at", socket.peer());
     name.resize(into.size);
     return name;
@@ -70,7 +80,7 @@ byte_writer& byte_writer::operator=(byte_writer&& other) noexcept {
 
 void byte_writer::end(const char* how) noexcept {
     // If the reader goes at the same time, both tell the peer the same.
-    if (to_.is_shared()) (void)detail::os::shutdown_send(to_.number());
+    if (to_.is_shared()) (void)to_.get().calls.shutdown_send(to_.number());
     to_.close_way(detail::direction::out, how);
 }
 
@@ -88,7 +98,7 @@ endpoint byte_stream::local_endpoint() const {
     return detail::name_of(from_);
 }
 void byte_stream::shutdown_send() {
-    if (const int e = detail::os::shutdown_send(to_.get().number); e < 0)
+    if (const int e = to_.get().calls.shutdown_send(to_.number()); e < 0)
         detail::throw_io_error(e, "end the stream to", to_.peer());
 }
 

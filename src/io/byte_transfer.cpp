@@ -38,14 +38,14 @@ bool byte_transfer::take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexc
 bool byte_transfer::some(io_operation& op, system_call call) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
     const os::buffer one{t.data_, t.size_};
-    return take_result(t, call(t.on().number, &one, 1));
+    return take_result(t, call(t.on(), &one, 1));
 }
 
 bool byte_transfer::all(io_operation& op, system_call call) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
     while (t.count_ != t.size_) {
         const os::buffer rest{t.data_ + t.count_, t.size_ - t.count_};
-        const std::ptrdiff_t moved = call(t.on().number, &rest, 1);
+        const std::ptrdiff_t moved = call(t.on(), &rest, 1);
         if (!take_result(t, moved)) return false;
         if (moved == 0) t.ended_ = true;
         if (moved <= 0) return true;
@@ -57,7 +57,7 @@ bool byte_transfer::read_buffers(io_operation& op, system_call call) noexcept {
     auto& t = static_cast<read_buffers_awaiter&>(op);
     system_buffers to;
     const std::size_t n = gather(t.buffers_, 0, to);
-    return take_result(t, call(t.on().number, to.data(), n));
+    return take_result(t, call(t.on(), to.data(), n));
 }
 
 bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
@@ -65,7 +65,7 @@ bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
     while (t.count_ != t.size_) {
         system_buffers from;
         const std::size_t n = gather(t.buffers_, t.sent_, from);
-        const std::ptrdiff_t moved = call(t.on().number, from.data(), n);
+        const std::ptrdiff_t moved = call(t.on(), from.data(), n);
         if (!take_result(t, moved)) return false;
         if (moved <= 0) return true;
         t.sent_ += static_cast<std::size_t>(moved);

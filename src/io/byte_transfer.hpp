@@ -11,7 +11,7 @@ namespace coflux::detail {
 
 struct byte_transfer {
     /// Moves bytes in or out of buffers.
-    using system_call = std::ptrdiff_t (*)(int descriptor, const os::buffer* buffers, std::size_t count) noexcept;
+    using system_call = std::ptrdiff_t (*)(descriptor& on, const os::buffer* buffers, std::size_t count) noexcept;
 
     // Each is an io_kind::attempt.
     static bool some(io_operation& op, system_call call) noexcept;

@@ -7,8 +7,6 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 
-#include "os/socket.hpp"
-
 namespace coflux::detail {
 namespace {
 
@@ -53,11 +51,11 @@ void descriptor::operator delete(void* at) noexcept {
 descriptor::~descriptor() {
     if (in_.source != nullptr) in_.source->detach(in_.slot, number);
     if (out_.source != nullptr && out_.source != in_.source) out_.source->detach(out_.slot, number);
-    os::close_descriptor(number);
+    calls.close_descriptor(number);
 }
 
 io_source& descriptor::begin_wait(promise_base& p, direction way) {
-    std::shared_ptr<io_source> here = source_for(p);
+    std::shared_ptr<io_source> here = calls.source(p);
     const lock_guard<mutex> held(lock_);
     home& mine = home_of(way);
     home& other = home_of(way == direction::in ? direction::out : direction::in);
@@ -77,11 +75,12 @@ io_source& descriptor::begin_wait(promise_base& p, direction way) {
     return *mine.source;
 }
 
-descriptor_handle::descriptor_handle(int opened, const endpoint& peer) {
+descriptor_handle::descriptor_handle(int opened, const endpoint& peer, socket_calls* by) {
+    socket_calls& calls = by != nullptr ? *by : socket_calls::of_system();
     try {
-        owned_ = new descriptor(opened, peer);
+        owned_ = new descriptor(opened, peer, calls);
     } catch (...) {
-        os::close_descriptor(opened);
+        calls.close_descriptor(opened);
         throw;
     }
 }

@@ -11,12 +11,13 @@
 #include <coflux/io/endpoint.hpp>
 
 #include "io_source.hpp"
+#include "socket_calls.hpp"
 
 namespace coflux::detail {
 
 class descriptor {
 public:
-    descriptor(int opened, const endpoint& of) noexcept : number(opened), peer(of) {}
+    descriptor(int opened, const endpoint& of, socket_calls& by) noexcept : number(opened), peer(of), calls(by) {}
     descriptor(const descriptor&) = delete;
     descriptor& operator=(const descriptor&) = delete;
     ~descriptor();
@@ -60,6 +61,7 @@ public:
 
     const int number;
     const endpoint peer;
+    socket_calls& calls;  // what opened it
 
 private:
     struct home {

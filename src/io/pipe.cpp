@@ -15,19 +15,26 @@ namespace {
 constexpr wait_kind bytes_of_a_pipe = stops_io("bytes of a pipe");
 constexpr wait_kind room_in_a_pipe = stops_io("room in a pipe");
 
-constinit const io_kind pipe_read_some{
-    [](io_operation& op) noexcept { return byte_transfer::some(op, &os::read_some); }, direction::in, bytes_of_a_pipe};
-constinit const io_kind pipe_read_exactly{
-    [](io_operation& op) noexcept { return byte_transfer::all(op, &os::read_some); }, direction::in, bytes_of_a_pipe};
+std::ptrdiff_t read_from(descriptor& on, const os::buffer* into, std::size_t buffers) noexcept {
+    return os::read_some(on.number, into, buffers);
+}
+std::ptrdiff_t write_to(descriptor& on, const os::buffer* from, std::size_t buffers) noexcept {
+    return os::write_some(on.number, from, buffers);
+}
+
+constinit const io_kind pipe_read_some{[](io_operation& op) noexcept { return byte_transfer::some(op, &read_from); },
+                                       direction::in, bytes_of_a_pipe};
+constinit const io_kind pipe_read_exactly{[](io_operation& op) noexcept { return byte_transfer::all(op, &read_from); },
+                                          direction::in, bytes_of_a_pipe};
 constinit const io_kind pipe_read_buffers{
-    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &os::read_some); }, direction::in,
+    [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &read_from); }, direction::in,
     bytes_of_a_pipe};
-constinit const io_kind pipe_write_some{
-    [](io_operation& op) noexcept { return byte_transfer::some(op, &os::write_some); }, direction::out, room_in_a_pipe};
-constinit const io_kind pipe_write_all{
-    [](io_operation& op) noexcept { return byte_transfer::all(op, &os::write_some); }, direction::out, room_in_a_pipe};
+constinit const io_kind pipe_write_some{[](io_operation& op) noexcept { return byte_transfer::some(op, &write_to); },
+                                        direction::out, room_in_a_pipe};
+constinit const io_kind pipe_write_all{[](io_operation& op) noexcept { return byte_transfer::all(op, &write_to); },
+                                       direction::out, room_in_a_pipe};
 constinit const io_kind pipe_write_buffers{
-    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &os::write_some); }, direction::out,
+    [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &write_to); }, direction::out,
     room_in_a_pipe};
 
 /// What messages call it.

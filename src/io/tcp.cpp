@@ -24,7 +24,7 @@ const endpoint& transfer_awaiter::peer() const noexcept {
 
 bool transfer_awaiter::receive_some(io_operation& op) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
-    const std::ptrdiff_t got = os::receive(t.on().number, t.data_, t.size_);
+    const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_, t.size_);
     if (os::would_block(got)) return false;
     if (got < 0) {
         t.error_ = got;
@@ -37,7 +37,7 @@ bool transfer_awaiter::receive_some(io_operation& op) noexcept {
 bool transfer_awaiter::receive_all(io_operation& op) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
     while (t.count_ != t.size_) {
-        const std::ptrdiff_t got = os::receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
         if (os::would_block(got)) return false;
         if (got < 0) t.error_ = got;
         if (got == 0) t.ended_ = true;
@@ -49,7 +49,7 @@ bool transfer_awaiter::receive_all(io_operation& op) noexcept {
 
 bool transfer_awaiter::send_some(io_operation& op) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
-    const std::ptrdiff_t sent = os::send(t.on().number, t.data_, t.size_);
+    const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_, t.size_);
     if (os::would_block(sent)) return false;
     if (sent < 0) {
         t.error_ = sent;
@@ -62,7 +62,7 @@ bool transfer_awaiter::send_some(io_operation& op) noexcept {
 bool transfer_awaiter::send_all(io_operation& op) noexcept {
     auto& t = static_cast<transfer_awaiter&>(op);
     while (t.count_ != t.size_) {
-        const std::ptrdiff_t sent = os::send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
+        const std::ptrdiff_t sent = t.on().calls.send(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
         if (os::would_block(sent)) return false;
         if (sent < 0) {
             t.error_ = sent;
@@ -119,7 +119,7 @@ io_result<std::size_t> read_exactly_awaiter::resume_with_result() noexcept {
 }
 
 bool wait_readable_awaiter::look(io_operation& op) noexcept {
-    return os::is_readable(op.on().number) != 0;
+    return op.on().calls.is_readable(op.on().number) != 0;
 }
 constinit const io_kind wait_readable_awaiter::kind{&look, direction::in, stops_with("bytes of a socket")};
 
@@ -128,7 +128,7 @@ constinit const io_kind wait_readable_awaiter::kind{&look, direction::in, stops_
 bool accept_awaiter::accept(io_operation& op) noexcept {
     auto& a = static_cast<accept_awaiter&>(op);
     os::socket_name peer{a.peer_.data(), endpoint::capacity()};
-    a.accepted_ = os::accept_one(a.on().number, peer);
+    a.accepted_ = a.on().calls.accept_one(a.on().number, peer);
     if (os::would_block(a.accepted_)) return false;
     a.has_it_ = a.accepted_ >= 0;
     if (a.has_it_) a.peer_.resize(peer.size);
@@ -154,13 +154,14 @@ constinit const io_kind accept_awaiter::kind{&accept, direction::in, stops_with(
 
 /// It was accepted, and the coroutine could not take it.
 accept_awaiter::~accept_awaiter() {
-    if (has_it_) os::close_descriptor(accepted_);
+    if (has_it_) on().calls.close_descriptor(accepted_);
 }
 
 descriptor_handle accept_awaiter::take() {
     has_it_ = false;
-    (void)os::send_at_once(accepted_);  // refused by what is not TCP
-    return descriptor_handle(accepted_, peer_);
+    socket_calls& calls = on().calls;
+    (void)calls.send_at_once(accepted_);  // refused by what is not TCP
+    return descriptor_handle(accepted_, peer_, &calls);
 }
 descriptor_handle accept_awaiter::take_or_throw() {
     resumed();
@@ -182,17 +183,19 @@ io_result<tcp_stream> accept_awaiter::resume_with_result() {
 }
 
 connecting::connecting(const endpoint& to) {
-    const int opened = os::open_stream(to.family());
+    socket_calls& calls = socket_calls::here();
+    const int opened = calls.open_stream(to.family());
     if (opened < 0) throw_io_error(opened, "open a socket to connect to", to);
-    socket_ = descriptor_handle(opened, to);
+    socket_ = descriptor_handle(opened, to, &calls);
 }
 
 bool connect_awaiter::connect(io_operation& op) noexcept {
     auto& c = static_cast<connect_awaiter&>(op);
     const endpoint& to = c.on().peer;
+    socket_calls& calls = c.on().calls;
     const bool was_begun = std::exchange(c.begun_, true);
     const int result =
-        was_begun ? os::connect_result(c.on().number) : os::begin_connect(c.on().number, {to.data(), to.size()});
+        was_begun ? calls.connect_result(c.on().number) : calls.begin_connect(c.on().number, {to.data(), to.size()});
     // EAGAIN at first: a local listener has no room, and nothing will tell when it has.
     if (was_begun ? os::would_block(result) : os::goes_on(result)) return false;
     c.error_ = result < 0 ? result : 0;
@@ -215,7 +218,7 @@ bool connect_awaiter::take_it(io_operation& op, std::ptrdiff_t result) noexcept 
 constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection"), &ask, &take_it};
 
 descriptor_handle connect_awaiter::take() {
-    (void)os::send_at_once(socket_.number());  // refused by what is not TCP
+    (void)socket_.get().calls.send_at_once(socket_.number());  // refused by what is not TCP
     return std::move(socket_);
 }
 descriptor_handle connect_awaiter::take_or_throw() {
@@ -242,10 +245,11 @@ io_result<tcp_stream> connect_awaiter::resume_with_result() {
 // --- handles ---------------------------------------------------------------------------------------------------------
 
 tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
-    const int opened = detail::os::open_stream(at.family());
+    detail::socket_calls& calls = detail::socket_calls::here();
+    const int opened = calls.open_stream(at.family());
     if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
-    socket_ = detail::descriptor_handle(opened, at);
-    const int e = detail::os::listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
+    socket_ = detail::descriptor_handle(opened, at, &calls);
+    const int e = calls.listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
 }
 endpoint tcp_listener::local_endpoint() const {
@@ -259,7 +263,7 @@ tcp_stream tcp_stream::adopt(owned_descriptor opened) {
 }
 void tcp_stream::reset() noexcept {
     if (!is_open()) return;
-    (void)detail::os::reset_on_close(native_handle());
+    (void)to_.get().calls.reset_on_close(native_handle());
     close();
 }
 

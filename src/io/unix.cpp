@@ -122,13 +122,15 @@ peer_credentials unix_stream::credentials() const {
 
 unix_listener::unix_listener(const endpoint& at, unix_options options) {
     const detail::os::const_socket_name name{at.data(), at.size()};
-    const int opened = detail::os::open_stream(detail::local_or_throw(at).family());
+    detail::socket_calls& calls = detail::socket_calls::here();
+    const bool has_file = &calls == &detail::socket_calls::of_system();
+    const int opened = calls.open_stream(detail::local_or_throw(at).family());
     if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
-    socket_ = detail::descriptor_handle(opened, at);
-    if (options.replace_stale) detail::os::remove_stale_socket(name, detail::os::socket_type::stream);
-    const int e = detail::os::listen_at(opened, name, options.backlog, false);
+    socket_ = detail::descriptor_handle(opened, at, &calls);
+    if (options.replace_stale && has_file) detail::os::remove_stale_socket(name, detail::os::socket_type::stream);
+    const int e = calls.listen_at(opened, name, options.backlog, false);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
-    if (options.unlink) file_ = detail::bound_path(at);
+    if (options.unlink && has_file) file_ = detail::bound_path(at);
 }
 void unix_listener::close() noexcept {
     file_.remove();

@@ -19,6 +19,7 @@ namespace coflux::detail {
 class descriptor;
 class epoll_source;
 class io_source;
+class socket_calls;
 
 /// What an operation waits for.
 enum class direction : std::uint8_t { in, out };
@@ -114,8 +115,8 @@ private:
 class descriptor_handle {
 public:
     descriptor_handle() noexcept = default;
-    /// Takes over an open descriptor. Errors: std::bad_alloc; then it is closed.
-    descriptor_handle(int opened, const endpoint& peer);
+    /// Takes over an open descriptor of `by`, or of the system. Errors: std::bad_alloc; then it is closed.
+    descriptor_handle(int opened, const endpoint& peer, socket_calls* by = nullptr);
     descriptor_handle(descriptor_handle&& other) noexcept : owned_(std::exchange(other.owned_, nullptr)) {}
     descriptor_handle& operator=(descriptor_handle&& other) noexcept;
     ~descriptor_handle() { close("dies"); }

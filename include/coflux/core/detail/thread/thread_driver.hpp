@@ -9,6 +9,7 @@ class failure;
 struct frame_control;
 struct wait_record;
 class promise_base;
+class socket_calls;
 class timer_service;
 
 /// What a thread's blocking waits, clock and timers go through while thread_state::driver names it, and what hears of
@@ -43,12 +44,15 @@ public:
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     /// For coroutines whose thread looks at no timers of their executor.
     [[nodiscard]] timer_service& timers() const noexcept { return *timers_; }
+    /// Of the sockets that are opened on this thread; nullptr: the system's.
+    [[nodiscard]] socket_calls* sockets() const noexcept { return sockets_; }
 
 protected:
     thread_driver(std::uint64_t now, timer_service& timers) noexcept : now_(now), timers_(&timers) {}
     ~thread_driver() = default;
 
     std::uint64_t now_;
+    socket_calls* sockets_ = nullptr;
 
 private:
     timer_service* timers_;

@@ -1,0 +1,58 @@
+#include "socket_calls.hpp"
+
+#include <coflux/core/detail/thread/thread_driver.hpp>
+#include <coflux/core/detail/thread/thread_state.hpp>
+
+#include "os/message.hpp"
+
+namespace coflux::detail {
+namespace {
+
+class system_calls final : public socket_calls {
+public:
+    constexpr system_calls() noexcept = default;
+
+    int open_stream(int family) noexcept override { return os::open_stream(family); }
+    void close_descriptor(int descriptor) noexcept override { os::close_descriptor(descriptor); }
+    int listen_at(int descriptor, os::const_socket_name at, int backlog, bool shared_port) noexcept override {
+        return os::listen_at(descriptor, at, backlog, shared_port);
+    }
+    int accept_one(int descriptor, os::socket_name& peer) noexcept override { return os::accept_one(descriptor, peer); }
+    int begin_connect(int descriptor, os::const_socket_name to) noexcept override {
+        return os::begin_connect(descriptor, to);
+    }
+    int connect_result(int descriptor) noexcept override { return os::connect_result(descriptor); }
+    std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept override {
+        return os::receive(descriptor, into, size);
+    }
+    int is_readable(int descriptor) noexcept override { return os::is_readable(descriptor); }
+    std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override {
+        return os::send(descriptor, from, size);
+    }
+    std::ptrdiff_t receive_buffers(int descriptor, const os::buffer* into, std::size_t buffers) noexcept override {
+        return os::receive_buffers(descriptor, into, buffers);
+    }
+    std::ptrdiff_t send_buffers(int descriptor, const os::buffer* from, std::size_t buffers) noexcept override {
+        return os::send_buffers(descriptor, from, buffers);
+    }
+    int shutdown_send(int descriptor) noexcept override { return os::shutdown_send(descriptor); }
+    int reset_on_close(int descriptor) noexcept override { return os::reset_on_close(descriptor); }
+    int send_at_once(int descriptor) noexcept override { return os::send_at_once(descriptor); }
+    int local_name(int descriptor, os::socket_name& name) noexcept override { return os::local_name(descriptor, name); }
+    std::shared_ptr<io_source> source(promise_base& p) override { return source_for(p); }
+};
+
+constinit system_calls the_system;
+
+}  // namespace
+
+socket_calls& socket_calls::of_system() noexcept {
+    return the_system;
+}
+socket_calls& socket_calls::here() noexcept {
+    const thread_driver* const driver = this_thread.driver;
+    socket_calls* const simulated = driver != nullptr ? driver->sockets() : nullptr;
+    return simulated != nullptr ? *simulated : the_system;
+}
+
+}  // namespace coflux::detail
