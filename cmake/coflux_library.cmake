@@ -20,13 +20,13 @@ function(coflux_unite_sources out target size folder)
     set(${out} "${units}" PARENT_SCOPE)
 endfunction()
 
-# coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>...)
+# coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>... [WITHOUT <regex of sources>])
 #
 # Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of include/coflux/<folder>/
 # and the named headers of include/coflux/ in its HEADERS file set: they are installed with it, and with
 # CMAKE_VERIFY_INTERFACE_HEADER_SETS each of them is compiled alone.
 function(coflux_add_library name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;TOP_HEADERS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "WITHOUT" "FOLDERS;TOP_HEADERS")
     set(include_dir "${PROJECT_SOURCE_DIR}/include")
     set(source_dir "${PROJECT_SOURCE_DIR}/src")
 
@@ -38,6 +38,10 @@ function(coflux_add_library name)
         list(APPEND sources ${folder_sources})
         list(APPEND headers ${folder_headers})
     endforeach()
+
+    if(arg_WITHOUT)
+        list(FILTER sources EXCLUDE REGEX "${arg_WITHOUT}")
+    endif()
 
     set(target coflux_${name})
     if(COFLUX_UNITY)

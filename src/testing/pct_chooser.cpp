@@ -49,6 +49,8 @@ std::size_t pct_chooser::choose(choice what, std::span<const std::uint64_t> cand
     switch (what) {
     case choice::steal: return numbers_.below(2);
     case choice::time: return numbers_.below(8) == 0 ? 1 : 0;
+    case choice::amount: return numbers_.below(2) == 0 ? 0 : numbers_.below(candidates.size());
+    case choice::fault: return numbers_.below(8) == 0 ? 1 + numbers_.below(candidates.size() - 1) : 0;
     case choice::next: break;
     }
     const std::size_t now = made_++;

@@ -11,6 +11,8 @@ constexpr char letter_of(choice what) noexcept {
     switch (what) {
     case choice::next: return 'n';
     case choice::steal: return 's';
+    case choice::amount: return 'a';
+    case choice::fault: return 'f';
     case choice::time: break;
     }
     return 't';
@@ -32,7 +34,7 @@ bool take_letter(std::string_view& text, char letter) {
 }
 
 bool take_choice(std::string_view& text, choice& what) {
-    for (const choice c : {choice::next, choice::steal, choice::time}) {
+    for (const choice c : {choice::next, choice::steal, choice::time, choice::amount, choice::fault}) {
         what = c;
         if (take_letter(text, letter_of(c))) return true;
     }

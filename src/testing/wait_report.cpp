@@ -215,7 +215,9 @@ std::string world::describe(frame_control* also) const {
         if (ready_[i].ours) alive.add(promise_base::of(frame_control::of(ready_[i].coroutine)), "is ready");
     }
     if (also != nullptr && !also->done()) alive.add(promise_base::of(*also), "");
-    return alive.text();
+    std::string text = alive.text();
+    if (part_ != nullptr) text += part_->describe();
+    return text;
 }
 
 }  // namespace coflux::testing::detail

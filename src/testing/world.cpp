@@ -118,6 +118,7 @@ void world::open(simulation& is, chooser& decides, const simulation_options& opt
 }
 
 void world::close() noexcept {
+    COFLUX_VERIFY(part_ == nullptr, "a simulation ends before the network that was made in it");
     COFLUX_VERIFY(youngest == this,
                   "a simulation ends on another thread than its own, or before one that was made later");
     on_step = nullptr;
@@ -150,6 +151,16 @@ sim_worker& world::new_worker() {
     w.timers_.restart(now_);
     w.clock_name_ = ++named_;
     return w;
+}
+
+void world::attach(world_part& part, coflux::detail::socket_calls& sockets) noexcept {
+    COFLUX_VERIFY(part_ == nullptr, "a simulation has one network, and is given another one");
+    part_ = &part;
+    sockets_ = &sockets;
+}
+void world::detach() noexcept {
+    part_ = nullptr;
+    sockets_ = nullptr;
 }
 
 void world::remove_root(coflux::detail::wait_record& r) noexcept {
@@ -216,8 +227,9 @@ world::ready world::take_ready(std::size_t at) noexcept {
     return r;
 }
 
-/// What lies in the queues of the executors becomes a candidate.
-void world::collect() noexcept {
+/// What lies in the queues of the executors becomes a candidate. True if a part went on, which may go on once more.
+bool world::collect() noexcept {
+    const bool went_on = part_ != nullptr && part_->settle();
     for (std::size_t i = 0; i < workers_used_; ++i) {
         sim_worker& w = *workers_[i];
         while (w.forks_.size() != 0) {
@@ -227,6 +239,7 @@ void world::collect() noexcept {
         }
         while (w.ready_.size() != 0) add(w, std::coroutine_handle<>::from_address(w.ready_.take()), true);
     }
+    return went_on;
 }
 
 // --- time
@@ -234,7 +247,7 @@ void world::collect() noexcept {
 clock_tick world::next_deadline() const noexcept {
     clock_tick next = service_.next_deadline();
     for (std::size_t i = 0; i < workers_used_; ++i) next = std::min(next, workers_[i]->timers_.next_deadline());
-    return next;
+    return part_ != nullptr ? std::min(next, part_->next_event()) : next;
 }
 
 void world::pass_to(clock_tick now) noexcept {
@@ -243,9 +256,10 @@ void world::pass_to(clock_tick now) noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
 }
 
-/// One timer of the wheel that is called so. Its present is set again: what was armed for a time that had passed is due
+/// One timer of the wheel that is called so, or what else is. Its present is set again: what was armed for a time that had passed is due
 /// only then.
 void world::hand_out(std::uint64_t clock) noexcept {
+    if (part_ != nullptr && part_->happen(clock)) return;
     if (clock == service_name_) {
         service_.pass_to(now_);
         (void)service_.hand_out_one();
@@ -293,10 +307,14 @@ bool world::step(clock_tick until) {
             this_thread.queues == nullptr,
         "a simulation is driven by another thread than its own, by one of its coroutines, or beside a younger one");
     for (;;) {
-        collect();
+        const bool went_on = collect();
         const clock_tick next = next_deadline();
         const bool due = next <= now_;
         if (ready_count() == 0 && !due) {
+            if (went_on) {
+                ++steps_;  // no executor runs what it carried on
+                return true;
+            }
             if (next == timing_wheel::never || next > until) return false;
             pass_to(next);
             continue;
@@ -321,6 +339,7 @@ bool world::step(clock_tick until) {
         for (std::size_t i = 0; i < workers_used_; ++i) {
             if (workers_[i]->timers_.next_deadline() <= now_) with_clocks_.push_back(workers_[i]->clock_name_);
         }
+        if (part_ != nullptr) part_->add_due(with_clocks_);
         const std::size_t clocks = with_clocks_.size();
         with_clocks_.insert(with_clocks_.end(), names_.begin() + static_cast<std::ptrdiff_t>(first_), names_.end());
         const std::size_t chosen = choose(choice::next, with_clocks_);
@@ -416,6 +435,7 @@ bool world::drive(frame_control& c, bool may_throw) {
     }
     while (!c.done()) {
         if (steps_ < options_.max_steps && step()) continue;
+        if (c.done()) break;  // what no executor runs ends in the midst of a step
         fail_hang(c, may_throw);
         return true;
     }

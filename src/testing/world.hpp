@@ -1,6 +1,7 @@
 // The machinery of a simulation; docs/design/simulation.md.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,7 @@
 #include <coflux/time/detail/timer_queue.hpp>
 
 #include "time/detail/timer_service.hpp"
+#include "world_part.hpp"
 
 namespace coflux::testing::detail {
 
@@ -78,6 +80,19 @@ public:
     void add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept;
     [[nodiscard]] std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept;
     sim_worker& new_worker();
+    /// What runs on this thread now, runs on one of this world's executors, or on none that has a worker.
+    [[nodiscard]] bool runs_what_runs() const noexcept {
+        const auto used = std::span(workers_).first(workers_used_);
+        return coflux::detail::this_thread.queues == nullptr ||
+               std::any_of(used.begin(), used.end(),
+                           [](const auto& w) { return w->of_thread_for(w.get()) != nullptr; });
+    }
+    /// A name of a candidate that is no coroutine.
+    [[nodiscard]] std::uint64_t new_name() noexcept { return ++named_; }
+
+    /// One at a time. `sockets`: of what is opened on this thread from now on.
+    void attach(world_part& part, coflux::detail::socket_calls& sockets) noexcept;
+    void detach() noexcept;
 
     [[nodiscard]] static simulation* youngest_of_thread() noexcept;
     [[nodiscard]] bool is_of_this_thread() const noexcept;
@@ -114,7 +129,7 @@ private:
     [[nodiscard]] std::uint64_t name_of(std::coroutine_handle<> h, bool ours);
     [[nodiscard]] std::uint64_t name_by_address(void* frame, bool is_new);
 
-    void collect() noexcept;
+    bool collect() noexcept;
     void hand_out(std::uint64_t clock) noexcept;
     [[nodiscard]] coflux::detail::clock_tick next_deadline() const noexcept;
     void pass_to(coflux::detail::clock_tick now) noexcept;
@@ -138,13 +153,14 @@ private:
     std::size_t last_reported_ = 0;  // the step that on_step was last called with
     std::string failure_;
     std::vector<decision> schedule_;
+    world_part* part_ = nullptr;
     std::vector<std::unique_ptr<sim_worker>> workers_;
     std::size_t workers_used_ = 0;
     // Ready coroutines and their names, the longest ready first, from first_ on: what is before is gone.
     std::vector<ready> ready_;
     std::vector<std::uint64_t> names_;
     std::size_t first_ = 0;
-    std::vector<std::uint64_t> with_clocks_;          // candidates while timers are due: the timers, then names_
+    std::vector<std::uint64_t> with_clocks_;  // candidates where there are more: timers, the part's, then names_
     std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
     // Coroutines that were ready again right after their resumption, among the last resumptions before the limit.

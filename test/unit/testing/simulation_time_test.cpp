@@ -35,6 +35,17 @@ TEST(SimulationTime, LetsAYearPassAtOnceAndExactly) {
     EXPECT_EQ(sim.elapsed(), 24h * 365);
 }
 
+coflux::task<void> sleeps_anywhere(auto&&, std::chrono::nanoseconds d) {
+    co_await coflux::sleep_for(d);
+}
+TEST(SimulationTime, PassesForATaskWithoutAnExecutor) {
+    fifo_chooser fifo;
+    simulation sim(fifo);
+    auto env = coflux::make_environment();
+    sleeps_anywhere(env, 1s).get();
+    EXPECT_EQ(sim.elapsed(), 1s);
+}
+
 TEST(SimulationTime, BeginsAtTheSameMomentInEachRun) {
     fifo_chooser fifo;
     std::set<coflux::clock::time_point> starts;

@@ -1,0 +1,230 @@
+// The machinery of sim_network; docs/design/sim_network.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <coflux/io/endpoint.hpp>
+#include <coflux/testing/sim_network.hpp>
+
+#include "io/socket_calls.hpp"
+#include "testing/world.hpp"
+#include "testing/world_part.hpp"
+
+namespace coflux::testing::detail {
+
+class network;
+class network_source;
+
+struct network_host {
+    sim_executor on;
+    std::string address;
+    std::size_t index;  // in the order in which they were made
+    std::size_t most = std::numeric_limits<std::size_t>::max();
+    std::size_t open = 0;
+    std::size_t turns = 0;  // of listeners that share a port
+    std::uint16_t next_port = 49152;
+    bool up = true;
+};
+
+/// What arrives at the other end.
+enum class arrival : std::uint8_t {
+    asked,     ///< for a connection, at a listener
+    answered,  ///< the connection is made
+    refused,   ///< at the one that asked: nobody listens
+    lost,      ///< at the one that asked: its time is over
+    data,
+    end,  ///< no more data
+    cut   ///< the connection is no more
+};
+struct segment {
+    coflux::detail::clock_tick due;
+    arrival what;
+    std::string bytes{};
+};
+
+enum class socket_state : std::uint8_t {
+    fresh,
+    listening,
+    connecting,
+    connected,
+    closed,  ///< by its program; what it has sent is still on its way
+    lost     ///< in a crash of its host
+};
+
+/// One end of a connection, or a listener.
+struct sim_socket {
+    int number;
+    std::uint64_t name;  // of its next arrival, as a candidate
+    network_host* on;
+    network_host* to = nullptr;
+    int other = 0;  // the other end
+    socket_state is = socket_state::fresh;
+    bool owned = true;  // by a descriptor; one in a backlog is not yet
+    bool shared_port = false;
+    bool sent_end = false;
+    bool got_end = false;
+    bool cut = false;  // the connection is no more; `error` may have been told
+    bool reset_on_close = false;
+    bool asks = false;         // its connect has begun, and waits for settle()
+    bool any_address = false;  // it listens at all addresses, or connects to its own machine so
+    int error = 0;             // positive; told once
+    endpoint local{};
+    endpoint peer{};
+    std::size_t most_in_backlog = 0;
+    std::deque<int> backlog{};
+    std::deque<segment> out{};  // on its way from here
+    std::size_t out_bytes = 0;
+    std::string unread{};
+    coflux::detail::io_operation* waiting[2]{};  // by direction
+};
+
+class network final : public coflux::detail::socket_calls, public world_part {
+public:
+    network(simulation& in, const sim_network_options& options);
+    ~network();
+
+    // socket_calls: what programs do
+    int open_stream(int family) noexcept override;
+    void close_descriptor(int descriptor) noexcept override;
+    int listen_at(int descriptor, coflux::detail::os::const_socket_name at, int backlog,
+                  bool shared_port) noexcept override;
+    int accept_one(int descriptor, coflux::detail::os::socket_name& peer) noexcept override;
+    int begin_connect(int descriptor, coflux::detail::os::const_socket_name to) noexcept override;
+    int connect_result(int descriptor) noexcept override;
+    std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept override;
+    int is_readable(int descriptor) noexcept override;
+    std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override;
+    std::ptrdiff_t receive_buffers(int descriptor, const coflux::detail::os::buffer* into,
+                                   std::size_t buffers) noexcept override;
+    std::ptrdiff_t send_buffers(int descriptor, const coflux::detail::os::buffer* from,
+                                std::size_t buffers) noexcept override;
+    int shutdown_send(int descriptor) noexcept override;
+    int reset_on_close(int descriptor) noexcept override;
+    int send_at_once(int) noexcept override { return 0; }
+    int local_name(int descriptor, coflux::detail::os::socket_name& name) noexcept override;
+    std::shared_ptr<coflux::detail::io_source> source(coflux::detail::promise_base& p) override;
+
+    // world_part: what happens
+    bool settle() noexcept override;
+    [[nodiscard]] coflux::detail::clock_tick next_event() const noexcept override;
+    void add_due(std::vector<std::uint64_t>& to) const override;
+    bool happen(std::uint64_t name) noexcept override;
+    [[nodiscard]] std::string describe() const override;
+
+    // of network_source
+    void wait_at(int number, coflux::detail::io_operation& op) noexcept;
+    bool claim(int number, coflux::detail::io_operation& op) noexcept;
+
+    // of sim_network
+    network_host& host(std::string_view address);
+    network_host& local() noexcept { return hosts_.front(); }
+    void partition(network_host& a, network_host& b) { partitions_.insert(key(a, b)); }
+    void heal(network_host& a, network_host& b) noexcept { partitions_.erase(key(a, b)); }
+    void heal() noexcept { partitions_.clear(); }
+    void set_latency(network_host& a, network_host& b, std::chrono::nanoseconds d) { latencies_[key(a, b)] = d; }
+    void crash(network_host& h) noexcept;
+    [[nodiscard]] std::size_t open_sockets() const noexcept;
+    [[nodiscard]] std::string dump() const;
+
+private:
+    using host_pair = std::pair<std::size_t, std::size_t>;
+    [[nodiscard]] static host_pair key(const network_host& a, const network_host& b) noexcept {
+        return std::minmax(a.index, b.index);
+    }
+
+    // Of programs:
+    [[nodiscard]] network_host& host_of_thread() noexcept;
+    [[nodiscard]] network_host* host_at(network_host& from, const endpoint& e) noexcept;
+    [[nodiscard]] sim_socket& make_socket(network_host& on);
+    [[nodiscard]] sim_socket* find(int number) noexcept;
+    /// 0, or the negative error of a call on it.
+    [[nodiscard]] int error_of(const sim_socket* s) const noexcept;
+    int ask(sim_socket& s) noexcept;
+    [[nodiscard]] std::uint16_t free_port(network_host& on) noexcept;
+    [[nodiscard]] bool is_in_use(const network_host& on, const endpoint& e, bool shared) const noexcept;
+    [[nodiscard]] std::size_t amount(std::size_t most) noexcept;
+    /// 0 where nothing goes wrong; `of`: candidates, with 0.
+    [[nodiscard]] std::size_t fault(bool kind, std::size_t of) noexcept;
+
+    // Of what is on its way:
+    [[nodiscard]] std::chrono::nanoseconds latency(const network_host& a, const network_host& b) const noexcept;
+    void send_out(sim_socket& s, arrival what, std::string bytes = {}) noexcept;
+    void drop_out(sim_socket& s) noexcept;
+    [[nodiscard]] bool is_held(const sim_socket& s) const noexcept;
+    [[nodiscard]] coflux::detail::clock_tick due_of(const sim_socket& s) const noexcept;
+    /// A listener with room, or any that is full. nullptr: none listens.
+    [[nodiscard]] const sim_socket* listener_for(const sim_socket& s) const noexcept;
+    void arrive(sim_socket& s) noexcept;
+    void ask_listener(sim_socket& s) noexcept;
+    void arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept;
+    void fail(sim_socket& s, int error) noexcept;
+    void touch(sim_socket& s, coflux::detail::direction way) noexcept;
+    void tidy(int number) noexcept;
+
+    void write(const sim_socket& s, std::string& to) const;
+    [[nodiscard]] bool is_waited_for() const noexcept;
+
+    simulation& is_;
+    const sim_network_options options_;
+    std::size_t faults_left_;
+    std::deque<network_host> hosts_;
+    world* world_ = nullptr;
+    std::map<int, sim_socket> sockets_;
+    int last_number_ = 1 << 30;          // no system has as many descriptors
+    std::map<int, sim_socket*> flying_;  // from which something is on its way
+    std::set<int> listening_;
+    std::set<host_pair> partitions_;
+    std::map<host_pair, std::chrono::nanoseconds> latencies_;
+    struct late {
+        int number;
+        coflux::detail::direction way;
+    };
+    std::vector<late> late_;    // to be tried, in settle()
+    std::vector<late> trying_;  // of which settle() has begun
+    bool settles_ = false;      // settle() tries: elsewhere each call that could wait would block
+    std::shared_ptr<network_source> source_;
+};
+
+/// Where operations of simulated sockets wait: in their network.
+class network_source final : public coflux::detail::io_source {
+public:
+    explicit network_source(network& in) noexcept : in_(in) {}
+
+    std::size_t look() noexcept override { return 0; }
+    std::size_t try_late() noexcept override { return 0; }
+    [[nodiscard]] bool has_late() const noexcept override { return false; }
+    [[nodiscard]] bool has_pending() const noexcept override { return false; }
+    [[nodiscard]] bool has_found() const noexcept override { return false; }
+    [[nodiscard]] int descriptor() const noexcept override { return -1; }
+    void add_left(coflux::detail::left_behind&) noexcept override {}
+    void sleep_until(std::uint64_t) noexcept override {}
+    void wake() noexcept override {}
+
+    coflux::detail::io_slot attach(int number) override { return {static_cast<std::uint32_t>(number), 0}; }
+    void detach(coflux::detail::io_slot, int) noexcept override {}
+    armed arm(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
+        return arm_for_next_look(op, at);
+    }
+    armed arm_for_next_look(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
+        if (op.must_end()) return armed::stops;
+        in_.wait_at(static_cast<int>(at.number), op);
+        return armed::waits;
+    }
+    bool claim(coflux::detail::io_operation& op, coflux::detail::io_slot at) noexcept override {
+        return in_.claim(static_cast<int>(at.number), op);
+    }
+
+private:
+    network& in_;
+};
+
+}  // namespace coflux::testing::detail
