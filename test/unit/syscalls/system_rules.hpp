@@ -1,0 +1,50 @@
+// Rules for the system calls of this program's sockets: what the system does now and then, at the call where a test
+// wants it. system_rules_test.cpp defines the calls in place of the C library's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+#include <limits>
+#include <mutex>
+#include <vector>
+
+namespace coflux_test {
+
+enum class system_call { receive, send, accept, connect };
+
+/// "The third send moves 7 bytes": {.on = system_call::send, .from = 3, .moves = 7}.
+struct system_rule {
+    system_call on;
+    std::size_t from = 1;   ///< the first call that it is for, of those on any descriptor since the rules began
+    std::size_t times = 1;  ///< how many calls it is for
+    int error = 0;          ///< what they fail with; an interrupted connect goes on, as it does
+    std::size_t moves = std::numeric_limits<std::size_t>::max();  ///< bytes at most
+};
+inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 2;
+
+/// While it lives, the calls of this process follow the rules; the first that is for a call counts. One at a time.
+/// A call that fails with EAGAIN by a rule is as if the descriptor had become ready just after it: epoll reports it.
+/// What goes past the C library (io_uring) follows no rule.
+class system_rules {
+public:
+    system_rules(std::initializer_list<system_rule> rules);
+    system_rules(const system_rules&) = delete;
+    system_rules& operator=(const system_rules&) = delete;
+    ~system_rules();
+
+    [[nodiscard]] std::size_t calls(system_call on) const;
+    /// Calls that followed a rule.
+    [[nodiscard]] std::size_t followed() const;
+
+    /// For the calls: the rule for this one, or nullptr. Counts.
+    static const system_rule* next(system_call on);
+
+private:
+    mutable std::mutex lock_;
+    std::vector<system_rule> rules_;
+    std::array<std::size_t, 4> calls_{};
+    std::size_t followed_ = 0;
+};
+
+}  // namespace coflux_test

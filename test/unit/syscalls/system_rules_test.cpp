@@ -1,0 +1,191 @@
+// The system calls of sockets, in place of the C library's; and that they follow the rules.
+#include "system_rules.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace coflux_test {
+namespace behind_rules {
+
+// A ring would not call the functions below.
+[[maybe_unused]] inline const int by_epoll = setenv("COFLUX_IO", "epoll", 1);
+
+inline std::atomic<system_rules*> now{nullptr};
+
+struct registration {
+    int number;
+    epoll_event event;
+};
+/// Registered with epoll, by the number of the epoll.
+struct registrations {
+    std::mutex lock;
+    std::multimap<int, registration> of_descriptor;
+};
+inline registrations& known() {
+    static auto* const all = new registrations;
+    return *all;
+}
+/// The descriptor is ready again, if it is: for those who wait for its edge.
+inline void make_edge(int descriptor) {
+    registrations& all = known();
+    const std::lock_guard<std::mutex> held(all.lock);
+    const auto [first, last] = all.of_descriptor.equal_range(descriptor);
+    for (auto r = first; r != last; ++r)
+        syscall(SYS_epoll_ctl, r->second.number, EPOLL_CTL_MOD, descriptor, &r->second.event);
+}
+
+/// True if the call fails, and is not made.
+inline bool fails(const system_rule* rule, int descriptor) {
+    if (rule == nullptr || rule->error == 0) return false;
+    if (rule->error == EAGAIN) make_edge(descriptor);
+    errno = rule->error;
+    return true;
+}
+inline std::size_t moved(const system_rule* rule, std::size_t size) {
+    return rule == nullptr ? size : std::min(size, rule->moves);
+}
+
+}  // namespace behind_rules
+
+system_rules::system_rules(std::initializer_list<system_rule> rules) : rules_(rules) {
+    behind_rules::now = this;
+}
+system_rules::~system_rules() {
+    behind_rules::now = nullptr;
+}
+std::size_t system_rules::calls(system_call on) const {
+    const std::lock_guard<std::mutex> held(lock_);
+    return calls_[static_cast<std::size_t>(on)];
+}
+std::size_t system_rules::followed() const {
+    const std::lock_guard<std::mutex> held(lock_);
+    return followed_;
+}
+const system_rule* system_rules::next(system_call on) {
+    system_rules* const rules = behind_rules::now;
+    if (rules == nullptr) return nullptr;
+    const std::lock_guard<std::mutex> held(rules->lock_);
+    const std::size_t call = ++rules->calls_[static_cast<std::size_t>(on)];
+    for (const system_rule& r : rules->rules_) {
+        if (r.on != on || call < r.from || call - r.from >= r.times) continue;
+        ++rules->followed_;
+        return &r;
+    }
+    return nullptr;
+}
+
+}  // namespace coflux_test
+
+using coflux_test::system_call;
+using coflux_test::system_rules;
+
+extern "C" {
+
+ssize_t recv(int descriptor, void* into, std::size_t size, int flags) {
+    const auto* const rule = system_rules::next(system_call::receive);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    return syscall(SYS_recvfrom, descriptor, into, coflux_test::behind_rules::moved(rule, size), flags, nullptr,
+                   nullptr);
+}
+ssize_t send(int descriptor, const void* from, std::size_t size, int flags) {
+    const auto* const rule = system_rules::next(system_call::send);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    return syscall(SYS_sendto, descriptor, from, coflux_test::behind_rules::moved(rule, size), flags, nullptr, 0);
+}
+int accept4(int descriptor, sockaddr* peer, socklen_t* size, int flags) {
+    if (coflux_test::behind_rules::fails(system_rules::next(system_call::accept), descriptor)) return -1;
+    return static_cast<int>(syscall(SYS_accept4, descriptor, peer, size, flags));
+}
+int connect(int descriptor, const sockaddr* to, socklen_t size) {
+    const auto* const rule = system_rules::next(system_call::connect);
+    const bool interrupted = rule != nullptr && rule->error == EINTR;
+    if (!interrupted && coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    const int result = static_cast<int>(syscall(SYS_connect, descriptor, to, size));
+    if (!interrupted || (result < 0 && errno != EINPROGRESS)) return result;
+    errno = EINTR;
+    return -1;
+}
+int epoll_ctl(int epoll, int what, int descriptor, epoll_event* event) noexcept {
+    auto& all = coflux_test::behind_rules::known();
+    const std::lock_guard<std::mutex> held(all.lock);
+    const int result = static_cast<int>(syscall(SYS_epoll_ctl, epoll, what, descriptor, event));
+    if (result < 0) return result;
+    const auto [first, last] = all.of_descriptor.equal_range(descriptor);
+    const auto own = std::find_if(first, last, [&](const auto& r) { return r.second.number == epoll; });
+    if (own != last) all.of_descriptor.erase(own);
+    if (what != EPOLL_CTL_DEL)
+        all.of_descriptor.emplace(descriptor, coflux_test::behind_rules::registration{epoll, *event});
+    return result;
+}
+
+}  // extern "C"
+
+namespace {
+
+struct local_pair {
+    local_pair() {
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    }
+    ~local_pair() {
+        close(ends[0]);
+        close(ends[1]);
+    }
+    int ends[2] = {-1, -1};
+};
+
+TEST(system_rules, are_for_the_calls_that_they_name) {
+    const local_pair p;
+    const system_rules rules{{.on = system_call::send, .from = 2, .moves = 7},
+                             {.on = system_call::receive, .times = 2, .error = EINTR}};
+    char text[16] = "0123456789abcde";
+    EXPECT_EQ(send(p.ends[0], text, 10, 0), 10);
+    EXPECT_EQ(send(p.ends[0], text, 10, 0), 7);
+    EXPECT_EQ(send(p.ends[0], text, 10, 0), 10);
+    for (int i = 0; i < 2; ++i) {
+        errno = 0;
+        EXPECT_EQ(recv(p.ends[1], text, 16, 0), -1);
+        EXPECT_EQ(errno, EINTR);
+    }
+    EXPECT_EQ(recv(p.ends[1], text, 16, 0), 16);
+    EXPECT_EQ(rules.calls(system_call::send), 3U);
+    EXPECT_EQ(rules.calls(system_call::receive), 3U);
+    EXPECT_EQ(rules.followed(), 3U);
+}
+
+TEST(system_rules, end_with_their_object) {
+    const local_pair p;
+    { const system_rules rules{{.on = system_call::send, .times = coflux_test::always, .error = ENOBUFS}}; }
+    EXPECT_EQ(send(p.ends[0], "x", 1, 0), 1);
+}
+
+TEST(system_rules, let_epoll_report_what_would_have_blocked) {
+    const local_pair p;
+    const int epoll = epoll_create1(EPOLL_CLOEXEC);
+    epoll_event both{};
+    both.events = EPOLLIN | EPOLLET;
+    ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, p.ends[1], &both), 0);
+    EXPECT_EQ(send(p.ends[0], "x", 1, 0), 1);
+    epoll_event found{};
+    EXPECT_EQ(epoll_wait(epoll, &found, 1, 0), 1);
+    EXPECT_EQ(epoll_wait(epoll, &found, 1, 0), 0);  // its edge is gone
+    const system_rules rules{{.on = system_call::receive, .error = EAGAIN}};
+    char one = ' ';
+    EXPECT_EQ(recv(p.ends[1], &one, 1, 0), -1);
+    EXPECT_EQ(epoll_wait(epoll, &found, 1, 0), 1);
+    EXPECT_EQ(recv(p.ends[1], &one, 1, 0), 1);
+    close(epoll);
+}
+
+}  // namespace
