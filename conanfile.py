@@ -66,3 +66,7 @@ class Coflux(ConanFile):
         testing.set_property("pkg_config_name", "coflux-testing")
         testing.libs = ["coflux_testing"]
         testing.requires = ["runtime"]
+        network = self.cpp_info.components["testing_network"]
+        network.set_property("cmake_target_name", "coflux::testing_network")
+        network.libs = ["coflux_testing_network"]
+        network.requires = ["testing", "io"]
