@@ -135,8 +135,8 @@ spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, proce
       options_(options),
       arguments_(argument_pointers(command.words())) {
     if (command_.empty() || command_[0].empty()) throw std::invalid_argument("coflux: spawn: there is no program");
-    if (options.directory.find('\0') != std::string::npos)
-        throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + options.directory);
+    if (const std::string* const d = options.directory.path(); d != nullptr && d->find('\0') != std::string::npos)
+        throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + *d);
     if (options.environment.has_value()) environment_ = argument_pointers(*options.environment);
     made_ = child_handle(new child_state);
     made_.get().leaves_running = options.dropped == when_dropped::leave;
@@ -150,7 +150,8 @@ void spawn_awaiter::spawn(pool_operation& op) noexcept {
 int spawn_awaiter::spawn_now() noexcept {
     os::child_plan plan{.arguments = arguments_.data(),
                         .environment = options_.environment.has_value() ? environment_.data() : nullptr,
-                        .directory = options_.directory.empty() ? nullptr : options_.directory.c_str(),
+                        .directory =
+                            options_.directory.path() == nullptr ? nullptr : options_.directory.path()->c_str(),
                         .streams = {}};
     int child_ends[3] = {-1, -1, -1};
     const standard_stream asked[3] = {options_.input, options_.output, options_.error};
@@ -202,7 +203,7 @@ int spawn_awaiter::spawn_now() noexcept {
 std::string spawn_awaiter::text() const {
     std::string text = command_[0];
     if (*failed_ != '\0') text += std::string(" ") + failed_;
-    if (!options_.directory.empty()) text += " " + options_.directory;
+    if (const std::string* const d = options_.directory.path(); d != nullptr) text += " " + *d;
     return text;
 }
 

@@ -55,9 +55,10 @@ task inherits_little(environment&, const temporary_folder* folder) {
     options.environment.emplace();
     options.environment->push_back("WHAT=this");
     options.environment->push_back("PATH=/usr/bin:/bin");
-    options.directory = folder->path("");
-    options.directory.pop_back();
-    EXPECT_EQ(co_await output_of(here, shell("echo $WHAT; pwd"), options), "this\n" + options.directory + "\n");
+    std::string inside = folder->path("");
+    inside.pop_back();
+    options.directory = inside;
+    EXPECT_EQ(co_await output_of(here, shell("echo $WHAT; pwd"), options), "this\n" + inside + "\n");
     ::setenv("COFLUX_TEST_VARIABLE", "inherited", 1);
     EXPECT_EQ(co_await output_of(here, shell("echo $COFLUX_TEST_VARIABLE"), {}), "inherited\n");
     ::unsetenv("COFLUX_TEST_VARIABLE");
