@@ -58,4 +58,14 @@ std::vector<endpoint> interleaved(std::vector<endpoint> all, std::size_t first_f
     return result;
 }
 
+call<tcp_stream> connect_to(environment&, resolver& names, std::string_view host, std::uint16_t port,
+                            connect_options options) {
+    auto&& here = co_await context();
+    std::vector<endpoint> found = co_await names.resolve(here, host, port, options.family);
+    const std::string whom = std::string(host) + ':' + std::to_string(port);
+    detail::connect_over_tcp connect;
+    co_return co_await connect_race(here, interleaved(std::move(found), options.first_family_count), connect, options,
+                                    whom);
+}
+
 }  // namespace coflux

@@ -188,14 +188,7 @@ connect_race(environment&, std::vector<endpoint> to, Connect& connect, connect_o
 /// Costs: a fork for each address.
 /// Source: RFC 8305. The system gives the addresses of both families at once, so there is no resolution delay.
 /// Example: examples/41_connect_to.cpp
-[[nodiscard("nothing is connected until this is awaited: co_await it")]] inline call<tcp_stream>
-connect_to(environment&, resolver& names, std::string_view host, std::uint16_t port, connect_options options = {}) {
-    auto&& here = co_await context();
-    std::vector<endpoint> found = co_await names.resolve(here, host, port, options.family);
-    const std::string whom = std::string(host) + ':' + std::to_string(port);
-    detail::connect_over_tcp connect;
-    co_return co_await connect_race(here, interleaved(std::move(found), options.first_family_count), connect, options,
-                                    whom);
-}
+[[nodiscard("nothing is connected until this is awaited: co_await it")]] call<tcp_stream>
+connect_to(environment&, resolver& names, std::string_view host, std::uint16_t port, connect_options options = {});
 
 }  // namespace coflux

@@ -79,25 +79,6 @@ private:
     blocking_pool* pool_;
 };
 
-inline call<std::vector<endpoint>> resolver::resolve(environment&, std::string_view host, std::uint16_t port,
-                                                     address_family family) {
-    if (auto numeric = detail::numeric_endpoints(host, port, family)) co_return std::move(*numeric);
-    const std::shared_ptr<detail::name_lookups> lookups = lookups_;
-    blocking_pool& pool = pool_ != nullptr ? *pool_ : blocking_pool::shared();
-    for (;;) {
-        detail::lookup_part part(lookups, {std::string(host), family});
-        if (part.leads()) {
-            co_await lookups->permits.acquire();
-            part.has_permit();
-            co_await pool.run(abandon_on_stop, &detail::name_lookup::run, part.lookup());
-        } else {
-            co_await part.ended();
-        }
-        if (auto found = part.result(port)) co_return std::move(*found);
-        // It was dropped before it began: again, perhaps as its leader.
-    }
-}
-
 }  // namespace coflux
 
 template <>
