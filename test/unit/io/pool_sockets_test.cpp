@@ -120,13 +120,13 @@ coflux::task<int, pool> is_answered(coflux::environment&) {
     co_return in_time;
 }
 
-/// Computes for 40 ms before each answer, or answers at once.
+/// Computes for 100 ms before each answer, or answers at once.
 template <bool Computes>
 coflux::fork<void, pool> handles(coflux::environment&, tcp_stream* peer) {
     std::string one(1, ' ');
     for (;;) {
         co_await peer->read_exactly(bytes_of(one));
-        const auto until = clock_type::now() + 40ms;
+        const auto until = clock_type::now() + 100ms;
         while (Computes && clock_type::now() < until) {}
         co_await peer->write_all(std::string_view(one));
     }
@@ -134,13 +134,13 @@ coflux::fork<void, pool> handles(coflux::environment&, tcp_stream* peer) {
 coflux::fork<int, coflux::worker_executor> asks_beside(coflux::environment&, tcp_stream* slow, tcp_stream* quick) {
     int in_time = 0;
     std::string one = "x";
-    for (int i = 0; i < 20; ++i) {
+    for (int i = 0; i < 10; ++i) {
         co_await slow->write_all(std::string_view(one));
         co_await 2ms;
         const auto sent = clock_type::now();
         co_await quick->write_all(std::string_view(one));
         co_await quick->read_exactly(bytes_of(one));
-        in_time += clock_type::now() - sent < 25ms ? 1 : 0;
+        in_time += clock_type::now() - sent < 60ms ? 1 : 0;
         co_await slow->read_exactly(bytes_of(one));
         co_await 5ms;  // all workers sleep
     }
@@ -166,7 +166,7 @@ TEST(pool_sockets, are_looked_after_while_a_worker_computes) {
     pool on(2);
     coflux::worker_executor client;
     auto env = coflux::make_environment(on, client);
-    EXPECT_GE(asks_two(env).get(), 5);  // on a busy machine some are late
+    EXPECT_GE(asks_two(env).get(), 3);  // on a busy machine some are late
 }
 
 /// Law 8: completed I/O has its turn beside a coroutine that goes on.
