@@ -46,12 +46,14 @@ pool_events::seat pool_events::take_seat(std::size_t worker) noexcept {
 
 void pool_events::leave_poll() noexcept {
     driver_.store(driver::looks, memory_order_seq_cst);  // before the look for a guard; pairs with take_seat()
-    if (guarded_.load(memory_order_seq_cst)) set_alarm();
+    if (guarded_.load(memory_order_seq_cst)) return set_alarm();
+    if (alarm_) idle_.wake_one();  // one that parked without a seat takes the guard's
 }
 
 void pool_events::leave_guard(bool stepped_in) noexcept {
-    guarded_.store(false, memory_order_release);  // pairs with take_seat()
-    if (stepped_in) idle_.wake_one();             // another one takes the seat
+    guarded_.store(false, memory_order_seq_cst);  // before the look at the driver; pairs with leave_poll(), take_seat()
+    // Another one takes the seat, unless the poller wakes one when it leaves.
+    if (stepped_in || driver_.load(memory_order_seq_cst) != driver::sleeps) idle_.wake_one();
 }
 
 /// By the poller that leaves, or by the guard.
@@ -62,7 +64,7 @@ void pool_events::set_alarm() noexcept {
 }
 
 bool pool_events::must_step_in() noexcept {
-    if (!alarm_->went_off()) return false;
+    if (!alarm_->take_went_off()) return false;
     const clock_tick now = tick_now();
     const clock_tick period = period_.load(memory_order_relaxed);
     (void)armed_.exchange(false, memory_order_seq_cst);  // before the look at the driver; pairs with set_alarm()

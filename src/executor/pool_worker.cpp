@@ -313,10 +313,12 @@ bool pool_worker::park_until(clock_tick deadline, pool_events::seat at) noexcept
         event_source& s = *pool_.events_.source();
         return parker_.park_in(s, deadline) || s.has_found();
     }
-    case pool_events::seat::guard:
-        if (parker_.park_in(pool_.events_.alarm(), deadline)) return true;
+    case pool_events::seat::guard: {
+        const bool woken = parker_.park_in(pool_.events_.alarm(), deadline);
+        // Also where it was woken: the alarm may have gone off on the way, and would count as set for ever.
         steps_in_ = pool_.events_.must_step_in();
-        return steps_in_;
+        return woken || steps_in_;
+    }
     case pool_events::seat::none: break;
     }
     return parker_.park_until(deadline);

@@ -71,7 +71,7 @@ io_source& descriptor::begin_wait(promise_base& p, direction way) {
         mine.source = std::move(here);
     }
     mine.waiting.fetch_add(1, memory_order_relaxed);
-    if (mine.source->submits(way)) mine.at_once.store(mine.source.get(), memory_order_relaxed);  // a hint
+    mine.at_once.store(mine.source->submits(way) ? mine.source.get() : nullptr, memory_order_relaxed);  // a hint
     return *mine.source;
 }
 

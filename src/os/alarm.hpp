@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "parker.hpp"
 #include "wake_descriptor.hpp"
@@ -17,10 +18,10 @@ public:
     void sleep_until(std::uint64_t deadline) noexcept override {
         signalled_.wait_until(deadline);
         signalled_.reset();
-        went_off_ = signalled_.take_time();
+        if (signalled_.take_time()) went_off_ = true;
     }
-    /// During the last sleep, or before it. Threads: the sleeper's.
-    [[nodiscard]] bool went_off() const noexcept { return went_off_; }
+    /// Since it was asked last. Threads: the sleeper's.
+    [[nodiscard]] bool take_went_off() noexcept { return std::exchange(went_off_, false); }
     void wake() noexcept override { signalled_.signal(); }
     /// It goes off once, at `at` of the steady clock, in nanoseconds, in place of any time set before.
     void set(std::uint64_t at) noexcept { signalled_.readable_at(at); }

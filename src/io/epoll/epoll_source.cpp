@@ -129,7 +129,8 @@ io_slot epoll_source::attach(int number) {
 
 void epoll_source::detach(io_slot at, int number) noexcept {
     epoll_event ignored{};
-    (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
+    // A child of a fork() shares the system's object with its parent, which still waits there.
+    if (process_.is_here()) (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
     slot& s = at_number(at.number);
     {
         const adaptive_guard held(s.lock);
@@ -165,6 +166,10 @@ io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
 }
 
 io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
+    COFLUX_VERIFY(
+        process_.is_here(),
+        "a coroutine waits for a descriptor in the child of a fork(), on a loop that did so before: its epoll "
+        "belongs to the parent, too. Make the loop in the child");
     slot& s = at_number(at.number);
     // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
     // hear of it: a host's own thread arms here, or the service's sleeps nowhere else.

@@ -12,6 +12,7 @@
 #include <coflux/base/thread.hpp>
 
 #include "io/io_source.hpp"
+#include "os/process.hpp"
 
 namespace coflux::detail {
 
@@ -72,6 +73,7 @@ private:
         direction way;
     };
 
+    os::process_mark process_;
     int epoll_ = -1;
     int waker_ = -1;
     atomic<std::size_t> pending_{0};  // operations that wait; counted up under a slot's lock

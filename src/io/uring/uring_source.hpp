@@ -30,7 +30,9 @@ public:
     }
     [[nodiscard]] bool has_found() const noexcept override {
         // A hint of other threads; they wake the host.
-        return first_ != nullptr || has_given_.load(memory_order_relaxed) || ring_.completed() != 0;
+        return first_ != nullptr || has_given_.load(memory_order_relaxed) || ring_.completed() != 0 ||
+               // It would not hear of what comes.
+               ring_.unsubmitted() != 0 || (serves_ && !watches_waker_);
     }
     // It has no shared host, and what is late is submitted as all else.
     std::size_t try_late() noexcept override { return 0; }

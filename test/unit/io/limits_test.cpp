@@ -84,6 +84,11 @@ coflux::task<void, E> are_in_time(coflux::environment&) {
     EXPECT_TRUE(co_await coflux::timeout(p.near.read_exactly(bytes_of(two)), 10s));
     EXPECT_EQ(two, "cd");
     EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), std::nullopt);
+    for (int i = 0; i < 10; ++i) {  // also where a read has waited before
+        co_await p.far.write_all("x");
+        EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), 1U);
+        EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 1ms), std::nullopt);
+    }
     p.far.shutdown_send();
     EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 10s), 0U);
     auto as_value = co_await coflux::timeout(coflux::as_result(p.near.read_exactly(bytes_of(two))), 10s);

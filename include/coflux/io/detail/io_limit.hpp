@@ -73,7 +73,8 @@ public:
     }
 
     std::conditional_t<std::is_void_v<value>, bool, std::optional<value>> await_resume() {
-        if (limit_.is_over()) {
+        // What is there by now counts; the operation may not have been tried yet.
+        if (limit_.is_over() && !this->attempt()) {
             this->resumed();
             return {};
         }
