@@ -35,6 +35,15 @@ std::size_t in_use() {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
+/// Until the process has done nothing for a while; not for ever, where it does not become quiet.
+void wait_until_quiet() {
+    for (int i = 0; i < 200; ++i) {
+        const double before = coflux_test::process_cpu_seconds();
+        std::this_thread::sleep_for(milliseconds(50));
+        if (coflux_test::process_cpu_seconds() - before < 0.0005) return;
+    }
+}
+
 template <typename E>
 coflux::fork<void, E> waits(coflux::environment&, tcp_stream* from) {
     co_await from->wait_readable();
@@ -66,7 +75,7 @@ void cost_little(E& executor) {
     const std::size_t bare = in_use();
     auto all = connects<E>(env, n).get();
     auto root = wait_all<E>(env, &all);
-    std::this_thread::sleep_for(milliseconds(100));  // until all wait, and the executor is parked
+    wait_until_quiet();                              // all wait, and the executor is parked
     const std::size_t each = (in_use() - bare) / n;  // both ends, one of which waits
     const double before = coflux_test::process_cpu_seconds();
     std::this_thread::sleep_for(milliseconds(500));

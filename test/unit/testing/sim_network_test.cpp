@@ -458,6 +458,65 @@ TEST(sim_network, is_described_in_the_text_of_a_deadlock) {
     }
 }
 
+coflux::fork<void, sim_executor> writes_much(environment&, tcp_stream* to) {
+    co_await to->write_all(std::string(1'000'000, 'x'));
+}
+coflux::fork<void, sim_executor> connects_in_vain(environment&, endpoint where) {
+    (void)co_await as_result(tcp_stream::connect(where));
+}
+coflux::task<void, sim_executor> asks_for_the_dump(environment&, borrowed<two_machines> m, borrowed<tcp_listener> at) {
+    auto&& here = co_await coflux::context();
+    const auto has = [m](std::string_view part) {
+        const std::string text = m->net.dump();
+        return text.find(part) != std::string::npos ? testing::AssertionSuccess() : testing::AssertionFailure() << text;
+    };
+    tcp_stream near = co_await tcp_stream::connect(m->a.at(80));
+    EXPECT_TRUE(has("1 of 1024 in its backlog"));
+    EXPECT_TRUE(has("is connected to 10.0.0.2:49152, in a backlog"));
+    co_await near.write_all("a");
+    EXPECT_TRUE(has("; 1 byte unread"));
+    co_await near.write_all("bc");
+    EXPECT_TRUE(has("; 3 bytes unread"));
+    tcp_stream far = co_await at->accept();
+
+    m->net.partition(m->a, m->b);
+    co_await near.write_all("d");
+    EXPECT_TRUE(has("; 1 byte on their way; nothing arrives at the other end"));
+    EXPECT_TRUE(has(": nothing comes through"));
+    auto around = coflux::make_environment(here);
+    auto connecting = connects_in_vain(around, m->a.at(80));
+    co_await 1ms;
+    EXPECT_TRUE(has("connects to 10.0.0.1:80; nothing arrives at the other end; a coroutine connects"));
+    m->net.heal();
+    co_await std::move(connecting);
+
+    auto writing = writes_much(around, &near);
+    co_await 1s;
+    EXPECT_TRUE(has("; a coroutine writes"));
+    around.request_stop();
+    (void)co_await coflux::as_outcome(std::move(writing));
+    co_await around.join();
+
+    far.shutdown_send();
+    EXPECT_TRUE(has("; it sends no more"));
+    co_await 1s;
+    EXPECT_TRUE(has("; the other end sends no more"));
+    m->net.crash(m->a);
+    EXPECT_TRUE(has("10.0.0.1: is down"));
+    EXPECT_TRUE(has("a socket that was lost in a crash"));
+    m->net.restart(m->a);
+    co_await near.write_all("e");
+    co_await 1s;
+    EXPECT_TRUE(has("; the connection was cut"));
+}
+TEST(sim_network, says_what_each_socket_does) {
+    fifo_chooser fifo;
+    two_machines m(fifo);
+    auto env = coflux::make_environment(m.on_b);
+    tcp_listener listener(m.a.at(80));
+    asks_for_the_dump(env, borrowed(m), borrowed(listener)).get();
+}
+
 /// Each operation is stopped at each step of its run; what was open is closed afterwards.
 TEST(sim_network, loses_no_socket_to_a_stop_at_any_step) {
     std::size_t last = 0;
