@@ -1,7 +1,6 @@
 // The files of a directory by HTTP/1.0. With an argument it serves that one until SIGTERM; else it asks itself.
 #include <array>
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -59,7 +58,8 @@ coflux::task<void, pool> program(coflux::environment&, fs::path root, bool visit
         const auto request = co_await coflux::timeout(request_from(self, peer), 10s);  // all of it: no slow drip
         if (!request) co_return;
         const auto look = [&] { return answer_to(root, *request); };
-        co_await peer.write_all(co_await coflux::blocking(look));
+        const std::string answer = co_await coflux::blocking(look);
+        (void)co_await coflux::timeout(peer.write_all(answer), 10s);  // nor a slow reader
     };
     std::fprintf(stderr, "port %d\n", listener.local_endpoint().port());
     auto inside = coflux::make_environment(here);

@@ -109,7 +109,12 @@ tls_connection::step tls_connection::write(std::span<const std::byte>& from) noe
         ERR_clear_error();
         std::size_t count = 0;
         const std::size_t size = std::min(from.size(), most_of_a_record);
-        if (const step s = run(SSL_write_ex(session_.get(), from.data(), size, &count)); s != step::done) return s;
+        if (const step s = run(SSL_write_ex(session_.get(), from.data(), size, &count)); s != step::done) {
+            if (s != step::wants_bytes) return s;
+            // The peer has sent a part of a message after the handshake, and keeps back the rest.
+            fail(std::make_error_code(std::errc::protocol_error));
+            return step::failed;
+        }
         from = from.subspan(count);
     }
     return step::done;
