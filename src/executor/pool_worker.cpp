@@ -79,9 +79,6 @@ std::coroutine_handle<> pool_worker::next() noexcept {
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
     if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     if (const auto h = take_injected()) return h;
-    if (look_at_events()) {
-        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
-    }
     return search();
 }
 
@@ -193,6 +190,9 @@ bool pool_worker::victim_computes(clock_tick now) noexcept {
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
+    if (look_at_events()) {
+        if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
+    }
     for (clock_tick begin = ran_out;; begin = tick_now()) {
         pool_.idle_.begin_search(parker_);
         std::coroutine_handle<> found = nullptr;
