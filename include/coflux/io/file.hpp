@@ -81,7 +81,7 @@ public:
         return {file_, offset, std::as_bytes(std::span(from))};
     }
     /// All bytes, at the end of the file. What several coroutines or processes append does not mix, unless the drive is
-    /// full.
+    /// full, or the file system takes a part at once (XFS and Btrfs may).
     /// Errors: as write_at(). std::errc::operation_not_supported where the system appends to files opened with `append`
     /// alone.
     [[nodiscard("nothing is written until this is awaited: co_await it")]] detail::append_request

@@ -207,7 +207,7 @@ private:
 ///
 /// Shapes: owns the child; movable, also while wait() waits, and while its pipes are used, if they were moved out.
 /// Errors: std::system_error with the program in its text, unless as_result() asks for a value. A process that dies
-/// while wait() waits is a checked error. The kernel knows pidfds from 5.3 on: without them spawn() fails with
+/// while wait() waits is a checked error. The kernel waits by pidfds from 5.4 on: without them spawn() fails with
 /// std::errc::function_not_supported.
 /// Threads: of any executor.
 /// Costs: a wait is a look of the thread at epoll: no thread waits for a child.

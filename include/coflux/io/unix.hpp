@@ -123,7 +123,7 @@ public:
 
 private:
     detail::descriptor_handle socket_;
-    detail::bound_path file_;  // it dies first: who connects finds no file before it finds none that listens
+    detail::bound_path file_;  // it dies first: a client finds no file before it finds no listener
 };
 
 }  // namespace coflux

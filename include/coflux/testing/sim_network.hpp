@@ -109,11 +109,11 @@ public:
     /// Of what is sent between the two from now on. What was sent before is never overtaken.
     void latency(sim_host a, sim_host b, std::chrono::nanoseconds d);
 
-    /// The machine loses its sockets, and what was on its way from it. Nobody is told: who sends to it waits. Its
+    /// The machine loses its sockets, and what was on its way from it. No peer is told: one that sends to it waits. Its
     /// coroutines live on, and each operation of a socket that was lost fails with network_down: stop their
     /// environment beside.
     void crash(sim_host h) noexcept;
-    /// It can open sockets again. Who sends to a socket that it lost is told that the connection was cut.
+    /// It can open sockets again. A peer that sends to a socket that it lost is told that the connection was cut.
     void restart(sim_host h) noexcept;
 
     [[nodiscard]] std::size_t open_sockets() const noexcept;

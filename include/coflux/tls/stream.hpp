@@ -24,7 +24,7 @@ class tls_connection;
 /// A connection under TLS 1.2 or 1.3: bytes in both directions, in order, secret and unchanged.
 ///
 /// The end of the peer's stream is said by the peer (close_notify). A connection that ends without is cut, and that is
-/// an error, tls_errc::truncated: whoever is in between can do that.
+/// an error, tls_errc::truncated: an attacker in between can do that.
 ///
 /// Shapes: owns its tcp_stream; movable, also while an operation waits, which stays with the connection. One coroutine
 /// at a time reads, and one writes; they may be two, on two executors. handshake() and shutdown() do both.

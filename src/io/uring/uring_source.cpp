@@ -147,7 +147,7 @@ void uring_source::list(place& p) noexcept {
         const adaptive_guard held(given_lock_);
         p.next = std::exchange(given_, &p);
         has_given_.store(true, memory_order_relaxed);  // a hint
-        if (p.next != nullptr) return;                 // who gave that has woken it
+        if (p.next != nullptr) return;                 // the giver of that has woken it
     }
     wake();  // under the place's lock: the operation, and so its source, cannot end before
 }

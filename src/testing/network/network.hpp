@@ -39,7 +39,7 @@ struct network_host {
 enum class arrival : std::uint8_t {
     asked,     ///< for a connection, at a listener
     answered,  ///< the connection is made
-    refused,   ///< at the one that asked: nobody listens
+    refused,   ///< at the one that asked: no socket listens
     lost,      ///< at the one that asked: its time is over
     data,
     end,  ///< no more data

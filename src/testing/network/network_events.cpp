@@ -223,7 +223,7 @@ void network::arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept
         return;
     }
     if (other.is == socket_state::lost || (other.is == socket_state::closed && what.what != arrival::end)) {
-        // Nobody is there to take it.
+        // No coroutine is there to take it.
         if (!std::exchange(other.cut, true)) send_out(other, arrival::cut);
         return;
     }
@@ -246,7 +246,7 @@ void network::arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept
     touch(other, direction::in);
 }
 
-/// Forgets a connection that nobody has, and on which nothing is on its way. Sockets may be gone afterwards.
+/// Forgets a connection that no socket owns, and on which nothing is on its way. Sockets may be gone afterwards.
 void network::tidy(int number) noexcept {
     const sim_socket* const s = find(number);
     if (s == nullptr || !is_gone(*s)) return;

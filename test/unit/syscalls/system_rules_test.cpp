@@ -37,7 +37,7 @@ inline registrations& known() {
     static auto* const all = new registrations;
     return *all;
 }
-/// The descriptor is ready again, if it is: for those who wait for its edge.
+/// The descriptor is ready again, if it is: for operations that wait for its edge.
 inline void make_edge(int descriptor) {
     registrations& all = known();
     const std::lock_guard<std::mutex> held(all.lock);

@@ -1,4 +1,4 @@
-// One lookup of a name, and those who wait for it. The page docs/design/connect.md has its states.
+// One lookup of a name, and the coroutines that wait for it. The page docs/design/connect.md has its states.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +69,7 @@ private:
 
     // state_  | changed by
     // --------|-----------------------------------------------------------------------------------------------
-    // queued  | -> begun: run(), by CAS; -> dropped: its leader, by CAS. Whoever changes it will set ended_
+    // queued  | -> begun: run(), by CAS; -> dropped: its leader, by CAS. The thread that changes it sets ended_
     // begun   | the thread has the permit, and will give it back
     // dropped | nothing was asked
     static constexpr std::uint32_t queued = 0;
