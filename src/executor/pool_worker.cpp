@@ -24,7 +24,6 @@ constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that ma
 constexpr int glances_enough = 6;            // as many without a change: it is
 constexpr int changes_enough = 2;            // as many changes: it is not
 constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
-constexpr std::size_t few_events = 4;                       // completed operations, that are not worth a wake-up
 constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
@@ -189,6 +188,7 @@ bool pool_worker::victim_computes(clock_tick now) noexcept {
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
+    event_steps_.end(ran_out);
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
     if (look_at_events()) {
         if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
@@ -221,9 +221,10 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
-            return from_events ? queued() > few_events || work_in_sight_of_others() : work_in_sight();
+            return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         });
         if (found) {
+            event_steps_.begin(now, from_events ? queued() + 1 : 0);
             spin_.work_came(now - ran_out);
             rounds_.restart(now);
             tick_budget_ = rounds_.begin_round();
@@ -295,7 +296,8 @@ bool pool_worker::look_at(event_source& s) noexcept {
         pool_.events_.end_drive(position_);
     }
     const std::size_t found = queued() - before;
-    if (found > few_events && has_sleepers()) notify_one();
+    event_steps_.add(found);
+    if (found != 0 && has_sleepers() && event_steps_.are_worth_a_wake(queued())) notify_one();
     return found != 0;
 }
 

@@ -15,6 +15,7 @@
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
 
+#include "event_steps.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/parker.hpp"
 #include "round_clock.hpp"
@@ -124,7 +125,8 @@ private:
     clock_tick stolen_at_ = 0;
     steal_backoff steal_backoff_;
     spin_budget spin_;
-    bool gathers_events_ = false;         // what it queues now wakes no worker
+    bool gathers_events_ = false;  // what it queues now wakes no worker
+    event_steps event_steps_;
     std::uint64_t looked_at_events_ = 0;  // in cycles
     bool steps_in_ = false;               // the guard found that no other worker looks
     bool lost_a_race_ = false;            // the last theft found its coroutine popped
