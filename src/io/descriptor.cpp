@@ -7,6 +7,8 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 
+#include "os/socket.hpp"
+
 namespace coflux::detail {
 namespace {
 
@@ -48,6 +50,12 @@ void descriptor::operator delete(void* at) noexcept {
     if (!kept.give(at)) ::operator delete(at);
 }
 
+/// Not of a local socket, whose read ends where descriptors came along.
+descriptor::descriptor(int opened, const endpoint& of, socket_calls& by) noexcept
+    : number(opened),
+      peer(of),
+      calls(by),
+      short_read_empties_(&by == &socket_calls::of_system() && os::is_internet_family(of.family())) {}
 descriptor::~descriptor() {
     if (in_.source != nullptr) in_.source->detach(in_.slot, number);
     if (out_.source != nullptr && out_.source != in_.source) out_.source->detach(out_.slot, number);

@@ -17,7 +17,7 @@ namespace coflux::detail {
 
 class descriptor {
 public:
-    descriptor(int opened, const endpoint& of, socket_calls& by) noexcept : number(opened), peer(of), calls(by) {}
+    descriptor(int opened, const endpoint& of, socket_calls& by) noexcept;
     descriptor(const descriptor&) = delete;
     descriptor& operator=(const descriptor&) = delete;
     ~descriptor();
@@ -59,6 +59,19 @@ public:
         home_of(way).at_once.store(nullptr, memory_order_relaxed);  // a hint
     }
 
+    /// A read of this many bytes has given `got`, which is not negative.
+    void note_read(std::size_t got, std::size_t wanted) noexcept {
+        if (short_read_empties_) in_.empty.store(got != 0 && got < wanted, memory_order_relaxed);  // as take_empty()
+    }
+    /// True once after a read that left nothing in the socket.
+    [[nodiscard]] bool take_empty(direction way) noexcept {
+        // relaxed: it is of those that read, one after the other
+        atomic<bool>& empty = home_of(way).empty;
+        if (!empty.load(memory_order_relaxed)) return false;
+        empty.store(false, memory_order_relaxed);
+        return true;
+    }
+
     const int number;
     const endpoint peer;
     socket_calls& calls;  // what opened it
@@ -69,6 +82,7 @@ private:
         std::shared_ptr<io_source> source;  // nullptr until the first wait
         io_slot slot;
         atomic<const void*> at_once{nullptr};  // a source, which may be gone; see is_submitted_at_once()
+        atomic<bool> empty{false};             // the last read left nothing, and no operation has begun since
 
         [[nodiscard]] bool is_idle() const noexcept {
             return waiting.load(memory_order_acquire) == 0;  // pairs with end_wait(): what waited has left
@@ -76,6 +90,7 @@ private:
     };
     [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }
 
+    const bool short_read_empties_;    // it is of TCP: what it gave was all that was there
     atomic<std::uint32_t> owners_{1};  // handles: one, or one for each direction, each of which drops itself once
 
     mutex lock_;  // guards a change of a home, which only happens while none waits there

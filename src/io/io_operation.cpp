@@ -27,8 +27,9 @@ bool is_this_threads_turn_over() noexcept {
 }  // namespace
 
 bool io_operation::try_now() noexcept {
+    is_untried_ = on_.take_empty(way());
     is_late_ = is_this_threads_turn_over();
-    if (is_late_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
+    if (is_late_ || is_untried_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
     return attempt();
 }
 

@@ -30,6 +30,7 @@ bool transfer_awaiter::receive_some(io_operation& op) noexcept {
         t.error_ = got;
     } else {
         t.count_ = static_cast<std::size_t>(got);
+        t.on().note_read(t.count_, t.size_);
     }
     return true;
 }

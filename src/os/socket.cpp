@@ -44,6 +44,9 @@ bool is_of_one_connection(std::ptrdiff_t result) noexcept {
 bool is_local_family(int family) noexcept {
     return family == AF_UNIX;
 }
+bool is_internet_family(int family) noexcept {
+    return family == AF_INET || family == AF_INET6;
+}
 
 int open_stream(int family) noexcept {
     return result_of([&] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });

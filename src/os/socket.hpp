@@ -25,6 +25,7 @@ struct const_socket_name {
 /// True for what an accept gives where one connection is gone: it goes on with the next one.
 [[nodiscard]] bool is_of_one_connection(std::ptrdiff_t result) noexcept;
 [[nodiscard]] bool is_local_family(int family) noexcept;
+[[nodiscard]] bool is_internet_family(int family) noexcept;
 
 /// A stream socket that does not block and is not inherited.
 int open_stream(int family) noexcept;

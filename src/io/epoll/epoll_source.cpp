@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::uint64_t waker_name = ~std::uint64_t{0};
 constexpr std::uint64_t no_deadline_at_all = ~std::uint64_t{0};
-constexpr std::uint32_t in_events = EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t in_events = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+constexpr std::uint32_t more_than_bytes = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
 constexpr std::uint32_t out_events = EPOLLOUT | EPOLLHUP | EPOLLERR;
 
 [[noreturn]] void fail_to_make(const char* what) {
@@ -117,7 +118,7 @@ io_slot epoll_source::attach(int number) {
         s.in = s.out = {};
     }
     epoll_event both{};
-    both.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+    both.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
     both.data.u64 = name_of(at);
     if (epoll_ctl(epoll_, EPOLL_CTL_ADD, number, &both) != 0) {
         const int error = errno;
@@ -174,10 +175,13 @@ io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
     // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
     // hear of it: a host's own thread arms here, or the service's sleeps nowhere else.
     pending_.fetch_add(1, memory_order_relaxed);
-    for (;;) {
+    for (bool tried = false;; tried = true) {
         {
             const adaptive_guard held(s.lock);
-            if (!std::exchange(s.place(op.way()).ready, false)) {
+            waiting_place& place = s.place(op.way());
+            // What came before an operation that was not tried, and is no byte, has been told, and is told once.
+            const bool knows_all = !op.is_untried() || tried || !place.closing;
+            if (!std::exchange(place.ready, false) && knows_all) {
                 const armed how = wait_at(s, op);
                 if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
                 return how;
@@ -219,6 +223,11 @@ bool epoll_source::claim(io_operation& op, io_slot at) noexcept {
     place.waiting = nullptr;
     pending_.fetch_sub(1, memory_order_relaxed);
     return true;
+}
+
+void epoll_source::set_closing(slot& s, std::uint32_t generation) noexcept {
+    const adaptive_guard held(s.lock);
+    if (s.generation == generation) s.in.closing = true;
 }
 
 /// An event came, or it is time to try.
@@ -301,6 +310,7 @@ std::size_t epoll_source::hand_out(std::size_t found) noexcept {
         }
         const io_slot at = slot_of(event.data.u64);
         slot& s = at_number(at.number);
+        if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
         if ((event.events & in_events) != 0) ended += carry_on(s, direction::in, at.generation);
         if ((event.events & out_events) != 0) ended += carry_on(s, direction::out, at.generation);
     }

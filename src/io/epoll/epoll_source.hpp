@@ -45,7 +45,8 @@ public:
 private:
     struct waiting_place {
         io_operation* waiting = nullptr;
-        bool ready = false;  // an event came while none waited
+        bool ready = false;    // an event came while none waited
+        bool closing = false;  // an event told of more than bytes: a read does not give all that there is to know
     };
     struct slot {
         adaptive_lock lock;  // guards what follows
@@ -64,6 +65,7 @@ private:
     void make_room_for_late(std::size_t most);
     [[nodiscard]] bool is_host_here() const noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
+    void set_closing(slot& s, std::uint32_t generation) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
     [[nodiscard]] std::size_t poll_until(std::uint64_t deadline) noexcept;
     std::size_t hand_out(std::size_t found) noexcept;

@@ -56,6 +56,11 @@ inline bool fails(const system_rule* rule, int descriptor) {
 inline std::size_t moved(const system_rule* rule, std::size_t size) {
     return rule == nullptr ? size : std::min(size, rule->moves);
 }
+/// It gave less than is there, as if the rest came just after it.
+inline ssize_t received(const system_rule* rule, int descriptor, ssize_t got) {
+    if (rule != nullptr && got >= 0 && static_cast<std::size_t>(got) == rule->moves) make_edge(descriptor);
+    return got;
+}
 
 }  // namespace behind_rules
 
@@ -96,8 +101,9 @@ extern "C" {
 ssize_t recv(int descriptor, void* into, std::size_t size, int flags) {
     const auto* const rule = system_rules::next(system_call::receive);
     if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
-    return syscall(SYS_recvfrom, descriptor, into, coflux_test::behind_rules::moved(rule, size), flags, nullptr,
-                   nullptr);
+    const std::size_t most = coflux_test::behind_rules::moved(rule, size);
+    return coflux_test::behind_rules::received(rule, descriptor,
+                                               syscall(SYS_recvfrom, descriptor, into, most, flags, nullptr, nullptr));
 }
 ssize_t send(int descriptor, const void* from, std::size_t size, int flags) {
     const auto* const rule = system_rules::next(system_call::send);

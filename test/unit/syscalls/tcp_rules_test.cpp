@@ -81,6 +81,27 @@ TEST(tcp_rules, tells_how_many_bytes_a_short_call_has_moved) {
     on_a_worker(tells_how_many);
 }
 
+/// It waits for each message, and has room for more.
+coflux::task<void, worker> reads_ten_messages(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    const system_rules rules{};
+    const auto reads = [](coflux::environment&, tcp_stream* from) -> coflux::fork<void, worker> {
+        std::string got(2 * text.size(), ' ');
+        for (int i = 0; i < 10; ++i) EXPECT_EQ(co_await from->read_some(bytes_of(got)), text.size());
+    };
+    auto reader = reads(here, &p.far);
+    for (int i = 0; i < 10; ++i) {
+        co_await coflux::sleep_for(1ms);
+        co_await p.near.write_all(text);
+    }
+    co_await std::move(reader);
+    EXPECT_LE(rules.calls(system_call::receive), 11U) << "a call for each, and one that found nothing at first";
+}
+TEST(tcp_rules, a_read_that_left_nothing_is_followed_by_no_call_that_finds_nothing) {
+    on_a_worker(reads_ten_messages);
+}
+
 coflux::fork<bool> echoes_once(environment&, borrowed<tcp_listener> at) {
     tcp_stream peer = co_await at->accept();
     std::string got(text.size(), ' ');

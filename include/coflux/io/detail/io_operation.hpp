@@ -64,6 +64,10 @@ public:
     /// For wait_kind::claim.
     static bool claim(wait_operation& waiting) noexcept;
 
+    /// It has not been tried, because the last read left nothing: it is to wait for what comes after that, which may have
+    /// come.
+    [[nodiscard]] bool is_untried() const noexcept { return is_untried_; }
+
     /// Where it waits, under the lock of that: it must not go on to wait, but end_early().
     [[nodiscard]] bool must_end() const noexcept { return must_stop() || (limit_ != nullptr && limit_->has_come()); }
     /// It must_end(), after it had waited: its coroutine is stopped, or goes on because time is up.
@@ -109,6 +113,7 @@ private:
     bool waited_ = false;   // begin() was called, and end() was not
     bool counted_ = false;  // by its descriptor
     bool is_late_ = false;  // its round was over before it was tried
+    bool is_untried_ = false;
 };
 
 /// Owns a descriptor of the system; with the event source that it has its home in, and the name of its peer.
