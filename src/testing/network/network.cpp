@@ -253,9 +253,10 @@ int network::ask(sim_socket& s) noexcept {
         s.local = endpoint::ip(own, free_port(*s.on));
         s.any_address = is_any(address);
     }
+    s.gives_up = world_->now() + ticks(options_.connect_limit);
     switch (fault(options_.refuses, 3)) {
     case 1: send_out(s, arrival::refused); break;
-    case 2: send_out(s, arrival::lost); break;
+    case 2: wait_for_answer(s); break;
     default: send_out(s, arrival::asked); break;
     }
     return 0;

@@ -1,6 +1,8 @@
 // The machinery of sim_network; docs/design/sim_network.md.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,12 +37,16 @@ struct network_host {
     bool up = true;
 };
 
+[[nodiscard]] inline coflux::detail::clock_tick ticks(std::chrono::nanoseconds d) noexcept {
+    return static_cast<coflux::detail::clock_tick>(std::max(d, std::chrono::nanoseconds(0)).count());
+}
+
 /// What arrives at the other end.
 enum class arrival : std::uint8_t {
     asked,     ///< for a connection, at a listener
     answered,  ///< the connection is made
     refused,   ///< at the one that asked: no socket listens
-    lost,      ///< at the one that asked: its time is over
+    lost,      ///< at the one that asked: its time is over. It stands there as long as an answer may come
     data,
     end,  ///< no more data
     cut   ///< the connection is no more
@@ -74,9 +80,10 @@ struct sim_socket {
     bool got_end = false;
     bool cut = false;  // the connection is no more; `error` may have been told
     bool reset_on_close = false;
-    bool asks = false;         // its connect has begun, and waits for settle()
-    bool any_address = false;  // it listens at all addresses, or connects to its own machine so
-    int error = 0;             // positive; told once
+    bool asks = false;                        // its connect has begun, and waits for settle()
+    bool any_address = false;                 // it listens at all addresses, or connects to its own machine so
+    int error = 0;                            // positive; told once
+    coflux::detail::clock_tick gives_up = 0;  // while it connects
     endpoint local{};
     endpoint peer{};
     std::size_t most_in_backlog = 0;
@@ -158,6 +165,8 @@ private:
     // Of what is on its way:
     [[nodiscard]] std::chrono::nanoseconds latency(const network_host& a, const network_host& b) const noexcept;
     void send_out(sim_socket& s, arrival what, std::string bytes = {}) noexcept;
+    void wait_for_answer(sim_socket& s) noexcept;
+    void ask_again(sim_socket& lost) noexcept;
     void drop_out(sim_socket& s) noexcept;
     [[nodiscard]] bool is_held(const sim_socket& s) const noexcept;
     [[nodiscard]] coflux::detail::clock_tick due_of(const sim_socket& s) const noexcept;

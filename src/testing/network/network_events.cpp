@@ -16,9 +16,6 @@ using coflux::detail::timing_wheel;
 
 namespace {
 
-clock_tick ticks(std::chrono::nanoseconds d) noexcept {
-    return static_cast<clock_tick>(std::max(d, std::chrono::nanoseconds(0)).count());
-}
 bool listens_for(const sim_socket& listener, const sim_socket& s) {
     if (listener.on != s.to) return false;
     if (listener.local == s.peer) return true;
@@ -89,15 +86,25 @@ std::chrono::nanoseconds network::latency(const network_host& a, const network_h
 }
 
 void network::send_out(sim_socket& s, arrival what, std::string bytes) noexcept {
-    clock_tick due = world_->now();
-    if (what == arrival::lost) {
-        due += ticks(options_.connect_limit);
-    } else {
-        due += ticks(latency(*s.on, *s.to)) * (what == arrival::refused ? 2 : 1);
-    }
+    const clock_tick due = world_->now() + ticks(latency(*s.on, *s.to)) * (what == arrival::refused ? 2 : 1);
     s.out_bytes += bytes.size();
     s.out.push_back({due, what, std::move(bytes)});
     flying_.emplace(s.number, &s);
+}
+
+/// It has asked, and its time passes.
+void network::wait_for_answer(sim_socket& s) noexcept {
+    s.out.push_back({s.gives_up, arrival::lost});
+    flying_.emplace(s.number, &s);
+}
+
+/// An answer is lost with the socket that gave it, and its machine: the one that asked does so again.
+void network::ask_again(sim_socket& lost) noexcept {
+    sim_socket* const s = find(lost.other);
+    if (s == nullptr || s->other != lost.number || s->is != socket_state::connecting || s->cut) return;
+    s->other = lost.other = 0;
+    drop_out(*s);
+    send_out(*s, arrival::asked);
 }
 
 void network::drop_out(sim_socket& s) noexcept {
@@ -126,7 +133,7 @@ const sim_socket* network::listener_for(const sim_socket& s) const noexcept {
 /// It does not arrive now, whatever the time is.
 bool network::is_held(const sim_socket& s) const noexcept {
     const arrival what = s.out.front().what;
-    if (what == arrival::refused || what == arrival::lost) return false;
+    if (what == arrival::lost) return false;
     if (!s.to->up || partitions_.contains(key(*s.on, *s.to))) return true;
     if (what != arrival::asked) return false;
     const sim_socket* const l = listener_for(s);
@@ -136,8 +143,9 @@ bool network::is_held(const sim_socket& s) const noexcept {
 /// When its next arrival happens, or is given up.
 clock_tick network::due_of(const sim_socket& s) const noexcept {
     const segment& next = s.out.front();
-    if (next.due > world_->now() || !is_held(s)) return next.due;
-    return next.due + ticks(next.what == arrival::asked ? options_.connect_limit : options_.send_limit);
+    const bool connects = s.is == socket_state::connecting;
+    if (next.due > world_->now() || !is_held(s)) return connects ? std::min(next.due, s.gives_up) : next.due;
+    return connects ? s.gives_up : next.due + ticks(options_.send_limit);
 }
 
 clock_tick network::next_event() const noexcept {
@@ -157,7 +165,7 @@ bool network::happen(std::uint64_t name) noexcept {
         sim_socket& s = *on_its_way.second;
         if (s.name != name) continue;
         const int number = s.number;
-        if (is_held(s)) {
+        if (is_held(s) || s.out.front().due > world_->now()) {
             fail(s, ETIMEDOUT);
             tidy(number);
         } else {
@@ -200,6 +208,7 @@ void network::ask_listener(sim_socket& s) noexcept {
         flying_.emplace(s.number, &s);
         return;
     }
+    wait_for_answer(s);
     sim_socket& listener = *find(found->number);
     ++s.to->turns;
     sim_socket& accepted = make_socket(*s.to);
@@ -229,6 +238,7 @@ void network::arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept
     }
     if (other.is == socket_state::closed || other.cut) return;
     if (what.what == arrival::answered) {
+        drop_out(other);
         other.is = socket_state::connected;
         touch(other, direction::out);
         return;
@@ -273,7 +283,10 @@ void network::crash(network_host& h) noexcept {
         touch(s, direction::out);
         lost.push_back(number);
     }
-    for (const int number : lost) tidy(number);
+    for (const int number : lost) {
+        if (sim_socket* const s = find(number); s != nullptr) ask_again(*s);
+        tidy(number);
+    }
 }
 
 }  // namespace coflux::testing::detail
