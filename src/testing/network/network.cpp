@@ -165,8 +165,11 @@ void network::close_descriptor(int descriptor) noexcept {
         for (const int waits : std::exchange(s->backlog, {})) {
             sim_socket& b = *find(waits);
             b.is = socket_state::closed;
-            drop_out(b);
-            if (!b.cut) send_out(b, arrival::cut);
+            if (!b.cut) {
+                drop_out(b);
+                cut_off(b);
+                send_out(b, arrival::cut);
+            }
             tidy(waits);
         }
         break;
@@ -175,6 +178,7 @@ void network::close_descriptor(int descriptor) noexcept {
         if (s->cut) break;
         if (s->reset_on_close || !s->unread.empty()) {
             drop_out(*s);
+            cut_off(*s);
             send_out(*s, arrival::cut);
         } else if (!s->sent_end) {
             send_out(*s, arrival::end);
@@ -305,7 +309,7 @@ std::ptrdiff_t network::send(int descriptor, const void* from, std::size_t size)
     if (s->error != 0) return -std::exchange(s->error, 0);
     if (s->cut || s->sent_end) return -EPIPE;
     const sim_socket* const to = find(s->other);
-    const std::size_t held = s->out_bytes + (to != nullptr ? to->unread.size() : 0);
+    const std::size_t held = s->out_bytes + (to != nullptr && !to->cut ? to->unread.size() : 0);
     if (held >= options_.buffer) return -EAGAIN;
     const std::size_t n = amount(std::min(size, options_.buffer - held));
     send_out(*s, arrival::data, std::string(static_cast<const char*>(from), n));

@@ -48,8 +48,10 @@ enum class arrival : std::uint8_t {
     refused,   ///< at the one that asked: no socket listens
     lost,      ///< at the one that asked: its time is over. It stands there as long as an answer may come
     data,
-    end,  ///< no more data
-    cut   ///< the connection is no more
+    end,     ///< no more data
+    cut,     ///< the connection is no more, because its program says so; lost as data is
+    bounced  ///< the connection is no more: the answer to what came for it. Whoever sent that would send it again, and so
+             ///< no bounce is lost
 };
 struct segment {
     coflux::detail::clock_tick due;
@@ -78,7 +80,7 @@ struct sim_socket {
     bool shared_port = false;
     bool sent_end = false;
     bool got_end = false;
-    bool cut = false;  // the connection is no more; `error` may have been told
+    bool cut = false;  // this end knows no connection any more, whatever the other one knows
     bool reset_on_close = false;
     bool asks = false;                        // its connect has begun, and waits for settle()
     bool any_address = false;                 // it listens at all addresses, or connects to its own machine so
@@ -176,6 +178,9 @@ private:
     void ask_listener(sim_socket& s) noexcept;
     void arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept;
     void fail(sim_socket& s, int error) noexcept;
+    void cut_off(sim_socket& s) noexcept;
+    void bounce(sim_socket& s) noexcept;
+    void give_up(sim_socket& s) noexcept;
     void touch(sim_socket& s, coflux::detail::direction way) noexcept;
     void tidy(int number) noexcept;
 

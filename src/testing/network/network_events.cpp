@@ -23,6 +23,9 @@ bool listens_for(const sim_socket& listener, const sim_socket& s) {
     if (port == 0 || listener.local.port() != port) return false;  // 0: of a path
     return listener.any_address || (s.any_address && listener.local == endpoint::loopback(port));
 }
+bool bounces(const sim_socket& s) noexcept {
+    return !s.out.empty() && s.out.back().what == arrival::bounced;
+}
 bool is_gone(const sim_socket& s) noexcept {
     return !s.owned && s.out.empty() && (s.is == socket_state::closed || s.is == socket_state::lost);
 }
@@ -134,7 +137,7 @@ const sim_socket* network::listener_for(const sim_socket& s) const noexcept {
 bool network::is_held(const sim_socket& s) const noexcept {
     const arrival what = s.out.front().what;
     if (what == arrival::lost) return false;
-    if (!s.to->up || partitions_.contains(key(*s.on, *s.to))) return true;
+    if (!s.on->up || !s.to->up || partitions_.contains(key(*s.on, *s.to))) return true;
     if (what != arrival::asked) return false;
     const sim_socket* const l = listener_for(s);
     return l != nullptr && l->backlog.size() >= l->most_in_backlog;
@@ -166,7 +169,7 @@ bool network::happen(std::uint64_t name) noexcept {
         if (s.name != name) continue;
         const int number = s.number;
         if (is_held(s) || s.out.front().due > world_->now()) {
-            fail(s, ETIMEDOUT);
+            give_up(s);
             tidy(number);
         } else {
             arrive(s);
@@ -181,9 +184,30 @@ bool network::happen(std::uint64_t name) noexcept {
 void network::fail(sim_socket& s, int error) noexcept {
     drop_out(s);
     s.error = error;
-    s.cut = true;
+    cut_off(s);
     touch(s, direction::in);
     touch(s, direction::out);
+}
+
+/// From now on what comes for it bounces. Its unread bytes take no room any more: one that waits for that sends, and is
+/// told.
+void network::cut_off(sim_socket& s) noexcept {
+    s.cut = true;
+    if (sim_socket* const other = find(s.other); other != nullptr) touch(*other, direction::out);
+}
+
+/// After what is on its way from there.
+void network::bounce(sim_socket& s) noexcept {
+    cut_off(s);
+    if (!bounces(s)) send_out(s, arrival::bounced);
+}
+
+/// What is held has been held for too long.
+void network::give_up(sim_socket& s) noexcept {
+    sim_socket* const other = bounces(s) ? find(s.other) : nullptr;
+    fail(s, ETIMEDOUT);
+    // What it had sent was never answered.
+    if (other != nullptr && other->is == socket_state::connected && !other->cut) fail(*other, ETIMEDOUT);
 }
 
 void network::arrive(sim_socket& s) noexcept {
@@ -226,17 +250,19 @@ void network::ask_listener(sim_socket& s) noexcept {
 
 /// At `other`, from `s`.
 void network::arrive_at(sim_socket& s, sim_socket& other, segment what) noexcept {
-    if (what.what == arrival::cut) {
-        if (other.is == socket_state::connecting || (other.is == socket_state::connected && !other.cut))
+    if (what.what == arrival::cut || what.what == arrival::bounced) {
+        if (other.cut) return;
+        if (other.is == socket_state::closed) {
+            drop_out(other);
+            cut_off(other);
+        } else {
             fail(other, other.is == socket_state::connecting ? ECONNREFUSED : ECONNRESET);
+        }
         return;
     }
-    if (other.is == socket_state::lost || (other.is == socket_state::closed && what.what != arrival::end)) {
-        // No coroutine is there to take it.
-        if (!std::exchange(other.cut, true)) send_out(other, arrival::cut);
-        return;
-    }
-    if (other.is == socket_state::closed || other.cut) return;
+    // Its program has closed it, and still may hear that the other end has no more to say.
+    if (other.is == socket_state::closed && !other.cut && what.what == arrival::end) return;
+    if (other.cut || other.is == socket_state::closed) return bounce(other);
     if (what.what == arrival::answered) {
         drop_out(other);
         other.is = socket_state::connected;
@@ -275,10 +301,12 @@ void network::crash(network_host& h) noexcept {
         if (s.on != &h || s.is == socket_state::lost) continue;
         if (s.is == socket_state::listening) listening_.erase(number);
         s.is = socket_state::lost;
-        s.cut = false;  // what comes for it is answered so
         s.unread.clear();
         s.backlog.clear();
+        const bool bounced = bounces(s);
         drop_out(s);
+        cut_off(s);
+        if (bounced) bounce(s);
         touch(s, direction::in);
         touch(s, direction::out);
         lost.push_back(number);
