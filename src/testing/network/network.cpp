@@ -37,6 +37,11 @@ bool is_path(const endpoint& e) {
     static const int paths = endpoint::local("x").family();
     return e.family() == paths;
 }
+bool is_known(int family) {
+    static const std::array known{endpoint::any(0).family(), endpoint::ip("::", 0).family(),
+                                  endpoint::local("x").family()};
+    return std::find(known.begin(), known.end(), family) != known.end();
+}
 endpoint endpoint_of(os::const_socket_name name) noexcept {
     endpoint e;
     e.resize(std::min(name.size, endpoint::capacity()));
@@ -146,7 +151,8 @@ std::size_t network::fault(bool kind, std::size_t of) noexcept {
 
 // --- the calls
 
-int network::open_stream(int) noexcept {
+int network::open_stream(int family) noexcept {
+    if (!is_known(family)) return -EAFNOSUPPORT;
     network_host& on = host_of_thread();
     if (!on.up) return -ENETDOWN;
     if (on.open >= on.most) return -EMFILE;

@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/testing/sim_network.hpp>
 
 #include "connected.hpp"
 #include "support/cpu_clock.hpp"
@@ -320,6 +321,38 @@ TEST(tcp_idle_by_the_clock, a_server_that_waits_uses_no_processor) {
     worker on;
     auto env = coflux::make_environment(on);
     EXPECT_LT(idles(env).get(), 0.005);  // a hundredth
+}
+
+/// The same on a simulated network as on the system's.
+template <typename E>
+coflux::task<void, E> goes_nowhere(coflux::environment&) {
+    const auto expect_refused = [](const std::system_error& e, const std::string& what) {
+        EXPECT_EQ(e.code(), std::errc::address_family_not_supported);
+        EXPECT_NE(std::string(e.what()).find(what), std::string::npos) << e.what();
+    };
+    try {
+        tcp_stream none = co_await tcp_stream::connect(endpoint());
+        ADD_FAILURE();
+    } catch (const std::system_error& e) {
+        expect_refused(e, "connect to nowhere");
+    }
+    try {
+        const tcp_listener none{endpoint()};
+        ADD_FAILURE();
+    } catch (const std::system_error& e) {
+        expect_refused(e, "listen at nowhere");
+    }
+    EXPECT_THROW((void)co_await coflux::unix_stream::connect(endpoint()), std::system_error);
+}
+TEST(tcp_edges, an_endpoint_that_is_none_is_an_error) {
+    on_a_worker(goes_nowhere<worker>);
+    coflux::testing::fifo_chooser fifo;
+    coflux::testing::simulation sim(fifo);
+    const coflux::testing::sim_network net(sim);
+    coflux::testing::sim_executor on;
+    auto env = coflux::make_environment(on);
+    goes_nowhere<coflux::testing::sim_executor>(env).get();
+    EXPECT_EQ(net.open_sockets(), 0U);
 }
 
 }  // namespace
