@@ -51,7 +51,7 @@ bool datagram_awaiter::is_end(std::ptrdiff_t result) noexcept {
 bool receive_from_awaiter::receive(io_operation& op) noexcept {
     auto& r = static_cast<receive_from_awaiter&>(op);
     os::datagram_message m = message_of(r.into_, r.got_.from);
-    const std::ptrdiff_t got = os::receive_datagram(r.on().number, m);
+    const std::ptrdiff_t got = r.on().calls.receive_datagram(r.on().number, m);
     if (!r.is_end(got)) return false;
     if (got >= 0) {
         r.got_.size = static_cast<std::size_t>(got);
@@ -90,7 +90,7 @@ bool receive_batch_awaiter::receive(io_operation& op) noexcept {
     std::array<os::datagram_message, os::most_messages> messages;
     const std::size_t most = std::min(r.into_.size(), messages.size());
     for (std::size_t i = 0; i < most; ++i) messages[i] = message_of(r.into_[i].into, r.into_[i].got.from);
-    const int got = os::receive_datagrams(r.on().number, messages.data(), most);
+    const int got = r.on().calls.receive_datagrams(r.on().number, messages.data(), most);
     if (!r.is_end(got)) return false;
     r.count_ = static_cast<std::size_t>(std::max(got, 0));
     for (std::size_t i = 0; i < r.count_; ++i) {
@@ -116,7 +116,7 @@ io_result<std::size_t> receive_batch_awaiter::resume_with_result() noexcept {
 
 bool send_to_awaiter::send(io_operation& op) noexcept {
     auto& s = static_cast<send_to_awaiter&>(op);
-    const std::ptrdiff_t sent = os::send_datagram(s.on().number, message_of(s.from_, s.to_));
+    const std::ptrdiff_t sent = s.on().calls.send_datagram(s.on().number, message_of(s.from_, s.to_));
     if (s.is_end(sent)) return true;
     if (is_told_of_room(s.to_)) return false;
     s.error_ = sent;
@@ -137,7 +137,7 @@ bool send_batch_awaiter::send(io_operation& op) noexcept {
     std::array<os::datagram_message, os::most_messages> messages;
     const std::size_t most = std::min(s.from_.size(), messages.size());
     for (std::size_t i = 0; i < most; ++i) messages[i] = message_of(s.from_[i].bytes, s.from_[i].to);
-    const int sent = os::send_datagrams(s.on().number, messages.data(), most);
+    const int sent = s.on().calls.send_datagrams(s.on().number, messages.data(), most);
     if (s.is_end(sent)) {
         s.count_ = static_cast<std::size_t>(std::max(sent, 0));
         return true;
@@ -162,16 +162,17 @@ io_result<std::size_t> send_batch_awaiter::resume_with_result() noexcept {
 // --- the socket ------------------------------------------------------------------------------------------------------
 
 datagram_socket::datagram_socket(int family, const endpoint& at) {
-    const int opened = detail::os::open_datagram(family);
+    detail::socket_calls& calls = detail::socket_calls::here();
+    const int opened = calls.open_datagram(family);
     if (opened < 0) detail::throw_io_error(opened, "open a socket at", at);
-    socket_ = detail::descriptor_handle(opened, at);
+    socket_ = detail::descriptor_handle(opened, at, &calls);
 }
 void datagram_socket::bind(const endpoint& at) {
-    if (const int e = detail::os::bind_to(socket_.number(), {at.data(), at.size()}); e < 0)
+    if (const int e = socket_.get().calls.bind_to(socket_.number(), {at.data(), at.size()}); e < 0)
         detail::throw_io_error(e, "bind a socket to", at);
 }
 void datagram_socket::connect(const endpoint& to) {
-    if (const int e = detail::os::connect_datagram(socket_.get().number, {to.data(), to.size()}); e < 0)
+    if (const int e = socket_.get().calls.connect_datagram(socket_.number(), {to.data(), to.size()}); e < 0)
         detail::throw_io_error(e, "connect a socket to", to);
 }
 endpoint datagram_socket::local_endpoint() const {

@@ -4,6 +4,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 
 #include "os/message.hpp"
+#include "os/unix_socket.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -39,6 +40,34 @@ public:
     int reset_on_close(int descriptor) noexcept override { return os::reset_on_close(descriptor); }
     int send_at_once(int descriptor) noexcept override { return os::send_at_once(descriptor); }
     int local_name(int descriptor, os::socket_name& name) noexcept override { return os::local_name(descriptor, name); }
+
+    int open_datagram(int family) noexcept override { return os::open_datagram(family); }
+    int open_datagram_pair(int (&ends)[2]) noexcept override { return os::open_datagram_pair(ends); }
+    int bind_to(int descriptor, os::const_socket_name at) noexcept override { return os::bind_to(descriptor, at); }
+    int connect_datagram(int descriptor, os::const_socket_name to) noexcept override {
+        return os::connect_datagram(descriptor, to);
+    }
+    std::ptrdiff_t receive_datagram(int descriptor, os::datagram_message& m) noexcept override {
+        return os::receive_datagram(descriptor, m);
+    }
+    std::ptrdiff_t send_datagram(int descriptor, const os::datagram_message& m) noexcept override {
+        return os::send_datagram(descriptor, m);
+    }
+    int receive_datagrams(int descriptor, os::datagram_message* messages, std::size_t count) noexcept override {
+        return os::receive_datagrams(descriptor, messages, count);
+    }
+    int send_datagrams(int descriptor, const os::datagram_message* messages, std::size_t count) noexcept override {
+        return os::send_datagrams(descriptor, messages, count);
+    }
+    int share_port(int descriptor) noexcept override { return os::share_port(descriptor); }
+    int allow_broadcast(int descriptor) noexcept override { return os::allow_broadcast(descriptor); }
+    int join_group(int descriptor, os::const_socket_name group) noexcept override {
+        return os::join_group(descriptor, group);
+    }
+    int leave_group(int descriptor, os::const_socket_name group) noexcept override {
+        return os::leave_group(descriptor, group);
+    }
+
     std::shared_ptr<io_source> source(promise_base& p) override { return source_for(p); }
 };
 

@@ -6,11 +6,12 @@
 
 #include "io_source.hpp"
 #include "os/buffer.hpp"
+#include "os/message.hpp"
 #include "os/socket.hpp"
 
 namespace coflux::detail {
 
-/// Each function is that of os/socket.hpp, and returns the same. What opened a descriptor is asked about it as long as it
+/// Each function is that of os/socket.hpp or os/message.hpp, and returns the same. What opened a descriptor is asked about it as long as it
 /// lives; that a number is one of this table's, and of no other, is the caller's.
 class socket_calls {
 public:
@@ -36,6 +37,19 @@ public:
     virtual int reset_on_close(int descriptor) noexcept = 0;
     virtual int send_at_once(int descriptor) noexcept = 0;
     virtual int local_name(int descriptor, os::socket_name& name) noexcept = 0;
+
+    virtual int open_datagram(int family) noexcept = 0;
+    virtual int open_datagram_pair(int (&ends)[2]) noexcept = 0;
+    virtual int bind_to(int descriptor, os::const_socket_name at) noexcept = 0;
+    virtual int connect_datagram(int descriptor, os::const_socket_name to) noexcept = 0;
+    virtual std::ptrdiff_t receive_datagram(int descriptor, os::datagram_message& m) noexcept = 0;
+    virtual std::ptrdiff_t send_datagram(int descriptor, const os::datagram_message& m) noexcept = 0;
+    virtual int receive_datagrams(int descriptor, os::datagram_message* messages, std::size_t count) noexcept = 0;
+    virtual int send_datagrams(int descriptor, const os::datagram_message* messages, std::size_t count) noexcept = 0;
+    virtual int share_port(int descriptor) noexcept = 0;
+    virtual int allow_broadcast(int descriptor) noexcept = 0;
+    virtual int join_group(int descriptor, os::const_socket_name group) noexcept = 0;
+    virtual int leave_group(int descriptor, os::const_socket_name group) noexcept = 0;
 
     /// Where coroutines of this thread wait for its descriptors.
     /// Errors: std::system_error, std::bad_alloc.

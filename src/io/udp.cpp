@@ -9,17 +9,17 @@ namespace coflux {
 
 udp_socket::udp_socket(const endpoint& at, udp_options options) : datagram_socket(at.family(), at) {
     int e = detail::os::is_local(at.family()) ? -EAFNOSUPPORT : 0;
-    if (e >= 0 && options.shared_port) e = detail::os::share_port(native_handle());
-    if (e >= 0 && options.broadcast) e = detail::os::allow_broadcast(native_handle());
+    if (e >= 0 && options.shared_port) e = socket_.get().calls.share_port(native_handle());
+    if (e >= 0 && options.broadcast) e = socket_.get().calls.allow_broadcast(native_handle());
     if (e < 0) detail::throw_io_error(e, "prepare a socket at", at);
     bind(at);
 }
 void udp_socket::join_group(const endpoint& group) {
-    if (const int e = detail::os::join_group(socket_.get().number, {group.data(), group.size()}); e < 0)
+    if (const int e = socket_.get().calls.join_group(native_handle(), {group.data(), group.size()}); e < 0)
         detail::throw_io_error(e, "join the group", group);
 }
 void udp_socket::leave_group(const endpoint& group) {
-    if (const int e = detail::os::leave_group(socket_.get().number, {group.data(), group.size()}); e < 0)
+    if (const int e = socket_.get().calls.leave_group(native_handle(), {group.data(), group.size()}); e < 0)
         detail::throw_io_error(e, "leave the group", group);
 }
 

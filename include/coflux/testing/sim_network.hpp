@@ -25,13 +25,20 @@ struct sim_network_options {
     std::chrono::nanoseconds latency{0};
     /// Bytes that one direction of a connection holds at most: sent, and not yet read.
     std::size_t buffer = 4096;
-    /// The chooser is asked how many bytes a call moves (choice::amount).
+    /// The chooser is asked how many bytes, or datagrams of a batch, a call moves (choice::amount).
     bool short_moves = true;
+    /// Datagrams of a udp_socket that are on their way arrive in any order (choice::next).
+    bool reorders = true;
+    /// Datagrams that a socket holds unread at most. What comes beyond them is lost; of local sockets none is, and the
+    /// sender waits.
+    std::size_t messages = 64;
     /// How many faults the chooser may make in a run (choice::fault): of each of the kinds that follow.
     std::size_t faults = 0;
     bool refuses = true;         ///< a connect fails: refused, or timed out
     bool resets = true;          ///< a connection is cut when something arrives on it, for both sides
     bool no_descriptors = true;  ///< an accept fails with too_many_files_open; the connection stays in the backlog
+    bool loses = true;           ///< a datagram of a udp_socket does not arrive
+    bool duplicates = true;      ///< a datagram of a udp_socket arrives twice
     /// A connect whose answer does not come fails then, with timed_out.
     std::chrono::nanoseconds connect_limit = std::chrono::seconds(127);
     /// A connection fails for the sender when so much time has passed since something should have arrived.
@@ -63,15 +70,17 @@ private:
     detail::network_host* of_;
 };
 
-/// While it lives, tcp_listener and tcp_stream that are opened on the thread of its simulation are sockets of this
-/// network, and no system call is made for them; so are unix_listener and unix_stream::connect(), without descriptors,
-/// credentials and files. The code that uses them is unchanged. All else of I/O is the system's.
+/// While it lives, tcp_listener, tcp_stream and udp_socket that are opened on the thread of its simulation are sockets
+/// of this network, and no system call is made for them; so are unix_listener, unix_stream::connect() and unix_datagram,
+/// without descriptors, credentials and files. The code that uses them is unchanged. All else of I/O is the system's.
 ///
 /// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
 /// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call
-/// moves (choice::amount), and what fails (choice::fault). 0 is the network on a good day. Every await of an operation
-/// is a point at which others may come in. What is opened where no host's executor runs (by the test itself, by a
-/// coroutine on another executor) is opened by local(); but a listener for the address of a host is that host's.
+/// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those on their way the
+/// chooser decides which arrives next; one that finds its receiver without room, or none there, is lost. 0 is the
+/// network on a good day. Every await of an operation is a point at which others may come in. What is opened where no
+/// host's executor runs (by the test itself, by a coroutine on another executor) is opened by local(); but a listener or
+/// a udp_socket for the address of a host is that host's.
 ///
 ///     simulation sim(decides);
 ///     sim_network net({.faults = 1});
@@ -101,7 +110,8 @@ public:
     /// The machine of what runs on no host's executor: `192.0.2.1`.
     [[nodiscard]] sim_host local() noexcept;
 
-    /// Nothing arrives at one from the other any more. What is on its way, and what is sent, waits for heal().
+    /// Nothing arrives at one from the other any more. What is on its way, and what is sent, waits for heal(), but for
+    /// datagrams: those are lost.
     void partition(sim_host a, sim_host b);
     void heal(sim_host a, sim_host b) noexcept;
     /// All partitions.

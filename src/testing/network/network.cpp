@@ -10,6 +10,8 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
 
+#include "addresses.hpp"
+
 namespace coflux::testing::detail {
 
 using coflux::detail::direction;
@@ -18,40 +20,6 @@ namespace os = coflux::detail::os;
 namespace {
 
 constexpr std::size_t most_amounts = 16;
-
-/// Without port and brackets.
-std::string address_of(const endpoint& e) {
-    std::string text = e.to_string();
-    text.resize(text.rfind(':'));
-    if (text.front() == '[') text = text.substr(1, text.size() - 2);
-    return text;
-}
-bool is_any(const std::string& address) noexcept {
-    return address == "0.0.0.0" || address == "::";
-}
-bool is_loopback(const std::string& address) noexcept {
-    return address.starts_with("127.") || address == "::1";
-}
-/// A path, and not an address with a port.
-bool is_path(const endpoint& e) {
-    static const int paths = endpoint::local("x").family();
-    return e.family() == paths;
-}
-bool is_known(int family) {
-    static const std::array known{endpoint::any(0).family(), endpoint::ip("::", 0).family(),
-                                  endpoint::local("x").family()};
-    return std::find(known.begin(), known.end(), family) != known.end();
-}
-endpoint endpoint_of(os::const_socket_name name) noexcept {
-    endpoint e;
-    e.resize(std::min(name.size, endpoint::capacity()));
-    std::memcpy(e.data(), name.data, e.size());
-    return e;
-}
-void give(const endpoint& e, os::socket_name& to) noexcept {
-    std::memcpy(to.data, e.data(), std::min(to.size, e.size()));
-    to.size = e.size();
-}
 
 /// The n-th of the amounts that are tried, of which 0 is `most`.
 std::size_t nth_amount(std::size_t n, std::size_t most) noexcept {
@@ -190,11 +158,24 @@ void network::close_descriptor(int descriptor) noexcept {
             send_out(*s, arrival::end);
         }
         break;
+    case socket_state::messages: end_messages(*s); break;
     case socket_state::fresh:
     case socket_state::closed:
     case socket_state::lost: break;
     }
     tidy(descriptor);
+}
+
+int network::move_to_owner(sim_socket& s, const endpoint& local) noexcept {
+    network_host* const owner = host_at(*s.on, local);
+    if (owner == s.on) return 0;
+    if (owner == nullptr || s.on != &this->local()) return -EADDRNOTAVAIL;
+    if (!owner->up) return -ENETDOWN;
+    if (owner->open >= owner->most) return -EMFILE;
+    --s.on->open;
+    ++owner->open;
+    s.on = owner;
+    return 0;
 }
 
 int network::listen_at(int descriptor, os::const_socket_name at, int backlog, bool shared_port) noexcept {
@@ -203,16 +184,7 @@ int network::listen_at(int descriptor, os::const_socket_name at, int backlog, bo
     endpoint local = endpoint_of(at);
     if (!is_path(local)) {
         const std::string address = address_of(local);
-        network_host* const owner = host_at(*s->on, local);
-        if (owner != s->on) {
-            // The test itself may open what a machine listens with.
-            if (owner == nullptr || s->on != &this->local()) return -EADDRNOTAVAIL;
-            if (!owner->up) return -ENETDOWN;
-            if (owner->open >= owner->most) return -EMFILE;
-            --s->on->open;
-            ++owner->open;
-            s->on = owner;
-        }
+        if (const int e = move_to_owner(*s, local); e != 0) return e;
         s->any_address = is_any(address);
         while (local.port() == 0) {
             const endpoint chosen = endpoint::ip(address, free_port(*s->on));

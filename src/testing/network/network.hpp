@@ -59,16 +59,39 @@ struct segment {
     std::string bytes{};
 };
 
+/// A datagram.
+struct message {
+    endpoint from;
+    std::string bytes;
+};
+/// One on its way. It is an arrival of its own.
+struct packet {
+    std::uint64_t name;  // as a candidate
+    coflux::detail::clock_tick due;
+    int sender;
+    network_host* of;
+    network_host* to;
+    endpoint at;
+    message what;
+    bool is_refusal = false;  // comes back: no socket receives at what.from
+};
+struct way_of_message {
+    network_host* host = nullptr;
+    endpoint from;
+    endpoint to;
+};
+
 enum class socket_state : std::uint8_t {
     fresh,
     listening,
     connecting,
     connected,
-    closed,  ///< by its program; what it has sent is still on its way
-    lost     ///< in a crash of its host
+    messages,  ///< of datagrams
+    closed,    ///< by its program; what it has sent is still on its way
+    lost       ///< in a crash of its host
 };
 
-/// One end of a connection, or a listener.
+/// One end of a connection, a listener, or a socket of datagrams.
 struct sim_socket {
     int number;
     std::uint64_t name;  // of its next arrival, as a candidate
@@ -94,6 +117,11 @@ struct sim_socket {
     std::size_t out_bytes = 0;
     std::string unread{};
     coflux::detail::io_operation* waiting[2]{};  // by direction
+    // Of datagrams; `other` is of a pair, `peer` of one that is connected:
+    int family = 0;
+    bool may_broadcast = false;
+    std::deque<message> messages{};
+    std::size_t without_room = 0;  // so many came, and are lost
 };
 
 class network final : public coflux::detail::socket_calls, public world_part {
@@ -120,6 +148,20 @@ public:
     int reset_on_close(int descriptor) noexcept override;
     int send_at_once(int) noexcept override { return 0; }
     int local_name(int descriptor, coflux::detail::os::socket_name& name) noexcept override;
+    int open_datagram(int family) noexcept override;
+    int open_datagram_pair(int (&ends)[2]) noexcept override;
+    int bind_to(int descriptor, coflux::detail::os::const_socket_name at) noexcept override;
+    int connect_datagram(int descriptor, coflux::detail::os::const_socket_name to) noexcept override;
+    std::ptrdiff_t receive_datagram(int descriptor, coflux::detail::os::datagram_message& m) noexcept override;
+    std::ptrdiff_t send_datagram(int descriptor, const coflux::detail::os::datagram_message& m) noexcept override;
+    int receive_datagrams(int descriptor, coflux::detail::os::datagram_message* messages,
+                          std::size_t count) noexcept override;
+    int send_datagrams(int descriptor, const coflux::detail::os::datagram_message* messages,
+                       std::size_t count) noexcept override;
+    int share_port(int descriptor) noexcept override;
+    int allow_broadcast(int descriptor) noexcept override;
+    int join_group(int descriptor, coflux::detail::os::const_socket_name group) noexcept override;
+    int leave_group(int descriptor, coflux::detail::os::const_socket_name group) noexcept override;
     std::shared_ptr<coflux::detail::io_source> source(coflux::detail::promise_base& p) override;
 
     // world_part: what happens
@@ -158,11 +200,26 @@ private:
     /// 0, or the negative error of a call on it.
     [[nodiscard]] int error_of(const sim_socket* s) const noexcept;
     int ask(sim_socket& s) noexcept;
+    /// The test itself may open what another machine has: 0, or a negative error.
+    int move_to_owner(sim_socket& s, const endpoint& local) noexcept;
     [[nodiscard]] std::uint16_t free_port(network_host& on) noexcept;
     [[nodiscard]] bool is_in_use(const network_host& on, const endpoint& e, bool shared) const noexcept;
     [[nodiscard]] std::size_t amount(std::size_t most) noexcept;
     /// 0 where nothing goes wrong; `of`: candidates, with 0.
     [[nodiscard]] std::size_t fault(bool kind, std::size_t of) noexcept;
+
+    // Of datagrams:
+    [[nodiscard]] bool is_taken(const sim_socket& by, const endpoint& e, bool any) const noexcept;
+    int route(const sim_socket& s, const endpoint& to, way_of_message& found) noexcept;
+    std::ptrdiff_t send_locally(sim_socket& s, const endpoint& to, message sent) noexcept;
+    void touch_senders(const sim_socket& at) noexcept;
+    void add(packet p) noexcept;
+    void add_due_packets(std::vector<std::uint64_t>& to) const;
+    bool deliver(std::uint64_t name) noexcept;
+    [[nodiscard]] sim_socket* receiver_of(const packet& p) noexcept;
+    [[nodiscard]] sim_socket* bound_at(const network_host& on, const endpoint& path) noexcept;
+    void end_messages(sim_socket& s) noexcept;
+    void write_messages(const sim_socket& s, std::string& to) const;
 
     // Of what is on its way:
     [[nodiscard]] std::chrono::nanoseconds latency(const network_host& a, const network_host& b) const noexcept;
@@ -196,6 +253,8 @@ private:
     int last_number_ = 1 << 30;          // no system has as many descriptors
     std::map<int, sim_socket*> flying_;  // from which something is on its way
     std::set<int> listening_;
+    std::set<int> bound_;         // of datagrams
+    std::deque<packet> packets_;  // by due time
     std::set<host_pair> partitions_;
     std::map<host_pair, std::chrono::nanoseconds> latencies_;
     struct late {

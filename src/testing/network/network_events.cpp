@@ -152,7 +152,7 @@ clock_tick network::due_of(const sim_socket& s) const noexcept {
 }
 
 clock_tick network::next_event() const noexcept {
-    clock_tick next = timing_wheel::never;
+    clock_tick next = packets_.empty() ? timing_wheel::never : packets_.front().due;
     for (const auto& [number, s] : flying_) next = std::min(next, due_of(*s));
     return next;
 }
@@ -161,6 +161,7 @@ void network::add_due(std::vector<std::uint64_t>& to) const {
     for (const auto& [number, s] : flying_) {
         if (due_of(*s) <= world_->now()) to.push_back(s->name);
     }
+    add_due_packets(to);
 }
 
 bool network::happen(std::uint64_t name) noexcept {
@@ -176,7 +177,7 @@ bool network::happen(std::uint64_t name) noexcept {
         }
         return true;
     }
-    return false;
+    return deliver(name);
 }
 
 // --- arrivals
@@ -296,10 +297,12 @@ void network::tidy(int number) noexcept {
 
 void network::crash(network_host& h) noexcept {
     h.up = false;
+    std::erase_if(packets_, [&h](const packet& p) { return p.of == &h; });
     std::vector<int> lost;
     for (auto& [number, s] : sockets_) {
         if (s.on != &h || s.is == socket_state::lost) continue;
         if (s.is == socket_state::listening) listening_.erase(number);
+        if (s.is == socket_state::messages) end_messages(s);
         s.is = socket_state::lost;
         s.unread.clear();
         s.backlog.clear();

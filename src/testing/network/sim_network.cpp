@@ -12,8 +12,11 @@ namespace {
 
 constexpr std::size_t most_lines = 64;
 
+std::string count_text(std::size_t n, std::string what, const char* how) {
+    return "; " + std::to_string(n) + ' ' + what + (n == 1 ? " " : "s ") + how;
+}
 std::string bytes_text(std::size_t n, const char* how) {
-    return "; " + std::to_string(n) + (n == 1 ? " byte " : " bytes ") + how;
+    return count_text(n, "byte", how);
 }
 
 }  // namespace
@@ -31,6 +34,7 @@ void network::write(const sim_socket& s, std::string& to) const {
         break;
     case socket_state::connecting: to += "connects to " + s.peer.to_string(); break;
     case socket_state::connected: to += s.local.to_string() + " is connected to " + s.peer.to_string(); break;
+    case socket_state::messages: return write_messages(s, to);
     case socket_state::closed: to += s.local.to_string() + " is closed, was connected to " + s.peer.to_string(); break;
     case socket_state::lost: to += "a socket that was lost in a crash"; break;
     }
@@ -43,6 +47,19 @@ void network::write(const sim_socket& s, std::string& to) const {
     if (s.sent_end) to += "; it sends no more";
     if (in != nullptr && s.is != socket_state::listening) to += "; a coroutine reads";
     if (out != nullptr) to += s.is == socket_state::connecting ? "; a coroutine connects" : "; a coroutine writes";
+    to += '\n';
+}
+
+void network::write_messages(const sim_socket& s, std::string& to) const {
+    const auto on_their_way = std::count_if(packets_.begin(), packets_.end(),
+                                            [&](const packet& p) { return p.sender == s.number && !p.is_refusal; });
+    to += s.local.size() == 0 ? "sends messages, and has no name" : "receives messages at " + s.local.to_string();
+    if (s.peer.size() != 0) to += "; is connected to " + s.peer.to_string();
+    if (!s.messages.empty()) to += count_text(s.messages.size(), "message", "unread");
+    if (s.without_room != 0) to += count_text(s.without_room, "message", "lost for want of room");
+    if (on_their_way != 0) to += count_text(static_cast<std::size_t>(on_their_way), "message", "on their way from it");
+    if (s.waiting[0] != nullptr) to += "; a coroutine receives";
+    if (s.waiting[1] != nullptr) to += "; a coroutine sends";
     to += '\n';
 }
 

@@ -16,6 +16,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 
 namespace {
 
@@ -28,6 +29,7 @@ using coflux_test::bytes_of;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
+using simulated = coflux::testing::sim_executor;
 
 template <typename F>
 void on_a_worker(F program) {
@@ -77,7 +79,8 @@ coflux::call<void> keeps_borders(coflux::environment&, datagram_socket* near, da
     co_await near->send("x");
     EXPECT_EQ((co_await coflux::as_result(far->receive_from(into))).value().size, 1U);
 }
-coflux::task<void, worker> keeps_borders_of_each(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> keeps_borders_of_each(coflux::environment&) {
     auto&& here = co_await coflux::context();
     udp_pair udp;
     co_await keeps_borders(here, &udp.first, &udp.second);
@@ -85,7 +88,8 @@ coflux::task<void, worker> keeps_borders_of_each(coflux::environment&) {
     co_await keeps_borders(here, &local.first, &local.second);
 }
 TEST(datagrams, keep_their_borders_and_tell_what_is_cut) {
-    on_a_worker(keeps_borders_of_each);
+    on_a_worker(keeps_borders_of_each<worker>);
+    coflux_test::in_simulations(keeps_borders_of_each<simulated>);
 }
 
 // --- batches ---------------------------------------------------------------------------------------------------------
@@ -126,13 +130,17 @@ TEST(datagram_batches, come_in_order_and_wait_for_room_on_a_worker) {
     auto env = coflux::make_environment(on);
     uses_batches<worker>(env, 1000).get();
 }
+TEST(datagram_batches, come_in_order_and_wait_for_room_in_a_simulation) {
+    coflux_test::in_simulations([](coflux::environment& env) { return uses_batches<simulated>(env, 1000); });
+}
 TEST(datagram_batches, come_in_order_and_wait_for_room_on_a_pool) {
     pool on{2};
     auto env = coflux::make_environment(on);
     uses_batches<pool>(env, 1000).get();
 }
 
-coflux::task<void, worker> sends_batches_by_udp(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> sends_batches_by_udp(coflux::environment&) {
     udp_socket to(endpoint::loopback(0));
     udp_socket from(endpoint::loopback(0));
     const std::string a = "a";
@@ -145,6 +153,7 @@ coflux::task<void, worker> sends_batches_by_udp(coflux::environment&) {
     std::array<std::byte, 1> two{};
     std::array<coflux::incoming_datagram, 3> batch{coflux::incoming_datagram{one, {}}, {two, {}}, {{}, {}}};
     EXPECT_EQ(co_await to.receive_batch({}), 0U);
+    co_await 1ms;  // in a simulation they are on their way
     EXPECT_EQ(co_await to.receive_batch(batch), 2U);
     EXPECT_EQ(batch[0].got.from, from.local_endpoint());
     EXPECT_FALSE(batch[0].got.is_truncated());
@@ -159,10 +168,12 @@ coflux::task<void, worker> sends_batches_by_udp(coflux::environment&) {
     const auto refused = co_await coflux::as_result(from.send_batch(std::span(bad).subspan(1)));
     EXPECT_EQ(refused.error(), std::errc::message_size);
     EXPECT_THROW((void)co_await from.send_batch(std::span(bad).subspan(1)), std::system_error);
-    EXPECT_EQ((co_await coflux::as_result(to.receive_batch(batch))).value(), 1U);
+    auto last = co_await coflux::as_result(to.receive_batch(batch));
+    EXPECT_EQ(last.value(), 1U);
 }
 TEST(datagram_batches, tell_senders_and_errors) {
-    on_a_worker(sends_batches_by_udp);
+    on_a_worker(sends_batches_by_udp<worker>);
+    coflux_test::in_simulations(sends_batches_by_udp<simulated>);
 }
 
 // --- stop ------------------------------------------------------------------------------------------------------------
@@ -217,34 +228,43 @@ TEST(datagram_stop, beside_a_message_loses_none_on_a_worker) {
         EXPECT_LT(stopped, 400);
     }
 }
+TEST(datagram_stop, beside_a_message_loses_none_in_a_simulation) {
+    coflux_test::in_simulations([](coflux::environment& env) -> coflux::task<void, simulated> {
+        auto&& here = co_await coflux::context();
+        EXPECT_GT(co_await races<simulated>(here, 40), 0);
+    });
+}
 TEST(datagram_stop, beside_a_message_loses_none_on_a_pool) {
     pool on{2};
     auto env = coflux::make_environment(on);
     (void)races<pool>(env, 400).get();
 }
 
-coflux::task<void, worker> stops_each(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> stops_each(coflux::environment&) {
     auto [near, far] = unix_datagram::pair();
     std::array<std::byte, 8> into{};
     std::array<coflux::incoming_datagram, 1> batch{coflux::incoming_datagram{into, {}}};
-    EXPECT_FALSE((co_await coflux::timeout(far.receive(into), 1ms)).has_value());
-    EXPECT_FALSE((co_await coflux::timeout(far.receive_from(into), 1ms)).has_value());
-    EXPECT_FALSE((co_await coflux::timeout(far.receive_batch(batch), 1ms)).has_value());
-    EXPECT_FALSE((co_await coflux::timeout(coflux::as_result(far.receive_from(into)), 1ms)).has_value());
+    EXPECT_FALSE(co_await coflux::timeout(far.receive(into), 1ms));
+    EXPECT_FALSE(co_await coflux::timeout(far.receive_from(into), 1ms));
+    EXPECT_FALSE(co_await coflux::timeout(far.receive_batch(batch), 1ms));
+    EXPECT_FALSE(co_await coflux::timeout(coflux::as_result(far.receive_from(into)), 1ms));
     int sent = 0;
     while (co_await coflux::timeout(near.send("message"), 2ms)) ++sent;
     EXPECT_GT(sent, 0);
     const std::string text = "more";
     const std::array more{coflux::outgoing_datagram{std::as_bytes(std::span(text)), {}}};
-    EXPECT_FALSE((co_await coflux::timeout(near.send_batch(more), 1ms)).has_value());
+    EXPECT_FALSE(co_await coflux::timeout(near.send_batch(more), 1ms));
     for (int i = 0; i < sent; ++i) EXPECT_EQ(co_await far.receive(into), 7U);  // no more, no less
-    EXPECT_FALSE((co_await coflux::timeout(far.receive(into), 1ms)).has_value());
+    EXPECT_FALSE(co_await coflux::timeout(far.receive(into), 1ms));
 }
 TEST(datagram_stop, ends_each_operation_that_waits_and_sends_nothing) {
-    on_a_worker(stops_each);
+    on_a_worker(stops_each<worker>);
+    coflux_test::in_simulations(stops_each<simulated>);
 }
 
-coflux::task<void, worker> chooses(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> chooses(coflux::environment&) {
     udp_pair a;
     udp_pair b;
     std::array<std::byte, 4> one{};
@@ -259,7 +279,8 @@ coflux::task<void, worker> chooses(coflux::environment&) {
     EXPECT_EQ(co_await a.second.receive(one), 4U);
 }
 TEST(datagram_stop, of_what_loses_a_choice_loses_no_message) {
-    on_a_worker(chooses);
+    on_a_worker(chooses<worker>);
+    coflux_test::in_simulations(chooses<simulated>);
 }
 
 class datagram_death : public testing::Test {

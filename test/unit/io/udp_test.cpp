@@ -13,6 +13,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 
 namespace {
 
@@ -22,6 +23,7 @@ using coflux::udp_socket;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
+using simulated = coflux::testing::sim_executor;
 
 template <typename F>
 void on_a_worker(F program) {
@@ -55,6 +57,7 @@ coflux::task<void, E> asks(coflux::environment&, int times) {
 }
 TEST(udp_socket, tells_the_sender_who_is_answered) {
     on_a_worker([](coflux::environment& env) { return asks<worker>(env, 100); });
+    coflux_test::in_simulations([](coflux::environment& env) { return asks<simulated>(env, 10); });
     pool on{2};
     auto env = coflux::make_environment(on);
     asks<pool>(env, 100).get();
@@ -63,7 +66,8 @@ TEST(udp_socket, tells_the_sender_who_is_answered) {
     EXPECT_LE(open_descriptors(), before + 5);  // the pool's event source and alarm
 }
 
-coflux::task<void, worker> connects(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> connects(coflux::environment&) {
     udp_socket a(endpoint::loopback(0));
     udp_socket b(endpoint::loopback(0));
     udp_socket stranger(endpoint::loopback(0));
@@ -72,9 +76,10 @@ coflux::task<void, worker> connects(coflux::environment&) {
     EXPECT_EQ(nowhere.error(), std::errc::destination_address_required);
     a.connect(b.local_endpoint());
     co_await a.send("x");
-    EXPECT_EQ((co_await b.receive_from(into)).from, a.local_endpoint());
+    const auto got = co_await b.receive_from(into);
+    EXPECT_EQ(got.from, a.local_endpoint());
     co_await stranger.send_to("no", a.local_endpoint());
-    EXPECT_FALSE((co_await coflux::timeout(a.receive(into), 2ms)).has_value());
+    EXPECT_FALSE(co_await coflux::timeout(a.receive(into), 2ms));
 
     // None listens any more: an error of the next operation, and the socket goes on.
     b.close();
@@ -86,10 +91,12 @@ coflux::task<void, worker> connects(coflux::environment&) {
     EXPECT_EQ(co_await a.receive(into), 3U);
 }
 TEST(udp_socket, that_is_connected_hears_its_peer_alone) {
-    on_a_worker(connects);
+    on_a_worker(connects<worker>);
+    coflux_test::in_simulations(connects<simulated>);
 }
 
-coflux::task<void, worker> tells_errors(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> tells_errors(coflux::environment&) {
     udp_socket a(endpoint::loopback(0));
     const std::string long_one(70'000, 'x');
     try {
@@ -109,20 +116,24 @@ coflux::task<void, worker> tells_errors(coflux::environment&) {
     EXPECT_FALSE(forbidden);
 }
 TEST(udp_socket, tells_errors) {
-    on_a_worker(tells_errors);
+    on_a_worker(tells_errors<worker>);
+    coflux_test::in_simulations(tells_errors<simulated>);
 }
 
-coflux::task<void, worker> shares_a_port(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> shares_a_port(coflux::environment&) {
     const udp_socket a(endpoint::loopback(0), {.shared_port = true, .broadcast = true});
     const udp_socket b(a.local_endpoint(), {.shared_port = true});
     EXPECT_EQ(a.local_endpoint(), b.local_endpoint());
     co_return;
 }
 TEST(udp_socket, shares_its_port_where_both_say_so) {
-    on_a_worker(shares_a_port);
+    on_a_worker(shares_a_port<worker>);
+    coflux_test::in_simulations(shares_a_port<simulated>);
 }
 
-coflux::task<void, worker> joins(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> joins(coflux::environment&) {
     udp_socket member(endpoint::any(0));
     const auto group = endpoint::ip("239.255.41.7", member.local_endpoint().port());
     try {
@@ -134,7 +145,8 @@ coflux::task<void, worker> joins(coflux::environment&) {
     member.join_group(group);
 }
 TEST(udp_socket, joins_and_leaves_a_group) {
-    on_a_worker(joins);
+    on_a_worker(joins<worker>);
+    coflux_test::in_simulations(joins<simulated>);
 }
 
 }  // namespace
