@@ -108,12 +108,9 @@ void transfer_file_awaiter::write_wholly(pool_operation& op) noexcept {
         return os::write_at(number, from, size, offset);
     });
 }
+/// A part that was taken at once would stand apart from the rest.
 bool transfer_file_awaiter::append_at_once(pool_operation& op) noexcept {
-    auto& t = static_cast<transfer_file_awaiter&>(op);
-    const int number = t.of().number;
-    return t.move_at_once(t.of().writes_wait, [number](const std::byte* from, std::size_t size, std::uint64_t) {
-        return os::append_at_once(number, from, size);
-    });
+    return static_cast<transfer_file_awaiter&>(op).size_ == 0;
 }
 void transfer_file_awaiter::append_wholly(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);

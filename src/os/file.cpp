@@ -47,9 +47,15 @@ std::ptrdiff_t read_with(int descriptor, void* into, std::size_t size, std::uint
     const off_t at = offset_of(offset);
     return file_call([&] { return syscall(SYS_preadv2, descriptor, &part, 1L, low_half(at), high_half(at), flags); });
 }
+/// POSIX lets a write move none of the bytes that it is given. A loop would call for ever, and its end would be no
+/// success. Drivers that do so are at the end of their drive.
+/// Source: full_write() of gnulib, which takes it so, too.
+std::ptrdiff_t moved_of(std::ptrdiff_t written, std::size_t size) noexcept {
+    return written == 0 && size != 0 ? -ENOSPC : written;
+}
 std::ptrdiff_t write_with(int descriptor, const void* from, std::size_t size, off_t offset, int flags) noexcept {
     const iovec part{const_cast<void*>(from), std::min(size, most_of_a_call)};
-    return file_call([&] { return pwritev2(descriptor, &part, 1, offset, flags); });
+    return moved_of(file_call([&] { return pwritev2(descriptor, &part, 1, offset, flags); }), size);
 }
 
 }  // namespace
@@ -89,16 +95,14 @@ std::ptrdiff_t read_at_at_once(int descriptor, void* into, std::size_t size, std
     return read_with(descriptor, into, size, offset, RWF_NOWAIT);
 }
 std::ptrdiff_t write_at(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept {
-    return file_call([&] { return pwrite(descriptor, from, std::min(size, most_of_a_call), offset_of(offset)); });
+    const std::size_t most = std::min(size, most_of_a_call);
+    return moved_of(file_call([&] { return pwrite(descriptor, from, most, offset_of(offset)); }), size);
 }
 std::ptrdiff_t write_at_at_once(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept {
     return write_with(descriptor, from, size, offset_of(offset), RWF_NOWAIT);
 }
 std::ptrdiff_t append(int descriptor, const void* from, std::size_t size) noexcept {
     return write_with(descriptor, from, size, 0, RWF_APPEND);
-}
-std::ptrdiff_t append_at_once(int descriptor, const void* from, std::size_t size) noexcept {
-    return write_with(descriptor, from, size, 0, RWF_APPEND | RWF_NOWAIT);
 }
 bool is_refused(std::ptrdiff_t result) noexcept {
     return result == -EOPNOTSUPP || result == -ENOSYS;

@@ -25,11 +25,11 @@ int close_file(int descriptor) noexcept;
 std::ptrdiff_t read_at(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept;
 /// What the page cache has. -EAGAIN: nothing at `offset`.
 std::ptrdiff_t read_at_at_once(int descriptor, void* into, std::size_t size, std::uint64_t offset) noexcept;
+/// Of bytes that there are, a write that moves none is an error: -ENOSPC.
 std::ptrdiff_t write_at(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept;
 std::ptrdiff_t write_at_at_once(int descriptor, const void* from, std::size_t size, std::uint64_t offset) noexcept;
 /// At the end of the file, wherever that is by then.
 std::ptrdiff_t append(int descriptor, const void* from, std::size_t size) noexcept;
-std::ptrdiff_t append_at_once(int descriptor, const void* from, std::size_t size) noexcept;
 /// True for what `_at_once` gives where the file system never answers at once.
 [[nodiscard]] bool is_refused(std::ptrdiff_t result) noexcept;
 

@@ -70,7 +70,8 @@ public:
         return {file_, offset, into};
     }
     /// All bytes, from `offset` on. Beyond the end of the file it leaves a hole of zeros.
-    /// Errors: where the drive is full (std::errc::no_space_on_device) a part may be written; the text says how much.
+    /// Errors: where the drive is full (std::errc::no_space_on_device) a part may be written; the text says how much. A
+    /// call of the system that takes no byte, and says no error, counts as full.
     /// Pre: the file was opened without `append`.
     [[nodiscard("nothing is written until this is awaited: co_await it")]] detail::write_at_request
     write_at(std::uint64_t offset, std::span<const std::byte> from) noexcept {
@@ -80,10 +81,13 @@ public:
     write_at(std::uint64_t offset, std::string_view from) noexcept {
         return {file_, offset, std::as_bytes(std::span(from))};
     }
-    /// All bytes, at the end of the file. What several coroutines or processes append does not mix, unless the drive is
-    /// full, or the file system takes a part at once (XFS and Btrfs may).
+    /// All bytes, at the end of the file. The system finds the end and writes there in one step (O_APPEND, RWF_APPEND),
+    /// so what several coroutines or processes append does not mix. A part may be written, and the rest behind what
+    /// others have appended meanwhile, where one step does not take all: more than 2 GiB, a drive that becomes full, a
+    /// file of a network.
     /// Errors: as write_at(). std::errc::operation_not_supported where the system appends to files opened with `append`
     /// alone.
+    /// Costs: always a thread of the pool, some 10 us.
     [[nodiscard("nothing is written until this is awaited: co_await it")]] detail::append_request
     append(std::span<const std::byte> from) noexcept {
         return {file_, from};

@@ -1,4 +1,4 @@
-// Rules for the system calls of this program's sockets: what the system does now and then, at the call where a test
+// Rules for the system calls of this program's sockets and files: what the system does now and then, at the call where a test
 // wants it. system_rules_test.cpp defines the calls in place of the C library's.
 #pragma once
 
@@ -11,7 +11,8 @@
 
 namespace coflux_test {
 
-enum class system_call { receive, send, accept, connect };
+/// A write is one of a file.
+enum class system_call { receive, send, accept, connect, write };
 
 /// "The third send moves 7 bytes": {.on = system_call::send, .from = 3, .moves = 7}.
 struct system_rule {
@@ -20,6 +21,7 @@ struct system_rule {
     std::size_t times = 1;  ///< how many calls it is for
     int error = 0;          ///< what they fail with; an interrupted connect goes on, as it does
     std::size_t moves = std::numeric_limits<std::size_t>::max();  ///< bytes at most
+    bool at_once = false;  ///< only for calls that shall not wait for the drive; they do move bytes then
 };
 inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 2;
 
@@ -39,12 +41,12 @@ public:
     [[nodiscard]] std::size_t followed() const;
 
     /// For the calls: the rule for this one, or nullptr. Counts.
-    static const system_rule* next(system_call on);
+    static const system_rule* next(system_call on, bool at_once = false);
 
 private:
     mutable std::mutex lock_;
     std::vector<system_rule> rules_;
-    std::array<std::size_t, 4> calls_{};
+    std::array<std::size_t, 5> calls_{};
     std::size_t followed_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The system calls of sockets, in place of the C library's; and that they follow the rules.
+// The system calls of sockets and files, in place of the C library's; and that they follow the rules.
 #include "system_rules.hpp"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -78,13 +79,13 @@ std::size_t system_rules::followed() const {
     const std::lock_guard<std::mutex> held(lock_);
     return followed_;
 }
-const system_rule* system_rules::next(system_call on) {
+const system_rule* system_rules::next(system_call on, bool at_once) {
     system_rules* const rules = behind_rules::now;
     if (rules == nullptr) return nullptr;
     const std::lock_guard<std::mutex> held(rules->lock_);
     const std::size_t call = ++rules->calls_[static_cast<std::size_t>(on)];
     for (const system_rule& r : rules->rules_) {
-        if (r.on != on || call < r.from || call - r.from >= r.times) continue;
+        if (r.on != on || call < r.from || call - r.from >= r.times || (r.at_once && !at_once)) continue;
         ++rules->followed_;
         return &r;
     }
@@ -122,6 +123,20 @@ int connect(int descriptor, const sockaddr* to, socklen_t size) {
     if (!interrupted || (result < 0 && errno != EINPROGRESS)) return result;
     errno = EINTR;
     return -1;
+}
+ssize_t pwrite(int descriptor, const void* from, std::size_t size, off_t offset) {
+    const auto* const rule = system_rules::next(system_call::write);
+    if (coflux_test::behind_rules::fails(rule, -1)) return -1;
+    return syscall(SYS_pwrite64, descriptor, from, coflux_test::behind_rules::moved(rule, size), offset);
+}
+/// Of one part.
+ssize_t pwritev2(int descriptor, const iovec* parts, int, off_t offset, int flags) {
+    const auto* const rule = system_rules::next(system_call::write, (flags & RWF_NOWAIT) != 0);
+    if (coflux_test::behind_rules::fails(rule, -1)) return -1;
+    const iovec part{parts->iov_base, coflux_test::behind_rules::moved(rule, parts->iov_len)};
+    // Not every file system writes at once: where a rule says so, this one does.
+    const int how = rule != nullptr && rule->at_once ? flags & ~RWF_NOWAIT : flags;
+    return syscall(SYS_pwritev2, descriptor, &part, 1L, static_cast<long>(offset), 0L, how);
 }
 int epoll_ctl(int epoll, int what, int descriptor, epoll_event* event) noexcept {
     auto& all = coflux_test::behind_rules::known();
