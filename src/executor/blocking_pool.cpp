@@ -16,14 +16,14 @@ std::coroutine_handle<> blocking_wait::suspend() {
     promise_base& p = coroutine();
     if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
-    if (this_thread.driver != nullptr) [[unlikely]]
+    if (this_thread.driver != nullptr && line_ == nullptr) [[unlikely]]
         return run_here();
     begin();
     waited_ = true;
     job_->waiter = this;
     bool queued = false;
     try {
-        queued = of_.submit(*job_, *this);
+        queued = line_ == nullptr ? of_.submit(*job_, *this) : line_->submit(*job_, *this);
     } catch (...) {
         waited_ = false;
         end();
@@ -43,6 +43,8 @@ std::coroutine_handle<> blocking_wait::run_here() noexcept {
 
 bool blocking_wait::claim(wait_operation& waiting) noexcept {
     auto& self = static_cast<blocking_wait&>(waiting);
+    if (self.line_ != nullptr) [[unlikely]]
+        return self.line_->claim(*self.job_);
     const blocking_threads::claimed found = self.of_.claim(*self.job_);
     if (found == blocking_threads::claimed::from_thread) self.job_ = nullptr;
     return found != blocking_threads::claimed::no;

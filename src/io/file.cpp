@@ -9,7 +9,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/executor/blocking_pool.hpp>
 
-#include "os/file.hpp"
+#include "file_calls.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -33,7 +33,7 @@ void file_handle::drop(const char* how) noexcept {
     if (owned_ == nullptr) return;
     COFLUX_VERIFY(owned_->waiting.load(memory_order_acquire) == 0,  // pairs with pool_operation::leave()
                   "a file %s while an operation of it waits (%s)", how, owned_->path.c_str());
-    if (owned_->number >= 0) (void)os::close_file(owned_->number);
+    if (owned_->number >= 0) (void)owned_->calls->close_file(owned_->number);
     delete std::exchange(owned_, nullptr);
 }
 
@@ -42,6 +42,10 @@ file_state& file_handle::get() const noexcept {
                   "an operation of a file that is closed, was moved from, or was never opened");
     return *owned_;
 }
+
+file_operation::file_operation(promise_base& p, file_state& of, const steps& does) noexcept
+    : pool_operation(p, *of.threads, &of.waiting, does, of.calls->line(does.syncs)),
+      of_(of) {}
 
 // --- bytes -----------------------------------------------------------------------------------------------------------
 
@@ -83,29 +87,31 @@ void transfer_file_awaiter::move_all(Call call) noexcept {
 bool transfer_file_awaiter::read_at_once(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);
     const int number = t.of().number;
-    return t.move_at_once(t.of().reads_wait, [number](std::byte* to, std::size_t size, std::uint64_t offset) {
-        return os::read_at_at_once(number, to, size, offset);
-    });
+    return t.move_at_once(t.of().reads_wait,
+                          [number, &calls = t.calls()](std::byte* to, std::size_t size, std::uint64_t offset) {
+                              return calls.read_at_at_once(number, to, size, offset);
+                          });
 }
 void transfer_file_awaiter::read_wholly(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);
     const int number = t.of().number;
-    t.move_all([number](std::byte* to, std::size_t size, std::uint64_t offset) {
-        return os::read_at(number, to, size, offset);
+    t.move_all([number, &calls = t.calls()](std::byte* to, std::size_t size, std::uint64_t offset) {
+        return calls.read_at(number, to, size, offset);
     });
 }
 bool transfer_file_awaiter::write_at_once(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);
     const int number = t.of().number;
-    return t.move_at_once(t.of().writes_wait, [number](const std::byte* from, std::size_t size, std::uint64_t offset) {
-        return os::write_at_at_once(number, from, size, offset);
-    });
+    return t.move_at_once(t.of().writes_wait,
+                          [number, &calls = t.calls()](const std::byte* from, std::size_t size, std::uint64_t offset) {
+                              return calls.write_at_at_once(number, from, size, offset);
+                          });
 }
 void transfer_file_awaiter::write_wholly(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);
     const int number = t.of().number;
-    t.move_all([number](const std::byte* from, std::size_t size, std::uint64_t offset) {
-        return os::write_at(number, from, size, offset);
+    t.move_all([number, &calls = t.calls()](const std::byte* from, std::size_t size, std::uint64_t offset) {
+        return calls.write_at(number, from, size, offset);
     });
 }
 /// A part that was taken at once would stand apart from the rest.
@@ -116,8 +122,8 @@ void transfer_file_awaiter::append_wholly(pool_operation& op) noexcept {
     auto& t = static_cast<transfer_file_awaiter&>(op);
     const int number = t.of().number;
     const bool appends_anyway = t.of().appends_only;
-    t.move_all([number, appends_anyway](const std::byte* from, std::size_t size, std::uint64_t) {
-        return appends_anyway ? os::write_at(number, from, size, 0) : os::append(number, from, size);
+    t.move_all([number, appends_anyway, &calls = t.calls()](const std::byte* from, std::size_t size, std::uint64_t) {
+        return appends_anyway ? calls.write_at(number, from, size, 0) : calls.append(number, from, size);
     });
 }
 
@@ -139,24 +145,24 @@ append_awaiter::append_awaiter(promise_base& p, file_handle& on, std::span<const
 // --- the file as a whole ---------------------------------------------------------------------------------------------
 
 constinit const pool_operation::steps sync_file_awaiter::does{
-    nullptr, [](pool_operation& op) noexcept { sync(op, false); }, "sync"};
+    nullptr, [](pool_operation& op) noexcept { sync(op, false); }, "sync", true};
 constinit const pool_operation::steps sync_file_awaiter::does_data{
-    nullptr, [](pool_operation& op) noexcept { sync(op, true); }, "sync the data of"};
+    nullptr, [](pool_operation& op) noexcept { sync(op, true); }, "sync the data of", true};
 void sync_file_awaiter::sync(pool_operation& op, bool data_only) noexcept {
     auto& s = static_cast<sync_file_awaiter&>(op);
-    s.result_ = os::sync_file(s.of().number, data_only);
+    s.result_ = s.calls().sync_file(s.of().number, data_only);
 }
 
 constinit const pool_operation::steps truncate_file_awaiter::does{nullptr, &truncate, "truncate"};
 void truncate_file_awaiter::truncate(pool_operation& op) noexcept {
     auto& t = static_cast<truncate_file_awaiter&>(op);
-    t.result_ = os::truncate_file(t.of().number, t.offset_);
+    t.result_ = t.calls().truncate_file(t.of().number, t.offset_);
 }
 
 constinit const pool_operation::steps file_size_awaiter::does{nullptr, &ask, "ask for the size of"};
 void file_size_awaiter::ask(pool_operation& op) noexcept {
     auto& s = static_cast<file_size_awaiter&>(op);
-    const std::int64_t size = os::size_of_file(s.of().number);
+    const std::int64_t size = s.calls().size_of_file(s.of().number);
     s.result_ = size < 0 ? static_cast<std::ptrdiff_t>(size) : 0;
     if (size >= 0) s.offset_ = static_cast<std::uint64_t>(size);
 }
@@ -173,7 +179,7 @@ close_file_awaiter::~close_file_awaiter() {
 }
 void close_file_awaiter::close(pool_operation& op) noexcept {
     auto& c = static_cast<close_file_awaiter&>(op);
-    c.result_ = os::close_file(std::exchange(c.number_, -1));
+    c.result_ = c.calls().close_file(std::exchange(c.number_, -1));
 }
 
 // --- open ------------------------------------------------------------------------------------------------------------
@@ -194,12 +200,16 @@ void check_file_options(const std::string& path, const file_options& o) {
 constinit const pool_operation::steps open_file_awaiter::does{nullptr, &open, "open"};
 
 open_file_awaiter::open_file_awaiter(promise_base& p, std::string& path, const file_options& options)
-    : pool_operation(p, *(options.pool == nullptr ? blocking_pool::shared() : *options.pool).threads_, nullptr, does),
+    : open_file_awaiter(p, path, options, file_calls::here()) {}
+open_file_awaiter::open_file_awaiter(promise_base& p, std::string& path, const file_options& options, file_calls& by)
+    : pool_operation(p, *(options.pool == nullptr ? blocking_pool::shared() : *options.pool).threads_, nullptr, does,
+                     by.line(false)),
       options_(options) {
     check_file_options(path, options);
     made_ = file_handle(new file_state);
     file_state& made = *made_.state();
     made.path = std::move(path);
+    made.calls = &by;
     made.threads = (options.pool == nullptr ? blocking_pool::shared() : *options.pool).threads_;
     made.appends_only = options.append;
 }
@@ -207,13 +217,13 @@ void open_file_awaiter::open(pool_operation& op) noexcept {
     auto& o = static_cast<open_file_awaiter&>(op);
     file_state& made = *o.made_.state();
     const file_options& how = o.options_;
-    const int opened = os::open_file(made.path.c_str(), {.read = how.read,
-                                                         .write = how.write,
-                                                         .create = how.create,
-                                                         .exclusive = how.exclusive,
-                                                         .truncate = how.truncate,
-                                                         .append = how.append,
-                                                         .permissions = how.permissions});
+    const int opened = made.calls->open_file(made.path.c_str(), {.read = how.read,
+                                                                 .write = how.write,
+                                                                 .create = how.create,
+                                                                 .exclusive = how.exclusive,
+                                                                 .truncate = how.truncate,
+                                                                 .append = how.append,
+                                                                 .permissions = how.permissions});
     o.result_ = std::min(opened, 0);
     made.number = opened < 0 ? -1 : opened;
 }

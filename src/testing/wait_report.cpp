@@ -215,9 +215,7 @@ std::string world::describe(frame_control* also) const {
         if (ready_[i].ours) alive.add(promise_base::of(frame_control::of(ready_[i].coroutine)), "is ready");
     }
     if (also != nullptr && !also->done()) alive.add(promise_base::of(*also), "");
-    std::string text = alive.text();
-    if (part_ != nullptr) text += part_->describe();
-    return text;
+    return alive.text() + parts_.describe();
 }
 
 }  // namespace coflux::testing::detail

@@ -118,7 +118,7 @@ void world::open(simulation& is, chooser& decides, const simulation_options& opt
 }
 
 void world::close() noexcept {
-    COFLUX_VERIFY(part_ == nullptr, "a simulation ends before the network that was made in it");
+    COFLUX_VERIFY(parts_.empty(), "a simulation ends before the network or the disk that was made in it");
     COFLUX_VERIFY(youngest == this,
                   "a simulation ends on another thread than its own, or before one that was made later");
     on_step = nullptr;
@@ -153,13 +153,13 @@ sim_worker& world::new_worker() {
     return w;
 }
 
-void world::attach(world_part& part, coflux::detail::socket_calls& sockets) noexcept {
-    COFLUX_VERIFY(part_ == nullptr, "a simulation has one network, and is given another one");
-    part_ = &part;
+void world::attach(world_part& network, coflux::detail::socket_calls& sockets) noexcept {
+    COFLUX_VERIFY(sockets_ == nullptr, "a simulation has one network, and is given another one");
+    parts_.add(network);
     sockets_ = &sockets;
 }
-void world::detach() noexcept {
-    part_ = nullptr;
+void world::detach(world_part& network) noexcept {
+    parts_.remove(network);
     sockets_ = nullptr;
 }
 
@@ -229,7 +229,7 @@ world::ready world::take_ready(std::size_t at) noexcept {
 
 /// What lies in the queues of the executors becomes a candidate. True if a part went on, which may go on once more.
 bool world::collect() noexcept {
-    const bool went_on = part_ != nullptr && part_->settle();
+    const bool went_on = parts_.settle();
     for (std::size_t i = 0; i < workers_used_; ++i) {
         sim_worker& w = *workers_[i];
         while (w.forks_.size() != 0) {
@@ -247,7 +247,7 @@ bool world::collect() noexcept {
 clock_tick world::next_deadline() const noexcept {
     clock_tick next = service_.next_deadline();
     for (std::size_t i = 0; i < workers_used_; ++i) next = std::min(next, workers_[i]->timers_.next_deadline());
-    return part_ != nullptr ? std::min(next, part_->next_event()) : next;
+    return std::min(next, parts_.next_event());
 }
 
 void world::pass_to(clock_tick now) noexcept {
@@ -259,7 +259,7 @@ void world::pass_to(clock_tick now) noexcept {
 /// One timer of the wheel that is called so, or what else is. Its present is set again: what was armed for a time that had passed is due
 /// only then.
 void world::hand_out(std::uint64_t clock) noexcept {
-    if (part_ != nullptr && part_->happen(clock)) return;
+    if (parts_.happen(clock)) return;
     if (clock == service_name_) {
         service_.pass_to(now_);
         (void)service_.hand_out_one();
@@ -339,7 +339,7 @@ bool world::step(clock_tick until) {
         for (std::size_t i = 0; i < workers_used_; ++i) {
             if (workers_[i]->timers_.next_deadline() <= now_) with_clocks_.push_back(workers_[i]->clock_name_);
         }
-        if (part_ != nullptr) part_->add_due(with_clocks_);
+        parts_.add_due(with_clocks_);
         const std::size_t clocks = with_clocks_.size();
         with_clocks_.insert(with_clocks_.end(), names_.begin() + static_cast<std::ptrdiff_t>(first_), names_.end());
         const std::size_t chosen = choose(choice::next, with_clocks_);

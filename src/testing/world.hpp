@@ -91,8 +91,17 @@ public:
     [[nodiscard]] std::uint64_t new_name() noexcept { return ++named_; }
 
     /// One at a time. `sockets`: of what is opened on this thread from now on.
-    void attach(world_part& part, coflux::detail::socket_calls& sockets) noexcept;
-    void detach() noexcept;
+    void attach(world_part& network, coflux::detail::socket_calls& sockets) noexcept;
+    void detach(world_part& network) noexcept;
+    /// Any number of disks. `files`: of what is opened on this thread from now on; nullptr: the system's.
+    void attach_disk(world_part& disk, coflux::detail::file_calls& files) {
+        parts_.add(disk);
+        files_ = &files;
+    }
+    void detach_disk(world_part& disk, coflux::detail::file_calls* files) noexcept {
+        parts_.remove(disk);
+        files_ = files;
+    }
 
     [[nodiscard]] static simulation* youngest_of_thread() noexcept;
     [[nodiscard]] bool is_of_this_thread() const noexcept;
@@ -153,14 +162,14 @@ private:
     std::size_t last_reported_ = 0;  // the step that on_step was last called with
     std::string failure_;
     std::vector<decision> schedule_;
-    world_part* part_ = nullptr;
+    world_parts parts_;
     std::vector<std::unique_ptr<sim_worker>> workers_;
     std::size_t workers_used_ = 0;
     // Ready coroutines and their names, the longest ready first, from first_ on: what is before is gone.
     std::vector<ready> ready_;
     std::vector<std::uint64_t> names_;
     std::size_t first_ = 0;
-    std::vector<std::uint64_t> with_clocks_;  // candidates where there are more: timers, the part's, then names_
+    std::vector<std::uint64_t> with_clocks_;  // candidates where there are more: timers, the parts', then names_
     std::unordered_map<void*, std::uint64_t> known_;  // names that no frame holds
     std::uint64_t named_ = 0;
     // Coroutines that were ready again right after their resumption, among the last resumptions before the limit.

@@ -1,6 +1,7 @@
-// What happens in a world beside coroutines and timers: the seam that a simulated network fills.
+// What happens in a world beside coroutines and timers: the seam that simulated networks and disks fill.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,6 +31,39 @@ public:
 protected:
     world_part() = default;
     ~world_part() = default;
+};
+
+/// The parts of one world, as one.
+class world_parts {
+public:
+    void add(world_part& p) { all_.push_back(&p); }
+    void remove(world_part& p) noexcept { std::erase(all_, &p); }
+    [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+
+    bool settle() noexcept {
+        bool went_on = false;
+        for (world_part* const p : all_) went_on |= p->settle();
+        return went_on;
+    }
+    [[nodiscard]] coflux::detail::clock_tick next_event() const noexcept {
+        coflux::detail::clock_tick next = coflux::detail::timing_wheel::never;
+        for (const world_part* const p : all_) next = std::min(next, p->next_event());
+        return next;
+    }
+    void add_due(std::vector<std::uint64_t>& to) const {
+        for (const world_part* const p : all_) p->add_due(to);
+    }
+    bool happen(std::uint64_t name) noexcept {
+        return std::any_of(all_.begin(), all_.end(), [name](world_part* p) { return p->happen(name); });
+    }
+    [[nodiscard]] std::string describe() const {
+        std::string text;
+        for (const world_part* const p : all_) text += p->describe();
+        return text;
+    }
+
+private:
+    std::vector<world_part*> all_;
 };
 
 }  // namespace coflux::testing::detail

@@ -43,7 +43,8 @@ struct file_options {
 /// Stops: each operation is a stop point until a thread of the pool has begun it: then it has not been done, and nothing
 /// is lost. One that has begun is waited for, and counts: the coroutine goes on with what it gave, and stops at its next
 /// stop point. What can be done at once is done, and is no stop point.
-/// Threads: of any executor. In a simulation, files are read and written at once, on the thread of the simulation.
+/// Threads: of any executor. In a simulation, files are read and written at once, on the thread of the simulation, or
+/// are those of a testing::sim_disk.
 /// Costs: no allocation but in open() and for errors. A read of cached bytes is one system call. Reads and writes of
 /// more than 1 MiB go to the pool, and so do all writes on file systems that do not write at once (ext4 among them):
 /// some 10 us each, so write large pieces.

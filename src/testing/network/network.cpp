@@ -43,7 +43,7 @@ network::network(simulation& in, const sim_network_options& options)
 
 network::~network() {
     COFLUX_VERIFY(open_sockets() == 0, "a simulated network ends while sockets are open:\n%s", dump().c_str());
-    world_->detach();
+    world_->detach(*this);
 }
 
 network_host& network::host(std::string_view address) {

@@ -53,16 +53,34 @@ protected:
     ~blocking_job() = default;
 };
 
+/// Where jobs of a simulation wait, in place of a pool's queue: docs/design/sim_disk.md.
+class job_line {
+public:
+    job_line(const job_line&) = delete;
+    job_line& operator=(const job_line&) = delete;
+
+    /// As blocking_threads::submit().
+    [[nodiscard]] virtual bool submit(blocking_job& j, wait_operation& w) noexcept = 0;
+    /// Takes out a job that has not begun: true.
+    virtual bool claim(blocking_job& j) noexcept = 0;
+
+protected:
+    job_line() = default;
+    ~job_line() = default;
+};
+
 /// The wait of a coroutine for a job; the base of its awaiter.
 class blocking_wait : private wait_operation {
 protected:
-    blocking_wait(promise_base& p, blocking_threads& of, blocking_job& j) noexcept
+    /// `line`: waits there, and for no thread. nullptr: it does not.
+    blocking_wait(promise_base& p, blocking_threads& of, blocking_job& j, job_line* line = nullptr) noexcept
         : wait_operation(p, how_it_stops),
           of_(of),
-          job_(&j) {}
+          job_(&j),
+          line_(line) {}
     ~blocking_wait() = default;
 
-    /// What await_suspend returns. In a simulation the function has been called then.
+    /// What await_suspend returns. In a simulation the function has been called then, unless it waits in a line.
     std::coroutine_handle<> suspend();
     /// First thing of await_resume.
     void resumed() noexcept {
@@ -83,6 +101,7 @@ private:
 
     blocking_threads& of_;
     blocking_job* job_;  // changed by a stopper, before it resumes the coroutine
+    job_line* line_;
     bool waited_ = false;
 };
 

@@ -18,10 +18,13 @@ struct file_options;
 
 namespace detail {
 
+class file_calls;
+
 /// An open file. Operations refer to it, so it does not move.
 struct file_state {
     int number = -1;  // of the system; -1: it is closed
     std::string path;
+    file_calls* calls = nullptr;  // the system's, or a simulated disk's
     blocking_threads* threads = nullptr;
     bool appends_only = false;
     // True: its file system answers no reads, or no writes, at once. relaxed: another thread's answer saves a call.
@@ -52,15 +55,14 @@ private:
 /// What is done to an open file.
 class file_operation : public pool_operation {
 protected:
-    file_operation(promise_base& p, file_state& of, const steps& does) noexcept
-        : pool_operation(p, *of.threads, &of.waiting, does),
-          of_(of) {}
+    file_operation(promise_base& p, file_state& of, const steps& does) noexcept;
 
     /// Errors: std::system_error, if it failed.
     void check() const {
         if (result_ < 0) fail(of_.path, has_offset_ ? &offset_ : nullptr);
     }
     [[nodiscard]] file_state& of() const noexcept { return of_; }
+    [[nodiscard]] file_calls& calls() const noexcept { return *of_.calls; }
 
     std::uint64_t offset_ = 0;  // of what is read or written, or a size
     bool has_offset_ = false;   // for messages
@@ -213,6 +215,7 @@ public:
     io_result<file> resume_with_result();
 
 private:
+    open_file_awaiter(promise_base& p, std::string& path, const file_options& options, file_calls& by);
     static void open(pool_operation& op) noexcept;
     static const steps does;
     file_handle made_;

@@ -37,13 +37,14 @@ protected:
         /// Ends it.
         void (*wholly)(pool_operation& op) noexcept;
         const char* what;  ///< "read from"
+        bool syncs = false;
     };
     /// `waiting` counts the operations that wait for the pool; nullptr: nothing needs to know. Its owner closes nothing
-    /// while it is not 0.
-    pool_operation(promise_base& p, blocking_threads& threads, atomic<std::uint32_t>* waiting,
-                   const steps& does) noexcept
+    /// while it is not 0. `line`: waits there, in a simulation; nullptr: for a thread.
+    pool_operation(promise_base& p, blocking_threads& threads, atomic<std::uint32_t>* waiting, const steps& does,
+                   job_line* line = nullptr) noexcept
         : blocking_job(how_it_runs),
-          blocking_wait(p, threads, *this),
+          blocking_wait(p, threads, *this, line),
           does_(does),
           waiting_(waiting),
           coroutine_(p) {}

@@ -6,6 +6,7 @@
 namespace coflux::detail {
 
 class failure;
+class file_calls;
 struct frame_control;
 struct wait_record;
 class promise_base;
@@ -46,6 +47,8 @@ public:
     [[nodiscard]] timer_service& timers() const noexcept { return *timers_; }
     /// Of the sockets that are opened on this thread; nullptr: the system's.
     [[nodiscard]] socket_calls* sockets() const noexcept { return sockets_; }
+    /// Of the files that are opened on this thread; nullptr: the system's.
+    [[nodiscard]] file_calls* files() const noexcept { return files_; }
 
 protected:
     thread_driver(std::uint64_t now, timer_service& timers) noexcept : now_(now), timers_(&timers) {}
@@ -53,6 +56,7 @@ protected:
 
     std::uint64_t now_;
     socket_calls* sockets_ = nullptr;
+    file_calls* files_ = nullptr;
 
 private:
     timer_service* timers_;
