@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Weakens the lock-free cores and the coroutines' protocols one place at a time, and sees that a model finds each weakness.
+"""Weakens the lock-free cores, the coroutines' protocols and I/O one place at a time, and sees that a model finds each weakness.
 
 The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and the model
 that must fail. In place of what takes its place, a mutant of a model of coroutines may say `weaken = "success acquire"`: the order of
 the operation that begins at the text, or at `site` within it, is taken for that one in the run. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
 `beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the reason is
-wrong. Each is applied to a copy of the tree; only its model is built and run. docs/design/models.md says more.
+wrong. Each is applied to a copy of the tree; only its model is built and run. Models of I/O are programs in simulation, linked with the
+libraries of a build (--libraries), and each fault must be found within a thousand seeds. docs/design/models.md says more.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import coroutine_models
+import io_models
 import tree
 
 DATA = "test/model"
 FLAGS = ["-std=c++20", "-O1", "-g0", "-w"]
 INCLUDES = ["-Itest/model/seam", "-Iinclude", "-Isrc"]
-FINDING = re.compile(r"^(\w+): (.*) in interleaving (\d+)", re.MULTILINE)
+FINDING = re.compile(r"^(\w+): (.*) in (interleaving|run) (\d+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,8 @@ class Copy:
     """A copy of the tree in which one mutant at a time is built and run."""
 
     def __init__(self, root: Path, place: Path, coroutines: coroutine_models.Unchanged, compiler: str, iterations: int,
-                 seed: int) -> None:
+                 seed: int, libraries: Path) -> None:
+        self.simulated = io_models.Programs(root, place, libraries, compiler, FLAGS)
         self.root, self.place, self.coroutines = root, place, coroutines
         self.compiler, self.iterations, self.seed = compiler, iterations, seed
         for folder in ("include", "src", DATA):
@@ -141,6 +144,8 @@ class Copy:
 
     def build(self, mutant: Mutant) -> str:
         """Makes `program`; what was wrong, or nothing."""
+        if io_models.is_one(mutant.model):
+            return self.simulated.build(mutant.model, mutant.file)
         if coroutine_models.is_one(mutant.model):
             return self.coroutines.changed_program(self.place, mutant.model, mutant.file, self.place / "program")
         built = self.run([self.compiler, *FLAGS, *self.includes(mutant.seam), *self.precompiled(),
@@ -164,14 +169,18 @@ class Copy:
                 return "broken", "does not compile: " + error
         try:
             only = ["--only", mutant.scenario] if mutant.scenario else []
-            ran = self.run([program, "--iterations", str(iterations), "--seed", str(self.seed), *only], 300, weakening)
+            how_many = ["--iterations", str(iterations)]
+            if io_models.is_one(mutant.model):
+                iterations = io_models.SEEDS
+                how_many = ["--seeds", str(iterations)]
+            ran = self.run([program, *how_many, "--seed", str(self.seed), *only], 300, weakening)
         except subprocess.TimeoutExpired:
             return "broken", "ran for five minutes"
         if ran.returncode == 0:
-            return "survived", f"{iterations} interleavings"
+            return "survived", f"{iterations} {'seeds' if io_models.is_one(mutant.model) else 'interleavings'}"
         found = FINDING.search(ran.stdout)
         if found is not None:
-            return "caught", f"{found[1]}, interleaving {found[3]}: {found[2]}"
+            return "caught", f"{found[1]}, {found[3]} {found[4]}: {found[2]}"
         if ran.returncode in (-6, -11):
             return "caught", f"the program dies with signal {-ran.returncode}"
         return "broken", f"status {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-200:]}"
@@ -194,7 +203,8 @@ def judge_all(root: Path, mutants: list[Mutant], options: argparse.Namespace) ->
     with tempfile.TemporaryDirectory(prefix="coflux_mutants_") as scratch:
         coroutines = coroutine_models.Unchanged(root, Path(scratch) / "coroutines", options.compiler, FLAGS)
         coroutines.prepare({m.model for m in mutants if coroutine_models.is_one(m.model)}, options.jobs)
-        copies = [Copy(root, Path(scratch) / str(job), coroutines, options.compiler, options.iterations, options.seed)
+        copies = [Copy(root, Path(scratch) / str(job), coroutines, options.compiler, options.iterations, options.seed,
+                       options.libraries)
                   for job in range(options.jobs)]
 
         def work(job: int) -> list[Result]:
@@ -218,7 +228,7 @@ def record(options: argparse.Namespace, results: list[Result], whole: bool, seco
     passed = all(result.as_expected for result in results)
     caught = sum(result.verdict == "caught" for result in results)
     if options.report:
-        what = "mutants of the lock-free cores and of the coroutines' protocols" + ("" if whole else ", a sample")
+        what = "mutants of the lock-free cores, of the coroutines' protocols and of I/O" + ("" if whole else ", a sample")
         options.report.write_text(json.dumps({
             "rung": "L3", "name": "mutants", "what": what, "count": len(results), "seconds": round(seconds, 1),
             "result": "pass" if passed else "fail", "seed": options.seed}) + "\n", encoding="utf-8")
@@ -244,6 +254,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--iterations", type=int, default=300_000, help="random interleavings of each (default 300000)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--libraries", type=Path, default=tree.ROOT / "build/clang-release", metavar="DIR",
+                        help="where the libraries are that models of I/O are linked with (default build/clang-release)")
     parser.add_argument("--compiler", default=os.environ.get("COFLUX_CXX") or shutil.which("clang++-19") or "g++")
     parser.add_argument("--report", type=Path, metavar="FILE", help="one JSON object for the ladder")
     parser.add_argument("--results", type=Path, metavar="FILE", help="each mutant's verdict, as JSON")
@@ -266,6 +278,10 @@ def main(arguments: list[str]) -> int:
         return 0
     if not chosen:
         print("no such mutant")
+        return 2
+    lacks = io_models.missing(options.libraries) if any(io_models.is_one(m.model) for m in chosen) else ""
+    if lacks:
+        print(f"mutate: {lacks}")
         return 2
     begun = time.monotonic()
     results = judge_all(options.root, chosen, options)
