@@ -3,6 +3,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/base/thread.hpp>
 
+#include "os/process.hpp"
 #include "os/signals.hpp"
 #include "os/thread.hpp"
 
@@ -10,13 +11,14 @@ namespace coflux {
 
 struct stop_on_signals::watcher {
     detail::thread thread;
+    detail::os::process_mark process;
 };
 
 stop_on_signals::stop_on_signals(environment& target) : target_(target) {
     const bool taken = detail::os::take_end_signals();
     COFLUX_VERIFY(taken, "two stop_on_signals at the same time: a signal goes to one of them");
     try {
-        watcher_ = new watcher{detail::thread([this] { watch(); })};
+        watcher_ = new watcher{detail::thread([this] { watch(); }), {}};
     } catch (...) {
         detail::os::give_back_end_signals();
         (void)detail::os::wait_for_end_signal();  // in place of the watcher
@@ -25,8 +27,12 @@ stop_on_signals::stop_on_signals(environment& target) : target_(target) {
 }
 
 stop_on_signals::~stop_on_signals() {
-    detail::os::give_back_end_signals();
-    watcher_->thread.join();
+    if (watcher_->process.is_here()) {
+        detail::os::give_back_end_signals();
+        watcher_->thread.join();
+    } else {
+        watcher_->thread.detach();  // there is none
+    }
     delete watcher_;
 }
 

@@ -5,10 +5,12 @@
 #include <iterator>
 #include <system_error>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <coflux/base/atomic.hpp>
+
+#include "own_descriptor.hpp"
+#include "signal_handlers.hpp"
 
 namespace coflux::detail::os {
 namespace {
@@ -16,50 +18,61 @@ namespace {
 constexpr int end_signals[] = {SIGINT, SIGTERM};
 
 struct {
-    // 0: no signal has come since they were taken; else the number of the first. The handler is a function of the whole
-    // process.
+    // target   | changed by
+    // ---------|----------------------------------------------------------------------------------------------------
+    // 0        | signals are not taken. -> (p, -1): take_end_signals() of the process p, by CAS
+    // (p, -1)  | they have the effect of before. -> (p, d), when there is a pipe; -> 0, by wait_for_end_signal()
+    // (p, d)   | the first one goes to the pipe. -> (p, -1): give_back_end_signals()
+    // A child of fork() has the words of its parent: there signals have their default effect, and its own take goes on
+    // from whatever it finds.
+    handler_target_word target;
+    // 0: no signal has come since they were taken; else the number of the first. seq_cst, by exchange.
     atomic<int> first{0};
     static_assert(atomic<int>::is_always_lock_free, "a handler uses it");
-    atomic<bool> taken{false};
-    // The handler can write to a pipe and do little else. Made once and kept: a handler may still run when the signals'
-    // former handlers are set again.
-    int pipe[2] = {-1, -1};
+    running_handlers running;
+    int pipe[2] = {-1, -1};  // what a handler can write to; of the process in `target`
     struct sigaction before[std::size(end_signals)] = {};
 } state;
 
-void write_number(int number) noexcept {
+void write_number(int to, int number) noexcept {
     const auto byte = static_cast<unsigned char>(number);
-    while (::write(state.pipe[1], &byte, 1) < 0 && errno == EINTR) {}
+    while (::write(to, &byte, 1) < 0 && errno == EINTR) {}
+}
+
+/// Of a first signal: false if this is none, or is not for this process.
+bool is_first(int number) noexcept {
+    if (state.target.load().process != ::getpid()) return false;
+    state.running.enter();
+    const handler_target at = state.target.load();
+    const bool is = at.descriptor >= 0 && state.first.exchange(number) == 0;
+    if (is) write_number(at.descriptor, number);
+    state.running.leave();
+    return is;
 }
 
 extern "C" void coflux_on_end_signal(int number) {
     const int error = errno;
-    if (state.first.exchange(number) == 0) {
-        write_number(number);
-    } else {
-        (void)std::signal(number, SIG_DFL);
+    if (!is_first(number)) {
+        // Where they were given back meanwhile, it has the effect of before.
+        struct sigaction now = {};
+        (void)::sigaction(number, nullptr, &now);
+        if (now.sa_handler == &coflux_on_end_signal) (void)std::signal(number, SIG_DFL);
         (void)std::raise(number);  // takes effect when this handler returns: until then the signal is blocked
     }
     errno = error;
 }
 
-void make_pipe() {
-    if (state.pipe[0] >= 0) return;
-    if (::pipe(state.pipe) != 0) throw std::system_error(errno, std::generic_category(), "a pipe for signals");
-    for (const int end : state.pipe) (void)::fcntl(end, F_SETFD, FD_CLOEXEC);
-}
-
 }  // namespace
 
 bool take_end_signals() {
-    if (state.taken.exchange(true)) return false;
-    try {
-        make_pipe();
-    } catch (...) {
-        state.taken.store(false);
-        throw;
+    const pid_t here = ::getpid();
+    if (!state.target.take(here)) return false;
+    if (const int e = open_own_pipe(state.pipe, 0); e < 0) {
+        state.target.store({});
+        throw std::system_error(-e, std::generic_category(), "a pipe for signals");
     }
     state.first.store(0);
+    state.target.store({here, state.pipe[1]});
     struct sigaction handled = {};
     handled.sa_handler = &coflux_on_end_signal;
     handled.sa_flags = SA_RESTART;
@@ -72,14 +85,19 @@ bool take_end_signals() {
 int wait_for_end_signal() noexcept {
     unsigned char number = 0;
     while (::read(state.pipe[0], &number, 1) < 0 && errno == EINTR) {}
-    if (number == 0) state.taken.store(false);
+    if (number == 0) {
+        for (const int end : state.pipe) (void)::close(end);
+        state.target.store({});
+    }
     return number;
 }
 
 void give_back_end_signals() noexcept {
     for (std::size_t i = 0; i != std::size(end_signals); ++i)
         (void)::sigaction(end_signals[i], &state.before[i], nullptr);
-    write_number(0);
+    state.target.store({::getpid(), -1});
+    state.running.wait_until_none();  // what a handler has to write is in the pipe before the 0
+    write_number(state.pipe[1], 0);
 }
 
 }  // namespace coflux::detail::os

@@ -11,7 +11,8 @@ namespace coflux::detail::os {
 /// before.
 int wait_for_end_signal() noexcept;
 
-/// Signals have the effect again that they had before take_end_signals().
+/// Signals have the effect again that they had before take_end_signals(), also one whose handler has begun and not seen
+/// yet that they were taken. Not in a child of fork(): there they have their default effect, and may be taken anew.
 void give_back_end_signals() noexcept;
 
 }  // namespace coflux::detail::os

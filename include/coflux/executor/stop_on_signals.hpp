@@ -22,7 +22,8 @@ namespace coflux {
 /// Threads: the signal may arrive at any thread; the stop is requested on one of the object's own.
 /// Costs: that thread, which is blocked until a signal comes.
 /// Lifetime: the environment outlives it; made and destroyed by one thread at a time, the destructor waits for a
-/// request that is under way. With a child of POSIX fork() it does not go along.
+/// request that is under way. With a child of POSIX fork() it does not go along: there the signals have their default
+/// effect, its destructor does nothing, and the child may make one of its own.
 /// Example: examples/22_word_count.cpp
 class stop_on_signals {
 public:

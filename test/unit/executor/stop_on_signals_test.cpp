@@ -1,14 +1,24 @@
 #include <coflux/executor/stop_on_signals.hpp>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 #include <thread>
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
 
+#include "support/forbidden_calls.hpp"
+#include "support/iterations.hpp"
 #include "support/no_hang.hpp"
 
 namespace {
@@ -160,6 +170,174 @@ TEST_F(stop_on_signals, gives_a_signal_back_to_the_handler_that_was_there_before
                 }),
                 testing::ExitedWithCode(1), "");
 }
+
+// --- one after the other ---------------------------------------------------------------------------------------------
+
+/// How many of `times` signals, each of which comes while an object dies, are neither received nor the former handler's,
+/// or are both, or come to the object after it.
+int lost_or_doubled(int times) {
+    (void)std::signal(SIGINT, [](int) { heard = heard + 1; });
+    std::atomic<int> round{0};
+    std::atomic<int> raised{0};
+    std::thread raises([&] {
+        for (int i = 1; i <= times; ++i) {
+            while (round.load() != i) std::this_thread::yield();
+            for (volatile int wait = i % 512; wait != 0;) wait = wait - 1;
+            (void)std::raise(SIGINT);
+            raised.store(i);
+        }
+    });
+    int wrong = 0;
+    for (int i = 1; i <= times; ++i) {
+        heard = 0;
+        auto env = coflux::make_environment();
+        {
+            const coflux::stop_on_signals signals(env);
+            round.store(i);
+        }
+        while (raised.load() != i) std::this_thread::yield();
+        if (heard + (env.stop_requested() ? 1 : 0) != 1) ++wrong;
+    }
+    raises.join();
+    return wrong;
+}
+
+TEST_F(stop_on_signals, that_dies_leaves_a_signal_to_the_former_handler_or_takes_it_and_never_to_the_next) {
+    EXPECT_EXIT(child([] { return lost_or_doubled(coflux_test::repetitions(1'000)) == 0 ? 7 : 1; }),
+                testing::ExitedWithCode(7), "");
+}
+
+bool has_former_handler() {
+    struct sigaction now = {};
+    ::sigaction(SIGINT, nullptr, &now);
+    return now.sa_handler == SIG_IGN;
+}
+/// A handler has begun, and has not told of its signal yet, when the object dies.
+int dies_beside_a_handler() {
+    (void)std::signal(SIGINT, SIG_IGN);
+    auto first = coflux::make_environment();
+    auto signals = std::make_unique<coflux::stop_on_signals>(first);
+    std::atomic<coflux_test::held_calls*> handler{nullptr};
+    std::thread raises([&] {
+        coflux_test::held_calls writes({.number = SYS_write, .error = 0, .argument = 2, .bits = 0xffff, .are = 1});
+        handler.store(&writes);
+        if (writes.is_supported()) (void)std::raise(SIGINT);
+    });
+    while (handler.load() == nullptr) std::this_thread::yield();
+    if (!handler.load()->is_supported()) return 7;
+    handler.load()->await_one();
+    std::atomic<bool> is_dead{false};
+    std::thread dies([&] {
+        signals.reset();
+        is_dead.store(true);
+    });
+    while (!has_former_handler()) std::this_thread::yield();
+    // The clock, because what waits for the handler shows nothing: one that did not wait would be dead soon.
+    for (int i = 0; i != 50 && !is_dead.load(); ++i) std::this_thread::sleep_for(1ms);
+    handler.load()->let_go();
+    dies.join();
+    raises.join();
+    if (!first.stop_requested()) return 1;
+    auto second = coflux::make_environment();
+    { const coflux::stop_on_signals again(second); }
+    return second.stop_requested() ? 2 : 7;
+}
+TEST_F(stop_on_signals, that_dies_waits_for_a_handler_that_has_not_told_of_its_signal_yet) {
+    EXPECT_EXIT(child(dies_beside_a_handler), testing::ExitedWithCode(7), "");
+}
+
+// --- fork(), and descriptors -----------------------------------------------------------------------------------------
+
+/// What becomes of a child of fork() that runs `body`, whose result is its exit status.
+template <typename Body>
+int status_of_fork(Body body) {
+    const pid_t forked = ::fork();
+    if (forked == 0) {
+        coflux_test::die_rather_than_hang();
+        std::_Exit(body());
+    }
+    int status = 0;
+    ::waitpid(forked, &status, 0);
+    return status;
+}
+
+/// TSan calls no handler in a child of a process with threads, and starts no thread there.
+#define SKIP_FORKS_UNDER_TSAN() \
+    if (COFLUX_TEST_TSAN) GTEST_SKIP() << "TSan does not support a child of a process with threads"
+
+int leaves_signals_of_a_fork_there() {
+    auto env = coflux::make_environment();
+    {
+        const coflux::stop_on_signals signals(env);
+        for (const int number : {SIGINT, SIGTERM}) {
+            const int status = status_of_fork([&] {
+                (void)std::raise(number);
+                return 3;
+            });
+            if (!WIFSIGNALED(status) || WTERMSIG(status) != number) return 1;
+        }
+    }
+    return env.stop_requested() ? 2 : 7;
+}
+TEST_F(stop_on_signals, leaves_the_signals_of_a_forked_child_to_that_child) {
+    SKIP_FORKS_UNDER_TSAN();
+    EXPECT_EXIT(child(leaves_signals_of_a_fork_there), testing::ExitedWithCode(7), "");
+}
+
+int dies_in_a_fork() {
+    pool threads{1};
+    auto env = coflux::make_environment(threads);
+    auto signals = std::make_unique<coflux::stop_on_signals>(env);
+    const int status = status_of_fork([&] {
+        signals.reset();
+        // One of the child's own.
+        auto own = coflux::make_environment();
+        {
+            const coflux::stop_on_signals again(own);
+            (void)std::raise(SIGINT);
+        }
+        if (!own.stop_requested()) return 1;
+        (void)std::raise(SIGTERM);
+        return 2;
+    });
+    if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGTERM) return 1;
+    // The parent's goes on.
+    auto root = raises_and_sleeps(env, SIGTERM);
+    root.join();
+    return env.stop_requested() ? 7 : 2;
+}
+TEST_F(stop_on_signals, that_dies_in_a_forked_child_leaves_its_parent_s_alone_and_makes_room_for_the_child_s_own) {
+    SKIP_FORKS_UNDER_TSAN();
+    EXPECT_EXIT(child(dies_in_a_fork), testing::ExitedWithCode(7), "");
+}
+
+int stays_off_the_standard_streams() {
+    for (const int stream : {0, 1, 2}) ::close(stream);
+    auto env = coflux::make_environment();
+    {
+        const coflux::stop_on_signals signals(env);
+        // What a program prints that has no output.
+        for (const int stream : {0, 1, 2}) {
+            if (::write(stream, "\x0f", 1) != -1 || errno != EBADF) return 1;
+        }
+    }
+    return env.stop_requested() ? 2 : 7;
+}
+TEST_F(stop_on_signals, takes_no_number_of_a_standard_stream_that_is_closed) {
+    EXPECT_EXIT(child(stays_off_the_standard_streams), testing::ExitedWithCode(7), "");
+}
+
+#ifdef SYS_pipe
+TEST_F(stop_on_signals, has_a_pipe_that_is_not_inherited_from_the_first) {
+    if (COFLUX_ASAN && COFLUX_CLANG) GTEST_SKIP() << "a check of UBSan opens a pipe";
+    EXPECT_EXIT(child([] {
+                    coflux_test::forbid({.number = SYS_pipe, .error = EPERM});
+                    coflux_test::forbid({.number = SYS_pipe2, .error = EPERM, .argument = 1, .bits = O_CLOEXEC});
+                    return stopped_by(SIGINT) == SIGINT ? 7 : 1;
+                }),
+                testing::ExitedWithCode(7), "");
+}
+#endif
 
 int raises_twice(int first, int second) {
     pool threads{1};
