@@ -64,7 +64,7 @@ signal_set::signal_set(std::span<const int> numbers) {
 void signal_set::release() noexcept {
     if (write_end_ < 0) return;
     for (int number = 1; number <= 64; ++number) {
-        if ((caught_ >> (number - 1) & 1) != 0) detail::os::release_signal(number);
+        if ((caught_ >> (number - 1) & 1) != 0) detail::os::release_signal(number, write_end_);
     }
     detail::os::wait_for_signal_handlers();
     detail::os::close_signal_pipe(std::exchange(write_end_, -1));

@@ -4,10 +4,12 @@
 #include <csignal>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <coflux/base/atomic.hpp>
+
+#include "own_descriptor.hpp"
+#include "signal_handlers.hpp"
 
 namespace coflux::detail::os {
 namespace {
@@ -17,16 +19,19 @@ constexpr int signal_numbers = 65;  // of Linux, from 1 on
 /// What a handler finds. All orders are seq_cst: release_signal() and a handler each write their word before they read
 /// the other's.
 struct {
-    atomic<bool> taken[signal_numbers] = {};   // true: of a set; guards `before`
-    atomic<int> pipe[signal_numbers] = {};     // where its records go; only looked at while a handler counts as running
+    // target | changed by
+    // -------|----------------------------------------------------------------------------------------------------
+    // 0      | of no set. -> (p, -1): catch_signal() in the process p, by CAS
+    // (p, -1)| as (p, d) soon will be. -> (p, d): the same
+    // (p, d) | its records go to d; guards `before`. -> 0: release_signal()
+    // A child of fork() has the words of its parent: there signals have their default effect, and its own sets go on
+    // from whatever they find.
+    handler_target_word target[signal_numbers] = {};
     atomic<bool> missed[signal_numbers] = {};  // true: it came while its pipe was full, and stands for one record
-    atomic<int> running{0};                    // handlers that may use what they found in `pipe`
-    atomic<pid_t> process{0};                  // whose handlers they are: children of fork() have them, too
+    running_handlers running;                  // that may use what they found in `target`
     struct sigaction before[signal_numbers] = {};
 } caught;
-static_assert(atomic<int>::is_always_lock_free && atomic<bool>::is_always_lock_free &&
-                  atomic<pid_t>::is_always_lock_free,
-              "a handler uses them");
+static_assert(atomic<bool>::is_always_lock_free, "a handler uses it");
 
 bool write_signal(int to, const signal_record& r) noexcept {
     for (;;) {
@@ -35,31 +40,48 @@ bool write_signal(int to, const signal_record& r) noexcept {
     }
 }
 
+signal_record record_of(int number, const siginfo_t& info) noexcept {
+    signal_record r{number, info.si_code, 0, 0, 0, 0};
+    // Others have something else in the place of these: a timer its number, for instance.
+    switch (info.si_code) {
+    case SI_USER:
+    case SI_TKILL:
+    case SI_QUEUE:
+    case SI_MESGQ:
+        r.pid = info.si_pid;
+        r.uid = info.si_uid;
+        break;
+    default:
+        if (number == SIGCHLD && info.si_code > 0) {
+            r.pid = info.si_pid;
+            r.uid = info.si_uid;
+        }
+    }
+    if (info.si_code == SI_QUEUE || info.si_code == SI_TIMER || info.si_code == SI_MESGQ)
+        r.value = info.si_value.sival_int;
+    return r;
+}
+
 extern "C" void coflux_on_caught_signal(int number, siginfo_t* info, void*) {
     const int error = errno;
-    if (::getpid() != caught.process.load()) {
-        // The pipe is the parent's.
-        (void)std::signal(number, SIG_DFL);
-        (void)std::raise(number);  // takes effect when this handler returns: until then it is blocked
+    const handler_target of = caught.target[number].load();
+    if (of.process != ::getpid() || of.descriptor < 0) {
+        if (of.process != 0) {  // else it was released meanwhile
+            (void)std::signal(number, SIG_DFL);
+            (void)std::raise(number);  // takes effect when this handler returns: until then it is blocked
+        }
         errno = error;
         return;
     }
-    caught.running.fetch_add(1);
-    if (const int to = caught.pipe[number].load(); to >= 0) {
-        const bool is_sent = info->si_code <= 0;  // by a process, with its ids
-        signal_record r{number, info->si_code, 0, 0, 0, 0};
-        if (is_sent || number == SIGCHLD) {
-            r.pid = info->si_pid;
-            r.uid = info->si_uid;
-        }
-        if (info->si_code == SI_QUEUE) r.value = info->si_value.sival_int;
-        if (!write_signal(to, r)) {
+    caught.running.enter();
+    if (const int to = caught.target[number].load().descriptor; to >= 0) {
+        if (!write_signal(to, record_of(number, *info))) {
             // A taker that finds the pipe empty looks here then. The second record wakes one that has looked before.
             caught.missed[number].store(true);
             (void)write_signal(to, signal_record{0, 0, 0, 0, 0, 0});
         }
     }
-    caught.running.fetch_sub(1);
+    caught.running.leave();
     errno = error;
 }
 
@@ -80,7 +102,7 @@ bool can_be_caught(int number) noexcept {
 
 int open_signal_pipe(int& read_end, int& write_end) noexcept {
     int ends[2];
-    if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -errno;
+    if (const int e = open_own_pipe(ends, O_NONBLOCK); e < 0) return e;
     read_end = ends[0];
     write_end = ends[1];
     return 0;
@@ -91,32 +113,34 @@ void close_signal_pipe(int end) noexcept {
 
 int catch_signal(int number, int write_end) noexcept {
     if (!can_be_caught(number)) return -EINVAL;
-    if (caught.taken[number].exchange(true)) return -EBUSY;
-    caught.process.store(::getpid());
+    const pid_t here = ::getpid();
+    if (!caught.target[number].take(here)) return -EBUSY;
     caught.missed[number].store(false);
-    caught.pipe[number].store(write_end);
+    caught.target[number].store({here, write_end});
     struct sigaction handled = {};
     handled.sa_sigaction = &coflux_on_caught_signal;
     handled.sa_flags = SA_RESTART | SA_SIGINFO | SA_ONSTACK;
     sigfillset(&handled.sa_mask);
-    if (::sigaction(number, &handled, &caught.before[number]) == 0) return 0;
+    if (struct sigaction& before = caught.before[number]; ::sigaction(number, &handled, &before) == 0) {
+        if (before.sa_sigaction == &coflux_on_caught_signal) before = {};  // the parent's: the default, in a child
+        return 0;
+    }
     const int error = -errno;
-    caught.pipe[number].store(-1);
-    caught.taken[number].store(false);
+    caught.target[number].store({});
     return error;
 }
 
-void release_signal(int number) noexcept {
+void release_signal(int number, int write_end) noexcept {
+    if (caught.target[number].load() != handler_target{::getpid(), write_end}) return;
     struct sigaction now = {};
     (void)::sigaction(number, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &coflux_on_caught_signal)
         (void)::sigaction(number, &caught.before[number], nullptr);
-    caught.pipe[number].store(-1);
-    caught.taken[number].store(false);
+    caught.target[number].store({});
 }
 
 void wait_for_signal_handlers() noexcept {
-    while (caught.running.load() != 0) sched_yield();
+    caught.running.wait_until_none();
 }
 
 std::ptrdiff_t take_signal(int read_end, std::uint64_t wanted, signal_record& into) noexcept {

@@ -10,9 +10,9 @@ namespace coflux::detail::os {
 struct signal_record {
     std::int32_t number;
     std::int32_t code;     // si_code
-    std::int32_t pid;      // of its sender; 0: the system's own
+    std::int32_t pid;      // of its sender; 0: it has none
     std::uint32_t uid;     // of that
-    std::int32_t value;    // of sigqueue()
+    std::int32_t value;    // of sigqueue(), of a timer, of a queue of messages
     std::int32_t padding;  // 0
 };
 
@@ -21,8 +21,9 @@ int open_signal_pipe(int& read_end, int& write_end) noexcept;
 /// From now on `number` becomes a record in `write_end`, whichever thread it comes to. EBUSY if it does so already,
 /// EINVAL for what cannot be caught, or comes from a fault of the program.
 int catch_signal(int number, int write_end) noexcept;
-/// It has the effect again that it had before, unless the program has given it another one since.
-void release_signal(int number) noexcept;
+/// It has the effect again that it had before, unless the program has given it another one since. Nothing, where it does
+/// not go to `write_end` in this process: a set that fork() has copied has caught nothing here.
+void release_signal(int number, int write_end) noexcept;
 /// After release_signal(): no handler writes any more to the pipe that it found before.
 void wait_for_signal_handlers() noexcept;
 /// The next record of a pipe. `wanted`: a bit for each signal in it, the lowest for number 1. -EAGAIN: there is none.

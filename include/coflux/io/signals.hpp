@@ -16,9 +16,9 @@ namespace coflux {
 /// A signal that came.
 struct received_signal {
     int number = 0;
-    int sender_pid = 0;       ///< the process that sent it, for SIGCHLD the child; 0: the system itself, or unknown
+    int sender_pid = 0;       ///< the process that sent it, for SIGCHLD the child; 0: a timer, the system, or unknown
     unsigned sender_uid = 0;  ///< its user; where sender_pid is 0, nothing
-    int value = 0;            ///< what sigqueue(3) carried
+    int value = 0;            ///< what sigqueue(3), a timer of timer_create(2), or mq_notify(3) carried
 };
 
 namespace detail {
@@ -63,7 +63,8 @@ using next_signal_request = io_request<next_signal_awaiter, descriptor_handle&, 
 /// Lifetime: when it dies, the signals have the effect again that they had before it, unless the program has given them
 /// another one meanwhile. Signals that came and were not taken go with it. A set of SIGINT or SIGTERM that is made while
 /// a stop_on_signals lives, inside coflux::run for instance, takes them in its stead, and gives them back; it must not
-/// outlive that. In a child of POSIX fork() the signals have their default effect.
+/// outlive that. In a child of POSIX fork() the signals have their default effect, a set of the parent's does nothing
+/// when it dies, and the child may make sets of the same signals.
 /// Example: examples/45_signals.cpp
 class signal_set {
 public:

@@ -1,8 +1,11 @@
 // Signals as something to await.
 #include <coflux/io/signals.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <ctime>
+#include <optional>
 #include <semaphore>
 #include <string>
 #include <system_error>
@@ -18,6 +21,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "support/no_hang.hpp"
 
 namespace {
 
@@ -134,6 +138,30 @@ task takes_what_another_process_sends(environment&) {
 }
 TEST(signal_set, gives_what_another_process_sends_while_its_thread_sleeps) {
     on_a_worker(takes_what_another_process_sends);
+}
+
+task takes_what_a_timer_sends(environment&) {
+    signal_set signals{SIGUSR1, SIGCHLD};
+    for (const int number : {SIGUSR1, SIGCHLD}) {
+        ::sigevent how{};
+        how.sigev_notify = SIGEV_SIGNAL;
+        how.sigev_signo = number;
+        how.sigev_value.sival_int = 42;
+        timer_t timer{};
+        EXPECT_EQ(::timer_create(CLOCK_MONOTONIC, &how, &timer), 0);
+        const itimerspec soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 1000}};
+        EXPECT_EQ(::timer_settime(timer, 0, &soon, nullptr), 0);
+        const received_signal got = co_await signals.next();
+        EXPECT_EQ(got.number, number);
+        // Where a sender would stand, there is the number of the timer, and how often it has run over.
+        EXPECT_EQ(got.sender_pid, 0);
+        EXPECT_EQ(got.sender_uid, 0U);
+        EXPECT_EQ(got.value, 42);
+        ::timer_delete(timer);
+    }
+}
+TEST(signal_set, gives_what_a_timer_sends_with_its_value_and_without_a_sender) {
+    on_a_worker(takes_what_a_timer_sends);
 }
 
 // --- threads ---------------------------------------------------------------------------------------------------------
@@ -299,6 +327,60 @@ TEST(signal_set_death, of_a_child_process_is_the_default) {
         ::_exit(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1 ? 0 : 1);
     };
     EXPECT_EXIT(in_the_child(), testing::ExitedWithCode(0), "");
+}
+
+/// Forks while a handler runs on another thread: the child has its count, and not the thread.
+bool makes_sets_in_forks() {
+    coflux_test::die_rather_than_hang();
+    std::optional<signal_set> signals(std::in_place, std::initializer_list<int>{SIGUSR1});
+    std::atomic<bool> ends{false};
+    std::thread raises([&] {
+        while (!ends.load()) ::raise(SIGUSR1);
+    });
+    bool all_well = true;
+    for (int i = 0; i != 100 && all_well; ++i) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            coflux_test::die_rather_than_hang();
+            signals.reset();
+            for (int again = 0; again != 2; ++again) {
+                signal_set own{SIGUSR1, SIGUSR2};
+                ::raise(SIGUSR1);
+            }
+            ::raise(SIGUSR1);
+            ::_exit(3);
+        }
+        int status = 0;
+        ::waitpid(child, &status, 0);
+        all_well = WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1;
+    }
+    ends.store(true);
+    raises.join();
+    return all_well;
+}
+TEST(signal_set_death, of_a_child_process_may_be_made_and_die_whatever_handler_ran_at_the_fork) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(::_exit(makes_sets_in_forks() ? 0 : 1), testing::ExitedWithCode(0), "");
+}
+
+/// The set of the parent takes nothing in its child, and gives nothing back there.
+bool dies_in_a_fork() {
+    coflux_test::die_rather_than_hang();
+    std::optional<signal_set> signals(std::in_place, std::initializer_list<int>{SIGUSR1});
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const signal_set own{SIGUSR1};
+        signals.reset();
+        ::raise(SIGUSR1);  // own's
+        ::_exit(3);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 3;
+}
+TEST(signal_set_death, of_a_parent_leaves_those_of_its_child_alone_when_it_dies_there) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(::_exit(dies_in_a_fork() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
