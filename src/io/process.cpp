@@ -181,7 +181,7 @@ int spawn_awaiter::spawn_now() noexcept {
             os::spawn_step failed{};
             e = os::spawn_child(plan, made, failed);
             switch (failed) {
-            case os::spawn_step::pidfd: failed_ = "without pidfd_open()"; break;
+            case os::spawn_step::pidfd: failed_ = "without pidfds"; break;
             case os::spawn_step::directory: failed_ = "in the directory"; break;
             case os::spawn_step::stream: failed_ = "with its standard streams"; break;
             case os::spawn_step::program: failed_ = ""; break;

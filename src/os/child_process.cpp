@@ -14,6 +14,9 @@
 
 #include <coflux/base/atomic.hpp>
 
+#include "own_descriptor.hpp"
+#include "system_call.hpp"
+
 extern "C" char** environ;
 
 namespace coflux::detail::os {
@@ -25,16 +28,6 @@ namespace {
 #if !defined(P_PIDFD)
 constexpr auto P_PIDFD = static_cast<idtype_t>(3);
 #endif
-
-/// What a call gives; it is repeated where a signal has interrupted it.
-template <typename Call>
-auto child_call(Call call) noexcept -> decltype(call()) {
-    for (;;) {
-        const auto result = call();
-        if (result >= 0) return result;
-        if (errno != EINTR) return -errno;
-    }
-}
 
 /// A descriptor of this function's own.
 class held_descriptor {
@@ -54,7 +47,7 @@ private:
 };
 
 int open_pid(int pid) noexcept {
-    return child_call([&] { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); });
+    return above_standard_streams(result_of([&] { return static_cast<int>(syscall(SYS_pidfd_open, pid, 0)); }));
 }
 
 /// Where the child's streams come from: above them, so that no copy overwrites a later one's source.
@@ -62,11 +55,11 @@ int place_stream(int from, held_descriptor& to) noexcept {
     int source = from;
     held_descriptor opened;
     if (from == null_stream) {
-        source = child_call([] { return open("/dev/null", O_RDWR | O_CLOEXEC); });
+        source = result_of([] { return open("/dev/null", O_RDWR | O_CLOEXEC); });
         if (source < 0) return source;
         opened.reset(source);
     }
-    to.reset(child_call([&] { return fcntl(source, F_DUPFD_CLOEXEC, 3); }));
+    to.reset(result_of([&] { return fcntl(source, F_DUPFD_CLOEXEC, 3); }));
     return to.get();
 }
 
@@ -96,12 +89,18 @@ private:
 
 int end_of_child(int descriptor, int flags, child_end& end) noexcept {
     siginfo_t info{};
-    const int e = child_call(
+    const int e = result_of(
         [&] { return waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(descriptor), &info, WEXITED | flags); });
     if (e < 0) return e;
     if (info.si_pid == 0) return -EAGAIN;
     end = {info.si_status, info.si_code != CLD_EXITED};
     return 0;
+}
+
+/// Whether the system can wait for what a pidfd names; Linux 5.3 can only open one. 0 or a negative error number.
+int check_waits(int own_pidfd) noexcept {
+    child_end none{};
+    return end_of_child(own_pidfd, WNOHANG, none) == -EINVAL ? -ENOSYS : 0;  // else ECHILD: this process is no child
 }
 
 /// True: the system knows no way to write without SIGPIPE. Written by any thread; each may find out by itself.
@@ -116,10 +115,10 @@ std::ptrdiff_t write_and_take_signal(int descriptor, const void* from, std::size
     pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
     sigset_t pending;
     sigpending(&pending);
-    const std::ptrdiff_t written = child_call([&] { return write(descriptor, from, size); });
+    const std::ptrdiff_t written = result_of([&] { return write(descriptor, from, size); });
     if (written == -EPIPE && sigismember(&pending, SIGPIPE) == 0) {
         const timespec at_once{};
-        (void)child_call([&] { return sigtimedwait(&pipe_only, nullptr, &at_once); });
+        (void)result_of([&] { return sigtimedwait(&pipe_only, nullptr, &at_once); });
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return written;
@@ -132,18 +131,21 @@ int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcep
     // Before others take the number of one that is closed.
     for (const int from : plan.streams) {
         if (from < 0 && from != no_stream) continue;
-        if (const int e = child_call([&] { return fcntl(from, F_GETFD); }); e < 0) return e;
+        if (const int e = result_of([&] { return fcntl(from, F_GETFD); }); e < 0) return e;
     }
 
     failed = spawn_step::pidfd;
     // Before there is a child that could not be waited for.
     held_descriptor probe(open_pid(getpid()));
     if (probe.get() < 0) return probe.get();
+    if (const int e = check_waits(probe.get()); e < 0) return e;
 
     failed = spawn_step::directory;
     held_descriptor directory;
     if (plan.directory != nullptr) {
-        directory.reset(child_call([&] { return open(plan.directory, O_PATH | O_DIRECTORY | O_CLOEXEC); }));
+        // Below, the child's streams would take its place.
+        directory.reset(
+            above_standard_streams(result_of([&] { return open(plan.directory, O_PATH | O_DIRECTORY | O_CLOEXEC); })));
         if (directory.get() < 0) return directory.get();
     }
 
@@ -158,11 +160,8 @@ int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcep
     spawn_setup setup;
     for (int i = 0; i != 3; ++i) {
         const int from = streams[static_cast<std::size_t>(i)].get();
-        if (from >= 0) {
-            setup.add(posix_spawn_file_actions_adddup2(&setup.actions, from, i));
-        } else if (fcntl(i, F_GETFD) >= 0) {
-            setup.add(posix_spawn_file_actions_adddup2(&setup.actions, i, i));  // inherited whatever its flags say
-        }
+        // One that is inherited is left as it is. Where it is closed, what has its number is closed on exec.
+        if (from >= 0) setup.add(posix_spawn_file_actions_adddup2(&setup.actions, from, i));
     }
     if (directory.get() >= 0) setup.add(posix_spawn_file_actions_addfchdir_np(&setup.actions, directory.get()));
     setup.add(posix_spawn_file_actions_addclosefrom_np(&setup.actions, 3));
@@ -198,14 +197,14 @@ int await_child_end(int descriptor, child_end& end) noexcept {
     return end_of_child(descriptor, 0, end);
 }
 int signal_child(int descriptor, int number) noexcept {
-    return child_call([&] { return static_cast<int>(syscall(SYS_pidfd_send_signal, descriptor, number, nullptr, 0)); });
+    return result_of([&] { return static_cast<int>(syscall(SYS_pidfd_send_signal, descriptor, number, nullptr, 0)); });
 }
 
 bool is_gone(int result) noexcept {
     return result == -ESRCH;
 }
 void await_child(int pid) noexcept {
-    (void)child_call([&] { return waitpid(pid, nullptr, 0); });
+    (void)result_of([&] { return waitpid(pid, nullptr, 0); });
 }
 void end_child(int pid) noexcept {
     (void)kill(pid, SIGKILL);
@@ -217,19 +216,19 @@ int out_of_memory() noexcept {
 
 int open_child_pipe(int& child_end, int& own_end, bool child_reads) noexcept {
     int ends[2];
-    if (const int e = child_call([&] { return pipe2(ends, O_CLOEXEC); }); e < 0) return e;
+    if (const int e = open_own_pipe(ends, 0); e < 0) return e;
     child_end = ends[child_reads ? 0 : 1];
     own_end = ends[child_reads ? 1 : 0];
-    return child_call([&] { return fcntl(own_end, F_SETFL, O_NONBLOCK); });
+    return result_of([&] { return fcntl(own_end, F_SETFL, O_NONBLOCK); });
 }
 std::ptrdiff_t read_child_pipe(int descriptor, void* into, std::size_t size) noexcept {
-    return child_call([&] { return read(descriptor, into, size); });
+    return result_of([&] { return read(descriptor, into, size); });
 }
 std::ptrdiff_t write_child_pipe(int descriptor, const void* from, std::size_t size) noexcept {
     // relaxed, both: another thread's answer saves a call.
     if (!must_block_sigpipe.load(memory_order_relaxed)) {
         const iovec part{const_cast<void*>(from), size};
-        const std::ptrdiff_t written = child_call([&] { return pwritev2(descriptor, &part, 1, -1, RWF_NOSIGNAL); });
+        const std::ptrdiff_t written = result_of([&] { return pwritev2(descriptor, &part, 1, -1, RWF_NOSIGNAL); });
         if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
         must_block_sigpipe.store(true, memory_order_relaxed);
     }

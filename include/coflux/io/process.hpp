@@ -67,7 +67,8 @@ private:
 /// What a child has as its standard input, output or error.
 class standard_stream {
 public:
-    /// What this process has.
+    /// What this process has; nothing where it has closed its own. What stands in the place of one that is closed, and is
+    /// closed on exec, as all that Coflux opens, is not inherited.
     [[nodiscard]] static standard_stream inherit() noexcept { return standard_stream(kind::inherit, -1); }
     /// Nothing to read; what is written is dropped.
     [[nodiscard]] static standard_stream null() noexcept { return standard_stream(kind::null, -1); }
@@ -207,7 +208,7 @@ private:
 ///
 /// Shapes: owns the child; movable, also while wait() waits, and while its pipes are used, if they were moved out.
 /// Errors: std::system_error with the program in its text, unless as_result() asks for a value. A process that dies
-/// while wait() waits is a checked error. The kernel waits by pidfds from 5.4 on: without them spawn() fails with
+/// while wait() waits is a checked error. The kernel waits by pidfds from 5.4 on: where it does not, spawn() fails with
 /// std::errc::function_not_supported.
 /// Threads: of any executor.
 /// Costs: a wait is a look of the thread at epoll: no thread waits for a child.

@@ -7,12 +7,10 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,6 +22,7 @@
 
 #include "children.hpp"
 #include "connected.hpp"
+#include "support/forbidden_calls.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -32,6 +31,7 @@ using coflux::environment;
 using coflux::process;
 using coflux::process_options;
 using coflux::standard_stream;
+using coflux_test::forbid;
 using coflux_test::open_descriptors;
 using coflux_test::temporary_folder;
 using worker = coflux::worker_executor;
@@ -154,24 +154,53 @@ TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
     EXPECT_EQ(errno, ECHILD);
 }
 
-/// Every such call of the thread, and of those that it makes, fails from here on.
-void forbid(long call, int error) {
-    sock_filter program[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-                             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1),
-                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
-                             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-    const sock_fprog filter{4, program};
-    ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
-}
 TEST(process_edges_death, without_pidfds_is_an_error_that_says_so) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto starts = [] {
-        forbid(SYS_pidfd_open, ENOSYS);
-        on_a_worker(is_refused, words{"true"}, {}, std::errc::function_not_supported, "without pidfd_open()");
+        forbid({.number = SYS_pidfd_open, .error = ENOSYS});
+        on_a_worker(is_refused, words{"true"}, {}, std::errc::function_not_supported, "without pidfds");
         ::_exit(testing::Test::HasFailure() ? 1 : 0);
     };
     EXPECT_EXIT(starts(), testing::ExitedWithCode(0), "");
+}
+TEST(process_edges_death, with_pidfds_that_cannot_be_waited_for_is_an_error_that_says_so) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto starts = [] {
+        // Linux 5.3 can open them, and waits for them from 5.4 on.
+        forbid({.number = SYS_waitid, .error = EINVAL, .argument = 0, .bits = ~0U, .are = 3});
+        on_a_worker(is_refused, words{"true"}, {}, std::errc::function_not_supported, "without pidfds");
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(starts(), testing::ExitedWithCode(0), "");
+}
+
+task leaves_one_without_a_thread(environment&) {
+    auto&& here = co_await coflux::context();
+    int pid = 0;
+    coflux::child_writer input;
+    {
+        process_options options{.input = standard_stream::pipe()};
+        options.dropped = coflux::when_dropped::leave;
+        process p = co_await process::spawn("cat", options);
+        pid = p.id();
+        input = std::move(p.standard_input());
+        for (const long call : {SYS_clone, SYS_clone3}) forbid({.number = call, .error = EAGAIN});
+    }
+    EXPECT_EQ(::kill(pid, 0), 0);
+    input.close();
+    siginfo_t end{};
+    EXPECT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &end, WEXITED | WNOWAIT), 0);
+    // A thread of the pool takes its end, when it starts the next.
+    EXPECT_TRUE((co_await status_of(here, words{"true"}, {})).is_success());
+    EXPECT_EQ(::kill(pid, 0), -1);
+}
+TEST(process_edges_death, that_is_left_where_no_thread_can_wait_for_it_is_taken_by_the_next) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto leaves = [] {
+        on_a_worker(leaves_one_without_a_thread);
+        ::_exit(testing::Test::HasFailure() ? 1 : 0);
+    };
+    EXPECT_EXIT(leaves(), testing::ExitedWithCode(0), "");
 }
 
 task writes_to_the_ended(environment&) {
@@ -183,7 +212,7 @@ task writes_to_the_ended(environment&) {
 TEST(process_edges_death, that_reads_no_more_is_no_signal_where_the_system_is_older) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     const auto writes = [] {
-        forbid(SYS_pwritev2, EOPNOTSUPP);
+        forbid({.number = SYS_pwritev2, .error = EOPNOTSUPP});
         on_a_worker(writes_to_the_ended);
         ::_exit(testing::Test::HasFailure() ? 1 : 0);
     };
