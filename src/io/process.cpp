@@ -36,14 +36,40 @@ endpoint message_name(const char* what, const std::string& program) {
     return endpoint::local(text);
 }
 
+/// Children that were left, and that no thread waits for, because none could be made. Written by any thread: release when
+/// one is put in, acquire when all are taken out.
+constinit atomic<child_state*> left_children{nullptr};
+
+void keep_left_child(child_state* of) noexcept {
+    of->next_left = left_children.load(memory_order_relaxed);  // the CAS tells if it is old
+    while (!left_children.compare_exchange_weak(of->next_left, of, memory_order_release, memory_order_relaxed)) {}
+}
+/// Takes the ends of those that have ended.
+void take_left_children() noexcept {
+    child_state* all = left_children.exchange(nullptr, memory_order_acquire);  // pairs with keep_left_child()
+    while (all != nullptr) {
+        child_state* const one = std::exchange(all, all->next_left);
+        if (os::has_child_ended(one->pid)) {
+            delete one;
+        } else {
+            keep_left_child(one);
+        }
+    }
+}
+
 /// A child that is left to itself becomes no zombie: a thread waits for its end.
-void leave_child(int pid) noexcept {
+void leave_child(child_state* of) noexcept {
+    of->pidfd = {};
+    take_left_children();
     try {
-        thread([pid] {
+        thread([pid = of->pid] {
             os::name_this_thread("coflux-reaper");
             os::await_child(pid);
         }).detach();
-    } catch (const std::system_error&) {}  // no thread: it is a zombie from its end on until this process's
+        delete of;
+    } catch (...) {  // no thread, or no memory for one: its state is there already
+        keep_left_child(of);
+    }
 }
 
 }  // namespace
@@ -66,13 +92,10 @@ void child_handle::drop() noexcept {
     if (!has_child_ended(*owned_) && owned_->pidfd.is_open()) {
         COFLUX_VERIFY(!owned_->pidfd.get().is_waited_for(), "a process dies while wait() waits for its end (%s)",
                       owned_->pidfd.peer().to_string().c_str());
-        if (owned_->leaves_running) {
-            leave_child(owned_->pid);
-        } else {
-            os::child_end end{};
-            (void)os::signal_child(owned_->pidfd.number(), SIGKILL);
-            (void)os::await_child_end(owned_->pidfd.number(), end);
-        }
+        if (owned_->leaves_running) return leave_child(std::exchange(owned_, nullptr));
+        os::child_end end{};
+        (void)os::signal_child(owned_->pidfd.number(), SIGKILL);
+        (void)os::await_child_end(owned_->pidfd.number(), end);
     }
     delete std::exchange(owned_, nullptr);
 }
@@ -148,6 +171,7 @@ void spawn_awaiter::spawn(pool_operation& op) noexcept {
 }
 
 int spawn_awaiter::spawn_now() noexcept {
+    take_left_children();
     os::child_plan plan{.arguments = arguments_.data(),
                         .environment = options_.environment.has_value() ? environment_.data() : nullptr,
                         .directory =

@@ -206,6 +206,9 @@ bool is_gone(int result) noexcept {
 void await_child(int pid) noexcept {
     (void)result_of([&] { return waitpid(pid, nullptr, 0); });
 }
+bool has_child_ended(int pid) noexcept {
+    return result_of([&] { return waitpid(pid, nullptr, WNOHANG); }) != 0;  // ECHILD: it was taken elsewhere
+}
 void end_child(int pid) noexcept {
     (void)kill(pid, SIGKILL);
     await_child(pid);

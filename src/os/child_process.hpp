@@ -41,7 +41,9 @@ int signal_child(int descriptor, int number) noexcept;
 [[nodiscard]] bool is_gone(int result) noexcept;
 /// Waits until a child has ended whose end was not taken, so that the number is its own, and takes that.
 void await_child(int pid) noexcept;
-/// Kills it, and does the same.
+/// The same without a wait: false if it runs.
+[[nodiscard]] bool has_child_ended(int pid) noexcept;
+/// Kills it, and waits for that.
 void end_child(int pid) noexcept;
 [[nodiscard]] int out_of_memory() noexcept;
 

@@ -214,7 +214,8 @@ private:
 /// Costs: a wait is a look of the thread at epoll: no thread waits for a child.
 /// Lifetime: the destructor kills the child if it has not ended, and waits for that: some 0.1 ms, more where the kernel
 /// keeps it, in a drive that hangs for instance. Children of the child are not killed. With when_dropped::leave it runs
-/// on, and a thread of the process waits for its end, so that it is no zombie. A process that a stop unwinds ends its
+/// on, and a thread of the process waits for its end, so that it is no zombie; where there is no thread to be had, the next
+/// spawn(), and the next process that leaves its child, look whether it has ended. A process that a stop unwinds ends its
 /// child in this way.
 /// Example: examples/46_process.cpp
 class process {

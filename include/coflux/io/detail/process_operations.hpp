@@ -31,6 +31,7 @@ struct child_state {
     atomic<bool> has_ended{false};
     bool is_signal = false;
     int code = 0;
+    child_state* next_left = nullptr;  // of those that were left, and that no thread waits for
 };
 
 /// Owns a child.
