@@ -1,6 +1,5 @@
 // A TCP proxy. `37_proxy PORT` passes on what it gets to that port of this machine, until SIGTERM; without an argument
 // it stands before a server of its own.
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -16,8 +15,8 @@ using pool = coflux::thread_pool_executor;
 
 // One direction, until its sender ends it. Where the other side reads slowly, this one waits: no more than a buffer.
 coflux::call<void> pumps(coflux::environment&, coflux::tcp_stream& from, coflux::tcp_stream& to) {
-    std::array<std::byte, 4096> buffer{};
-    while (const std::size_t n = co_await from.read_some(buffer)) co_await to.write_all(std::span(buffer).first(n));
+    auto&& here = co_await coflux::context();
+    co_await coflux::copy(here, from, to);
     to.shutdown_send();
 }
 
