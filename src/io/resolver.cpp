@@ -68,6 +68,9 @@ std::vector<endpoint> look_up(const std::string& host, address_family family, de
     return found;
 }
 
+/// More than a system has threads, and fewer than a semaphore counts.
+constexpr std::size_t most_lookups = std::size_t{1} << 30;
+
 std::vector<endpoint> with_port(std::vector<endpoint> all, std::uint16_t port) {
     for (endpoint& e : all) detail::os::set_port(e.data(), e.size(), port);
     return all;
@@ -110,6 +113,7 @@ void name_lookup::run(const std::shared_ptr<name_lookup>& self) noexcept {
         if (self->found_.empty()) self->code_ = not_found();
     } catch (const std::system_error& e) {
         self->code_ = e.code();
+        if (!self->code_) self->error_ = std::current_exception();  // a look_up of the user's: it says that none failed
     } catch (...) {
         self->error_ = std::current_exception();
     }
@@ -155,7 +159,8 @@ resolver::resolver(resolver_options options) : pool_(options.pool) {
             "coflux: resolver_options::max_lookups is 0: a resolver makes at least one lookup at a time");
     }
     if (!options.look_up) options.look_up = &detail::look_up_by_system;
-    lookups_ = std::make_shared<detail::name_lookups>(options.max_lookups, std::move(options.look_up));
+    const std::size_t most = std::min(options.max_lookups, most_lookups);
+    lookups_ = std::make_shared<detail::name_lookups>(most, std::move(options.look_up));
 }
 
 call<std::vector<endpoint>> resolver::resolve(environment&, std::string_view host, std::uint16_t port,

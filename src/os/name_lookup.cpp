@@ -25,6 +25,11 @@ struct freed {
 
 }  // namespace
 
+lookup_error error_of_lookup(int code, int error) noexcept {
+    if (code != EAI_SYSTEM) return {code, 0};
+    return {code, error != 0 ? error : EIO};  // some plug-ins of name services leave none
+}
+
 lookup_error look_up_name(const char* host, name_family family, name_kind kind,
                           void (*each)(void* context, const void* name, std::size_t size), void* context) {
     addrinfo wanted{};
@@ -33,8 +38,7 @@ lookup_error look_up_name(const char* host, name_family family, name_kind kind,
     wanted.ai_flags = kind == name_kind::numeric ? AI_NUMERICHOST : 0;
     addrinfo* first = nullptr;
     errno = 0;
-    if (const int code = getaddrinfo(host, nullptr, &wanted, &first); code != 0)
-        return {code, code == EAI_SYSTEM ? errno : 0};
+    if (const int code = getaddrinfo(host, nullptr, &wanted, &first); code != 0) return error_of_lookup(code, errno);
     const std::unique_ptr<addrinfo, freed> all(first);
     for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
         if (at->ai_family == AF_INET || at->ai_family == AF_INET6) each(context, at->ai_addr, at->ai_addrlen);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "system_call.hpp"
+#include "unix_socket.hpp"
 
 namespace coflux::detail::os {
 namespace {
@@ -64,7 +65,9 @@ int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_por
     const auto* const name = static_cast<const sockaddr*>(at.data);
     if (const int e = result_of([&] { return bind(descriptor, name, static_cast<socklen_t>(at.size)); }); e < 0)
         return e;
-    return result_of([&] { return listen(descriptor, backlog); });
+    const int e = result_of([&] { return listen(descriptor, backlog); });
+    if (e < 0) remove_file_of_name(at, file_of_name(at));  // which bind() has made
+    return e;
 }
 
 int accept_one(int descriptor, socket_name& peer) noexcept {

@@ -31,7 +31,8 @@ enum class resolver_errc {
 
 /// How a resolver is made.
 struct resolver_options {
-    /// How many lookups run at once, at least 1, those included that a stop has left. Further ones wait.
+    /// How many lookups run at once, at least 1, those included that a stop has left. Further ones wait. 0 is an error of
+    /// the constructor. More than the pool has threads set no limit: those that it has no thread for wait in its queue.
     std::size_t max_lookups = 8;
     /// Where they run; nullptr: on blocking_pool::shared(). Another one outlives the resolver, and its end waits for
     /// lookups that a stop has left.

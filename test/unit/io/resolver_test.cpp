@@ -1,5 +1,6 @@
 #include <coflux/io/resolver.hpp>
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +13,16 @@
 #include <utility>
 #include <vector>
 
+#include <netdb.h>
+
 #include <gtest/gtest.h>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
 #include <coflux/coflux.hpp>
 #include <coflux/testing/gtest.hpp>
+
+#include "../../../src/os/name_lookup.hpp"
 
 namespace {
 
@@ -165,6 +170,42 @@ TEST(resolver, has_conditions_with_texts) {
     EXPECT_EQ(make_error_condition(resolver_errc::try_again).message(), "try again later");
     EXPECT_NE(std::error_code(12345, coflux::resolver_category()), resolver_errc::not_found);
     EXPECT_THROW(resolver({.max_lookups = 0}), std::invalid_argument);
+}
+
+TEST(resolver, has_an_error_number_for_an_error_of_the_system_without_one) {
+    using coflux::detail::os::error_of_lookup;
+    EXPECT_EQ(error_of_lookup(EAI_SYSTEM, EMFILE).of_system, EMFILE);
+    EXPECT_EQ(error_of_lookup(EAI_SYSTEM, 0).of_system, EIO);
+    EXPECT_EQ(error_of_lookup(EAI_NONAME, EMFILE).of_system, 0);
+}
+
+coflux::task<void, pool> asks_one_that_fails_with_no_error(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    resolver names({.look_up = [](const std::string&, address_family) -> endpoints {
+        throw std::system_error(std::error_code(), "says nothing");
+    }});
+    auto asked = names.resolve(here, "some.host", 80);
+    const auto end = co_await coflux::as_outcome(std::move(asked));
+    EXPECT_TRUE(end.has_error());
+}
+TEST(resolver, gives_no_empty_list_for_an_error_without_a_code) {
+    on_pool(asks_one_that_fails_with_no_error);
+}
+
+coflux::task<void, pool> asks_without_a_limit(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    for (const std::size_t most : {std::size_t{1}, std::size_t{1} << 62, static_cast<std::size_t>(-1)}) {
+        resolver names({.max_lookups = most, .look_up = [](const std::string&, address_family) {
+                            return endpoints{endpoint::loopback(0)};
+                        }});
+        auto asked = names.resolve(here, "some.host", 80);
+        const endpoints all = co_await std::move(asked);
+        EXPECT_EQ(all, endpoints{endpoint::loopback(80)});
+        EXPECT_EQ(names.running(), 0U);
+    }
+}
+TEST(resolver, takes_any_number_of_lookups_but_none) {
+    on_pool(asks_without_a_limit);
 }
 
 // --- one lookup for many ---------------------------------------------------------------------------------------------

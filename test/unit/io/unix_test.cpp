@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -22,6 +24,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "support/forbidden_calls.hpp"
 
 namespace {
 
@@ -194,6 +197,21 @@ TEST(unix_listener, leaves_its_file_if_it_is_told_to_and_replaces_one_at_which_n
         EXPECT_EQ(e.code(), std::errc::address_in_use);
     }
     EXPECT_TRUE(is_there(at));
+}
+TEST(unix_listener_death, leaves_no_file_where_it_is_bound_and_cannot_listen) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto listens = [] {
+        const endpoint at = a_path();
+        coflux_test::forbid({.number = SYS_listen, .error = ENOBUFS});
+        std::error_code error;
+        try {
+            const unix_listener refused(at, {.unlink = false});
+        } catch (const std::system_error& e) {
+            error = e.code();
+        }
+        std::_Exit(error == std::errc::no_buffer_space && !is_there(at) ? 7 : 1);
+    };
+    EXPECT_EXIT(listens(), testing::ExitedWithCode(7), "");
 }
 TEST(unix_listener, replaces_no_file_that_is_no_socket) {
     const endpoint at = a_path();
