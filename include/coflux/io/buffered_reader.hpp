@@ -66,7 +66,11 @@ public:
     /// Returns: an optional view; none at the end of the stream. A line ends at "\n", and a "\r" just before that belongs
     /// to the end. A "\r" elsewhere is a byte of the line. Bytes behind the last "\n" are a line, too: where it matters
     /// that a line was cut, read_until("\n") tells.
-    /// Errors: limit_exceeded for a line that is longer than `limit`, or than the buffer, its end included.
+    /// Errors: limit_exceeded where none of the first `limit` bytes of the line is its "\n", or none of a full buffer.
+    /// Counted is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has ended:
+    /// a line of 80 letters and "\r\n" needs a limit of 82. The last line has no "\n", and must be shorter than the limit:
+    /// a byte more could be its end. Nothing is taken out then: buffered() has the bytes, and the same call fails again.
+    /// Take them by consume(), or ask with a higher limit; what follows of the line is read as another one.
     [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, std::size_t limit = no_limit) {
         return read_to(here, "\n", limit, wanted::line);
     }

@@ -135,6 +135,33 @@ CO_TEST(buffered_reader, says_that_a_limit_is_exceeded_and_loses_nothing) {
     EXPECT_EQ(next, "ab");
 }
 
+CO_TEST(buffered_reader, counts_the_end_of_a_line_in_its_limit_and_asks_a_last_line_for_room_for_one) {
+    auto&& here = co_await coflux::context();
+    const std::string letters(80, 'x');
+    for (const std::size_t limit : {81U, 82U}) {
+        memory_source source{.text = letters + "\r\n" + letters};
+        reader in(source, 200);
+        bool exceeded = false;
+        try {
+            EXPECT_EQ(co_await in.read_line(here, limit), letters);
+            EXPECT_EQ(co_await in.read_line(here, 81), letters);
+        } catch (const coflux::limit_exceeded&) {
+            exceeded = true;
+        }
+        EXPECT_EQ(exceeded, limit == 81);
+        if (!exceeded) continue;
+        in.consume(limit);
+        EXPECT_EQ(co_await in.read_line(here, limit), "");  // the rest of the line is another one
+        bool exceeded_by_the_last = false;
+        try {
+            (void)co_await in.read_line(here, 80);
+        } catch (const coflux::limit_exceeded&) {
+            exceeded_by_the_last = true;
+        }
+        EXPECT_TRUE(exceeded_by_the_last);
+        EXPECT_EQ(in.buffered().size(), 80U);
+    }
+}
 CO_TEST(buffered_reader, has_its_size_for_a_limit) {
     auto&& here = co_await coflux::context();
     memory_source source{.text = "12345678\n"};
