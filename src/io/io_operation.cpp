@@ -2,33 +2,14 @@
 #include <coflux/io/detail/io_operation.hpp>
 
 #include <coflux/core/detail/thread/transfer.hpp>
-#include <coflux/core/detail/thread/worker.hpp>
 
 #include "descriptor.hpp"
+#include "turn.hpp"
 
 namespace coflux::detail {
-namespace {
-
-constexpr unsigned most_in_a_row = 60;
-
-/// Of a thread that is no worker, and so has no rounds: the thread of a user's executor, or that of the I/O service.
-constinit thread_local unsigned left_in_a_row = most_in_a_row;
-
-bool is_this_threads_turn_over() noexcept {
-    if (worker* const w = this_thread.queues; w != nullptr) return !w->spend_tick();
-    if (left_in_a_row != 0) {
-        --left_in_a_row;
-        return false;
-    }
-    left_in_a_row = most_in_a_row;
-    return true;
-}
-
-}  // namespace
-
 bool io_operation::try_now() noexcept {
     is_untried_ = on_.take_empty(way());
-    is_late_ = is_this_threads_turn_over();
+    is_late_ = spend_steps(1);
     if (is_late_ || is_untried_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
     return attempt();
 }

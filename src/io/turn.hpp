@@ -6,7 +6,7 @@
 
 namespace coflux::detail {
 
-/// Of a thread that is no worker, and so has no rounds.
+/// Of a thread that is no worker, and so has no rounds: the thread of a user's executor, or that of the I/O service.
 inline constexpr unsigned most_steps_in_a_row = 60;
 inline constinit thread_local unsigned steps_left_in_a_row = most_steps_in_a_row;
 

@@ -3,16 +3,12 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <coflux/base/atomic.hpp>
 
 #include "own_descriptor.hpp"
 #include "system_call.hpp"
@@ -22,9 +18,6 @@ extern "C" char** environ;
 namespace coflux::detail::os {
 namespace {
 
-#if !defined(RWF_NOSIGNAL)
-#    define RWF_NOSIGNAL 0x00000100  // Linux 6.18
-#endif
 #if !defined(P_PIDFD)
 constexpr auto P_PIDFD = static_cast<idtype_t>(3);
 #endif
@@ -101,27 +94,6 @@ int end_of_child(int descriptor, int flags, child_end& end) noexcept {
 int check_waits(int own_pidfd) noexcept {
     child_end none{};
     return end_of_child(own_pidfd, WNOHANG, none) == -EINVAL ? -ENOSYS : 0;  // else ECHILD: this process is no child
-}
-
-/// True: the system knows no way to write without SIGPIPE. Written by any thread; each may find out by itself.
-constinit atomic<bool> must_block_sigpipe{false};
-
-/// The signal is for the thread that writes, so it can be taken there.
-std::ptrdiff_t write_and_take_signal(int descriptor, const void* from, std::size_t size) noexcept {
-    sigset_t pipe_only;
-    sigemptyset(&pipe_only);
-    sigaddset(&pipe_only, SIGPIPE);
-    sigset_t before;
-    pthread_sigmask(SIG_BLOCK, &pipe_only, &before);
-    sigset_t pending;
-    sigpending(&pending);
-    const std::ptrdiff_t written = result_of([&] { return write(descriptor, from, size); });
-    if (written == -EPIPE && sigismember(&pending, SIGPIPE) == 0) {
-        const timespec at_once{};
-        (void)result_of([&] { return sigtimedwait(&pipe_only, nullptr, &at_once); });
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return written;
 }
 
 }  // namespace
@@ -223,19 +195,6 @@ int open_child_pipe(int& child_end, int& own_end, bool child_reads) noexcept {
     child_end = ends[child_reads ? 0 : 1];
     own_end = ends[child_reads ? 1 : 0];
     return result_of([&] { return fcntl(own_end, F_SETFL, O_NONBLOCK); });
-}
-std::ptrdiff_t read_child_pipe(int descriptor, void* into, std::size_t size) noexcept {
-    return result_of([&] { return read(descriptor, into, size); });
-}
-std::ptrdiff_t write_child_pipe(int descriptor, const void* from, std::size_t size) noexcept {
-    // relaxed, both: another thread's answer saves a call.
-    if (!must_block_sigpipe.load(memory_order_relaxed)) {
-        const iovec part{const_cast<void*>(from), size};
-        const std::ptrdiff_t written = result_of([&] { return pwritev2(descriptor, &part, 1, -1, RWF_NOSIGNAL); });
-        if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
-        must_block_sigpipe.store(true, memory_order_relaxed);
-    }
-    return write_and_take_signal(descriptor, from, size);
 }
 
 }  // namespace coflux::detail::os

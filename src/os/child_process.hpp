@@ -1,7 +1,5 @@
-// Child processes, and the pipes to them. Each function returns what it gives, or the negative error number.
+// Child processes. Each function returns what it gives, or the negative error number.
 #pragma once
-
-#include <cstddef>
 
 namespace coflux::detail::os {
 
@@ -49,8 +47,5 @@ void end_child(int pid) noexcept;
 
 /// The child's end blocks and the other one does not; neither is inherited.
 int open_child_pipe(int& child_end, int& own_end, bool child_reads) noexcept;
-std::ptrdiff_t read_child_pipe(int descriptor, void* into, std::size_t size) noexcept;
-/// Without SIGPIPE.
-std::ptrdiff_t write_child_pipe(int descriptor, const void* from, std::size_t size) noexcept;
 
 }  // namespace coflux::detail::os

@@ -9,6 +9,10 @@
 
 namespace coflux {
 
+namespace detail {
+class spawn_awaiter;
+}  // namespace detail
+
 /// The end of a pipe that is read from.
 ///
 /// Shapes: owns its descriptor; movable, also while an operation waits. One coroutine at a time reads.
@@ -25,6 +29,7 @@ public:
 
 private:
     friend struct pipe_ends;
+    friend class detail::spawn_awaiter;
     explicit pipe_reader(detail::descriptor_handle end) noexcept
         : byte_reader(std::move(end), detail::byte_kinds::of_pipes) {}
 };
@@ -47,6 +52,7 @@ public:
 
 private:
     friend struct pipe_ends;
+    friend class detail::spawn_awaiter;
     explicit pipe_writer(detail::descriptor_handle end) noexcept
         : byte_writer(std::move(end), detail::byte_kinds::of_pipes) {}
 };

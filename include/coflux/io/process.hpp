@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <coflux/io/detail/process_operations.hpp>
+#include <coflux/io/pipe.hpp>
 #include <coflux/io/result.hpp>
 
 namespace coflux {
@@ -126,80 +127,11 @@ struct process_options {
     blocking_pool* pool = nullptr;  ///< whose threads start it; nullptr: blocking_pool::shared()
 };
 
-/// The pipe that a child writes to.
-///
-/// Shapes: owns its descriptor; movable. One coroutine at a time reads.
-/// Errors: std::system_error, unless as_result() asks for a value. An operation of one that is closed, was moved from or
-/// is not a pipe's, and one that waits when it dies, are checked errors.
-/// Threads: of any executor, as tcp_stream.
-class child_reader {
-public:
-    child_reader() noexcept = default;
-    explicit child_reader(detail::descriptor_handle end) noexcept : end_(std::move(end)) {}
-
-    /// Some bytes, as soon as there are some.
-    /// Returns: how many, 0 at the end: no process has the other end any more.
-    /// Stops: a stop point where it waits; loses nothing.
-    /// Lifetime: `into` is used until the await ends.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::child_read_request
-    read_some(std::span<std::byte> into) noexcept {
-        return {end_, into};
-    }
-    /// All of `into`.
-    /// Errors: end_of_stream, with the count, where the stream ends before; as a value std::errc::no_message_available.
-    /// Stops: a stop point where it waits; what was read by then is lost.
-    [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::child_read_exactly_request
-    read_exactly(std::span<std::byte> into) noexcept {
-        return {end_, into};
-    }
-    void close() noexcept { end_.close("is closed"); }
-    [[nodiscard]] bool is_open() const noexcept { return end_.is_open(); }
-    /// Of the system; -1 if it is closed. It stays the reader's own.
-    [[nodiscard]] int native_handle() const noexcept { return end_.number(); }
-
-private:
-    detail::descriptor_handle end_;
-};
-
+/// The pipe that a child writes to. Reads 0, the end, once no process has the other end any more.
+using child_reader = pipe_reader;
 /// The pipe that a child reads from. To close it is the end of what the child reads: a child that reads to the end waits
 /// for that.
-///
-/// Shapes, Threads: as child_reader.
-/// Errors: as child_reader; std::errc::broken_pipe where the child reads no more. SIGPIPE is never raised.
-class child_writer {
-public:
-    child_writer() noexcept = default;
-    explicit child_writer(detail::descriptor_handle end) noexcept : end_(std::move(end)) {}
-
-    /// As many bytes as the system takes at once, at least one.
-    /// Returns: how many.
-    /// Stops: a stop point where it waits; loses nothing.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_request
-    write_some(std::span<const std::byte> from) noexcept {
-        return {end_, from};
-    }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_request
-    write_some(std::string_view from) noexcept {
-        return {end_, std::as_bytes(std::span(from))};
-    }
-    /// All bytes.
-    /// Stops: a stop point where it waits; how much was sent by then is not told.
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_all_request
-    write_all(std::span<const std::byte> from) noexcept {
-        return {end_, from};
-    }
-    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::child_write_all_request
-    write_all(std::string_view from) noexcept {
-        return {end_, std::as_bytes(std::span(from))};
-    }
-    void close() noexcept { end_.close("is closed"); }
-    [[nodiscard]] bool is_open() const noexcept { return end_.is_open(); }
-    /// Of the system; -1 if it is closed. It stays the writer's own.
-    [[nodiscard]] int native_handle() const noexcept { return end_.number(); }
-
-private:
-    detail::descriptor_handle end_;
-};
+using child_writer = pipe_writer;
 
 /// A child of this process.
 ///

@@ -1,9 +1,8 @@
-// The awaits of process, and of the pipes to it.
+// The awaits of process.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -92,85 +91,11 @@ private:
     std::vector<const char*> environment_;
     child_handle made_;
     descriptor_handle streams_[3];
-    int own_ends_[3] = {-1, -1, -1};
     const char* failed_ = "";
-};
-
-/// Moves bytes between a pipe and a span.
-class child_pipe_awaiter : public io_operation {
-public:
-    [[nodiscard]] bool await_ready() noexcept { return size_ == 0 || try_now(); }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
-
-protected:
-    child_pipe_awaiter(promise_base& p, descriptor_handle& on, const io_kind& kind, const void* data,
-                       std::size_t size) noexcept
-        : io_operation(p, on.get(), kind),
-          data_(static_cast<std::byte*>(const_cast<void*>(data))),
-          size_(size) {}
-
-    std::size_t count_or_throw(const char* what);
-    io_result<std::size_t> count_or_error() noexcept;
-
-    static bool read_some(io_operation& op) noexcept;
-    static bool read_all(io_operation& op) noexcept;
-    static bool write_some(io_operation& op) noexcept;
-    static bool write_all(io_operation& op) noexcept;
-
-    std::byte* data_;
-    std::size_t size_;
-    std::size_t count_ = 0;
-    std::ptrdiff_t error_ = 0;  // negative: that of the system
-    bool ended_ = false;        // no writer is left
-};
-
-class child_read_awaiter : public child_pipe_awaiter {
-public:
-    child_read_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
-        : child_pipe_awaiter(p, on, kind, into.data(), into.size()) {}
-    std::size_t await_resume() { return count_or_throw("read from"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    static const io_kind kind;
-};
-class child_read_exactly_awaiter : public child_pipe_awaiter {
-public:
-    child_read_exactly_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
-        : child_pipe_awaiter(p, on, kind, into.data(), into.size()) {}
-    void await_resume();
-    io_result<std::size_t> resume_with_result() noexcept;
-
-private:
-    static const io_kind kind;
-};
-class child_write_awaiter : public child_pipe_awaiter {
-public:
-    child_write_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from) noexcept
-        : child_pipe_awaiter(p, on, kind, from.data(), from.size()) {}
-    std::size_t await_resume() { return count_or_throw("write to"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    static const io_kind kind;
-};
-class child_write_all_awaiter : public child_pipe_awaiter {
-public:
-    child_write_all_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::byte> from) noexcept
-        : child_pipe_awaiter(p, on, kind, from.data(), from.size()) {}
-    void await_resume() { (void)count_or_throw("write to"); }
-    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
-
-private:
-    static const io_kind kind;
 };
 
 using wait_process_request = io_request<wait_process_awaiter, child_handle&>;
 using spawn_request = io_request<spawn_awaiter, command_line, process_options>;
-using child_read_request = io_request<child_read_awaiter, descriptor_handle&, std::span<std::byte>>;
-using child_read_exactly_request = io_request<child_read_exactly_awaiter, descriptor_handle&, std::span<std::byte>>;
-using child_write_request = io_request<child_write_awaiter, descriptor_handle&, std::span<const std::byte>>;
-using child_write_all_request = io_request<child_write_all_awaiter, descriptor_handle&, std::span<const std::byte>>;
 
 }  // namespace detail
 }  // namespace coflux
