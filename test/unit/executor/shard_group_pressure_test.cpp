@@ -40,7 +40,7 @@ public:
         EXPECT_EQ(clock_gettime(id_, &t), 0);
         return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
     }
-    /// Whether the thread comes to use next to no processor.
+    /// Whether the thread comes to use next to no processor: a share of the time, which only the clock shows.
     [[nodiscard]] bool comes_to_rest() const {
         for (int looks = 0; looks < 500; ++looks) {
             const auto before = now();

@@ -215,6 +215,7 @@ TEST_F(thread_pool_sleepers, look_for_nothing_once_all_of_them_sleep) {
         std::this_thread::sleep_for(std::chrono::milliseconds(25));  // two watch periods: all know that all are parked
         const std::size_t switches = voluntary_switches();
         const double cpu_before = process_cpu_seconds();
+        // By the clock: what is asked is that nothing happens for a time.
         std::this_thread::sleep_for(std::chrono::milliseconds(60));
         cpu += process_cpu_seconds() - cpu_before;
         // Two that look again each 10 ms park 12 times. This thread does so once, a sanitizer's own now and then.

@@ -35,7 +35,8 @@ std::size_t in_use() {
     return mallinfo2().uordblks + mallinfo2().hblkhd;
 }
 
-/// Until the process has done nothing for a while; not for ever, where it does not become quiet.
+/// Until the process has done nothing for a while; not for ever, where it does not become quiet. By the clock, as the
+/// test itself: what is asked is how much processor time passes while nothing comes.
 void wait_until_quiet() {
     for (int i = 0; i < 200; ++i) {
         const double before = coflux_test::process_cpu_seconds();
