@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, Any
 
@@ -18,6 +20,8 @@ from runner.suites import Case
 STDERR_TAIL = 400
 # An adapter prints one object; of more than this nothing is read.
 OUTPUT_LIMIT = 1 << 20
+# What an adapter may name a figure of its own; one in nanoseconds ends in _ns.
+FIGURE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Measured:
     peak_rss_bytes: int
     allocator: str
     passes: int
+    # What else the adapter measured, over all passes: p99_ns and the like.
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,6 +169,9 @@ def judge(stdout: str, case: Case, workload: Workload, malloc: str = allocators.
     for name, value in figures.items():
         if type(value) is not int or value < (1 if name in ("wall_ns", "passes") else 0):
             return NoNumber("failed", f"printed {name} = {value!r}")
+    extra = said.get("figures", {})
+    if not isinstance(extra, dict) or not all(_is_figure(name, value) for name, value in extra.items()):
+        return NoNumber("failed", f"printed figures = {extra!r}")
     problem = workload.check(str(said.get("answer")), case.params, case.threads)
     if problem is not None:
         return NoNumber("wrong", problem)
@@ -172,4 +181,8 @@ def judge(stdout: str, case: Case, workload: Workload, malloc: str = allocators.
     if said.get("malloc", malloc) != malloc:
         return NoNumber("failed", f"it was to run with the malloc of {malloc} and ran with that of {said['malloc']}")
     return Measured(figures["wall_ns"], figures["cpu_ns"], figures["peak_rss_bytes"], str(said.get("allocator", "")),
-                    figures["passes"])
+                    figures["passes"], {name: float(value) for name, value in extra.items()})
+
+
+def _is_figure(name: str, value: Any) -> bool:
+    return FIGURE_NAME.fullmatch(name) is not None and type(value) in (int, float) and math.isfinite(value) and value >= 0

@@ -39,6 +39,11 @@ class WorkloadSection:
     curves: list[tuple[str, str]]
 
     @property
+    def has_figures(self) -> bool:
+        """Whether an adapter measured more than the time."""
+        return any(row.get("figures") for case in self.cases for row in case.every)
+
+    @property
     def has_floor(self) -> bool:
         return any(case.floor is not None for case in self.cases)
 
@@ -189,5 +194,6 @@ def _environment(escape: bool) -> jinja2.Environment:
                                short=catalog.short_label, mebibytes=lambda value: f"{value / 2**20:,.1f}",
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
     environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
-                               cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who)
+                               cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who,
+                               figures=tables.figures)
     return environment

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from runner import allocators, catalog, probe, schemas, stats
@@ -63,7 +64,15 @@ def _row(state: State, row: Row) -> dict[str, Any]:
         "peak_rss_bytes": max(each.peak_rss_bytes for each in row.repetitions),
         "line_round_trip_ns": None if all(line is None for line in lines) else lines,
         "loads": [each.load and asdict(each.load) for each in row.repetitions],
+        **_figures(row.repetitions),
     }
+
+
+def _figures(repetitions: list[Repetition]) -> dict[str, Any]:
+    """The figures that every repetition has beside its time, with their medians; a row without any has no such field."""
+    names = [name for name in repetitions[0].figures if all(name in each.figures for each in repetitions)]
+    samples = {name: [each.figures[name] for each in repetitions] for name in names}
+    return {"figures": {name: {"median": median(values), "samples": values} for name, values in samples.items()}} if names else {}
 
 
 def _cpu(repetition: Repetition, items: int) -> float | None:

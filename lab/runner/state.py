@@ -37,6 +37,8 @@ class Repetition:
     # How often the work was done in it; the figures are the sums.
     passes: int = 1
     load: Load | None = None
+    # What else the adapter measured, by name.
+    figures: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass

@@ -52,6 +52,12 @@ def interval(row: ResultRow, prefix: str = "") -> str:
     return f"{nanoseconds(low)} to {nanoseconds(high)}" + ("" if coverage >= CONFIDENCE else f" ({100 * coverage:.0f} %)")
 
 
+def figures(row: ResultRow) -> str:
+    """The medians of what the adapter measured beside the time: p50 84.0 ns, requests 12."""
+    named = ((name.removesuffix("_ns"), name.endswith("_ns"), each["median"]) for name, each in row.get("figures", {}).items())
+    return ", ".join(f"{name} {nanoseconds(value)} ns" if timed else f"{name} {value:,g}" for name, timed, value in named)
+
+
 def over_floor(case: CaseResult, runtime: str, name: str) -> str:
     """What a runtime adds to the floor's median or CPU of an item, and its multiple: +612, 1.58 x. Nothing for the floor itself."""
     row, floor = case.rows[runtime], case.floor

@@ -1,3 +1,5 @@
+import json
+import math
 from unittest import mock
 
 from runner import execute
@@ -63,6 +65,31 @@ class Measuring(LabTest):
             self.assertIn("the answer is 7, it must be 2584", (self.out / name).read_text(encoding="utf-8"))
         # What is decided is not run again.
         self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "asio", "coflux", "coflux"])
+
+    def test_what_an_adapter_measures_beside_the_time_is_kept_with_its_median(self) -> None:
+        self.fake("coflux", says={"figures": {"p99_ns": 84_000, "share": 0.5}})
+        self.fake("asio")
+        self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "3")
+        self.assertEqual(self.row("coflux")["figures"], {"p99_ns": {"median": 84_000, "samples": [84_000] * 3},
+                                                         "share": {"median": 0.5, "samples": [0.5] * 3}})
+        self.assertNotIn("figures", self.row("asio"))
+        for name in ("report.md", "report.html"):
+            self.assertIn("p99 84,000 ns, share 0.5", (self.out / name).read_text(encoding="utf-8"))
+
+    def test_a_report_without_figures_beside_the_time_has_no_column_for_them(self) -> None:
+        self.fake("coflux")
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "1")
+        for name in ("report.md", "report.html"):
+            self.assertNotIn("beside it", (self.out / name).read_text(encoding="utf-8"))
+
+    def test_figures_beside_the_time_that_are_none_are_refused(self) -> None:
+        case, fib = Case("fib", {"n": 18}, 2, 1.0), all_workloads()["fib"]
+        said = {"answer": "2584", "wall_ns": 1, "cpu_ns": 1, "peak_rss_bytes": 1, "items_done": fib.items({"n": 18}, 2)}
+        good = execute.judge(json.dumps(said | {"figures": {"p99": 1}}), case, fib)
+        self.assertEqual(good.figures, {"p99": 1.0})
+        for figures in ([], {"p99": "1"}, {"p99": True}, {"p99": -1}, {"P 99": 1}, {"p99": math.nan}, {"p99": None}):
+            judged = execute.judge(json.dumps(said | {"figures": figures}), case, fib)
+            self.assertIn("printed figures", judged.reason, figures)
 
     def test_work_left_out_is_wrong(self) -> None:
         self.fake("coflux", run="short")

@@ -21,7 +21,7 @@ class Schema(LabTest):
 
     def test_real_output_of_every_status_is_valid(self) -> None:
         self.fake_probe(55.0, 330.0)
-        self.fake("coflux", dresses={"fib": ["expert"]})
+        self.fake("coflux", dresses={"fib": ["expert"]}, says={"figures": {"p99_ns": 12}})
         self.fake("asio", run="wrong")
         self.fake("std", run="crash")
         self.fake("bare", run="unsupported")
@@ -64,6 +64,14 @@ class Refusals(unittest.TestCase):
             broken = copy.deepcopy(self.good)
             broken["rows"][1].update(fields)
             self.assertFalse(VALIDATOR.is_valid(broken), fields)
+
+    def test_figures_beside_the_time_are_numbers_with_a_median_and_only_of_a_right_row(self) -> None:
+        whole = {"p99_ns": {"median": 1.0, "samples": [1.0]}}
+        for place, figures, valid in ((0, whole, True), (1, whole, False), (0, {}, False), (0, {"P": whole["p99_ns"]}, False),
+                                      (0, {"p99_ns": 1.0}, False), (0, {"p99_ns": {"median": 1.0, "samples": []}}, False)):
+            changed = copy.deepcopy(self.good)
+            changed["rows"][place]["figures"] = figures
+            self.assertEqual(VALIDATOR.is_valid(changed), valid, (place, figures))
 
     def test_an_ok_row_is_verified_and_has_its_figure(self) -> None:
         for fields in ({"median": None}, {"verified": False}, {"samples": []}, {"n": 0}, {"unit": "ms"},

@@ -145,13 +145,15 @@ measured stopwatch::result(std::uint64_t answer) const {
     if (wall_ns_ < 0) {
         throw std::logic_error{"the repetition ended without start() and stop() of its stopwatch"};
     }
-    return {.answer = answer, .wall_ns = wall_ns_, .cpu_ns = cpu_ns_};
+    return {.answer = answer, .wall_ns = wall_ns_, .cpu_ns = cpu_ns_, .waits = waits_, .figures = figures_};
 }
 
-void add_pass(measured& all, const measured& next) noexcept {
+void add_pass(measured& all, const measured& next) {
     ++all.passes;
     all.wall_ns += next.wall_ns;
     all.cpu_ns += next.cpu_ns;
+    all.waits.add(next.waits);
+    all.figures = next.figures;
     if (next.answer != all.answer && all.differing_pass == 0) {
         all.differing_pass = all.passes;
         all.differing_answer = next.answer;
@@ -225,6 +227,11 @@ std::string app::run(const request& r, bool expert) const {
                  {"malloc", malloc_name()}};
         if (const auto items = items_of(r)) {
             out["items_done"] = *items * m.passes;
+        }
+        auto figures = m.figures;
+        m.waits.tell(figures);
+        if (!figures.empty()) {
+            out["figures"] = figures;
         }
         return out.dump();
     } catch (const unsupported_params& why) {

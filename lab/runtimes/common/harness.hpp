@@ -9,6 +9,8 @@
 //     }
 #pragma once
 
+#include "latencies.hpp"
+
 #include <chrono>
 #include <concepts>
 #include <cstdint>
@@ -87,6 +89,11 @@ struct measured {
     std::uint64_t differing_answer = 0;
     // Where the parameters choose the allocator; empty means the one that the app was registered with.
     std::string allocator = {};
+    // Of all passes together. Where there are any, the run prints p50_ns, p99_ns, p999_ns and max_ns of them.
+    latencies waits = {};
+    // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are of
+    // all passes sets all of them each time.
+    std::map<std::string, double, std::less<>> figures = {};
 };
 
 // Wall and process CPU of what lies between start() and stop(). Both may be called on any thread, also on two different
@@ -95,10 +102,15 @@ class stopwatch {
 public:
     void start() noexcept;
     void stop() noexcept;
+    // What the pass measured beside its time. On one thread at a time.
+    [[nodiscard]] latencies& waits() noexcept { return waits_; }
+    void figure(std::string name, double value) { figures_.insert_or_assign(std::move(name), value); }
     // Throws std::logic_error where start() and stop() were not both called.
     [[nodiscard]] measured result(std::uint64_t answer) const;
 
 private:
+    latencies waits_;
+    std::map<std::string, double, std::less<>> figures_;
     std::chrono::steady_clock::time_point began_{};
     std::int64_t cpu_began_ns_ = 0;
     std::int64_t wall_ns_ = -1;
@@ -106,7 +118,7 @@ private:
 };
 
 // Adds a further pass to those before it.
-void add_pass(measured& all, const measured& next) noexcept;
+void add_pass(measured& all, const measured& next);
 
 // Runs the warm-ups and then as many passes as the request asks for; body runs one whole pass and returns its answer.
 // `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
