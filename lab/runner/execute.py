@@ -15,9 +15,12 @@ from typing import IO, Any
 
 from runner import allocators
 from runner.catalog import Workload
+from runner.paths import build_dir
 from runner.suites import Case
 
 STDERR_TAIL = 400
+# Where the adapters find the client of the workloads that have one for all.
+LOAD_VARIABLE = "LAB_LOAD"
 # An adapter prints one object; of more than this nothing is read.
 OUTPUT_LIMIT = 1 << 20
 # What an adapter may name a figure of its own; one in nanoseconds ends in _ns.
@@ -145,7 +148,7 @@ def measure(contender: Contender, case: Case, workload: Workload, least_ms: int)
                  "--dress", contender.dress, "--least-ms", str(least_ms)]
     try:
         finished = call([*contender.command, *arguments], cpus_for(case.threads), case.timeout_seconds,
-                        allocators.environment(contender.malloc))
+                        allocators.environment(contender.malloc) | {LOAD_VARIABLE: str(build_dir() / "bin" / "lab_load")})
     except OSError as error:
         return NoNumber("failed", str(error))
     if finished.timed_out:

@@ -18,7 +18,7 @@ class Arguments(LabTest):
         for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "go"), ("--size", "huge"),
                           ("--frobnicate",), ("stray",), ("--workload",)):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
-            self.assert_refused(*arguments, says="workloads: cachecalc, cachecalc_sharded, call_overhead")
+            self.assert_refused(*arguments, says="workloads: accept_churn, cachecalc, cachecalc_sharded")
             self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, moodycamel, tokio, tokio_ct")
 
     def test_an_abbreviated_option_is_refused(self) -> None:

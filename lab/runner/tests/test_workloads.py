@@ -61,10 +61,11 @@ class Definitions(unittest.TestCase):
         self.assertEqual(workload.items(params, threads), items)
 
     def test_the_catalog_has_all_workloads(self) -> None:
-        self.assertEqual(list(WORKLOADS), ["cachecalc", "cachecalc_sharded", "call_overhead", "channel_mpmc",
-                                           "channel_rendezvous", "channel_spsc", "fairness", "fib", "fork_noop",
-                                           "fork_pool", "matmul", "mpsc_batches", "mutex_handoff", "nqueens",
-                                           "pipeline", "skynet", "spawn_join", "timer_storm", "yield"])
+        self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "call_overhead",
+                                           "channel_mpmc", "channel_rendezvous", "channel_spsc", "echo", "echo_many",
+                                           "fairness", "fib", "file_read", "fork_noop", "fork_pool", "io_socket",
+                                           "matmul", "mpsc_batches", "mutex_handoff", "nqueens", "pipeline", "skynet",
+                                           "spawn_join", "timer_storm", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -146,6 +147,42 @@ class Definitions(unittest.TestCase):
             self.assertEqual(sums, [sum(range(shortest, longest + 1)), 2 * sum(range(shortest, longest + 1))])
             self.assertGreater(params["count"], span)
 
+    def test_echoes_agree_with_their_definition(self) -> None:
+        in_order = sum(place * number for place, number in enumerate(range(1, 101), start=1))
+        self.assert_defined("echo", {"transport": "udp", "processes": 2, "rounds": 100}, 1, in_order, 100)
+        self.assert_defined("echo_many", {"connections": 7, "mode": "open", "requests": 100, "bytes": 64, "rate": 9}, 1,
+                            in_order, 100)
+        # Each of seven connections has fourteen requests of a hundred; the other two are not sent.
+        each = sum(number * number for number in range(1, 15))
+        self.assert_defined("io_socket", {"connections": 7, "requests": 100, "request_bytes": 53, "response_bytes": 78}, 2,
+                            7 * each, 7 * 14)
+
+    def test_the_seed_sizes_of_an_echo_are_a_thousand_rounds_over_everything(self) -> None:
+        echo = WORKLOADS["echo"]
+        self.assertEqual({params["rounds"] for params in echo.SEED}, {1_000})
+        pairs = [(params["transport"], params["processes"]) for params in echo.SEED]
+        self.assertEqual(sorted(pairs), sorted(itertools.product(
+            ("tcp", "udp", "unix", "unix_datagram", "pipe", "shm_spin", "shm_sem"), (1, 2))))
+
+    def test_the_connections_of_a_churn_agree_with_their_definition(self) -> None:
+        received = [(number + 1) % 256 for number in range(1, 601)]
+        self.assert_defined("accept_churn", {"connections": 600, "in_flight": 3}, 1,
+                            sum(number * byte for number, byte in enumerate(received, start=1)), 600)
+
+    def test_the_reads_of_a_file_agree_with_their_definition(self) -> None:
+        file = b"".join(word.to_bytes(8, "little") for word in range((1 << 20) // 8))
+        blocks = [file[at:at + 4096] for at in range(0, len(file), 4096)]
+        ends = [int.from_bytes(block[:8], "little") + int.from_bytes(block[-8:], "little") for block in blocks]
+        drawn, state = [], 1
+        for _ in range(1000):
+            state = (state * 6364136223846793005 + 1442695040888963407) & (2 ** 64 - 1)
+            drawn.append((state >> 33) % len(blocks))
+        self.assertGreater(len(set(drawn)), 0.9 * len(blocks))
+        params = {"bytes": 4096, "file_mib": 1, "reads": 1000}
+        for pattern, order in (("random", drawn), ("sequential", [number % 256 for number in range(1000)])):
+            answer = sum(place * ends[block] for place, block in enumerate(order, start=1))
+            self.assert_defined("file_read", params | {"pattern": pattern}, 1, answer, 1000)
+
     def test_a_sum_beyond_a_word_wraps(self) -> None:
         count = 10 ** 10
         expected = str((count * (count - 1) // 2) % 2 ** 64)
@@ -179,7 +216,8 @@ class Plans(unittest.TestCase):
 
     def test_single_threaded_workloads_are_recorded_with_one_thread(self) -> None:
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
-        self.assertEqual({name for name, count in threads.items() if count == 1}, {"fork_noop", "call_overhead"})
+        self.assertEqual({name for name, count in threads.items() if count == 1},
+                         {"accept_churn", "call_overhead", "echo", "echo_many", "file_read", "fork_noop"})
         self.assertEqual(threads["fib"], 4)
 
     def test_labels_are_short_and_still_tell_cases_apart(self) -> None:

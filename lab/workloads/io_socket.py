@@ -1,0 +1,43 @@
+"""The field's suite on sockets: an event loop of clients against an event loop of servers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, ordered_sum_to, word
+
+NAME = "io_socket"
+DESCRIPTION = ("A thread of clients asks a thread of servers over several TCP connections, one request in flight on each; "
+               "connecting and closing are timed too.")
+ITEM = "one request and its response"
+# One event loop for the clients, one for the servers.
+THREADS = 2
+
+# As the suite has them.
+REQUEST, RESPONSE = 53, 78
+
+# From the field's suite, not from a seed document.
+SEED: list[dict[str, Any]] = []
+
+
+def _case(connections: int, requests: int) -> dict[str, Any]:
+    return {"connections": connections, "requests": requests, "request_bytes": REQUEST, "response_bytes": RESPONSE}
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    if size == "large":
+        return [_case(connections, 100_000) for connections in (20, 2)]
+    return [_case(20, {"smoke": 400, "base": 20_000}[size])]
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    """The requests are split evenly; a remainder is not sent."""
+    return params["requests"] // params["connections"] * params["connections"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(params["connections"] * ordered_sum_to(params["requests"] // params["connections"]))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))
