@@ -14,8 +14,9 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 19>& definitions() {
-    static const std::array<definition, 19> all{{
+const std::array<definition, 24>& definitions() {
+    static const std::array<definition, 24> all{{
+        {"accept_churn", {"connections", "in_flight"}, [](const request& r) { return r.integer("connections"); }},
         {"cachecalc",
          {"idiom", "rounds", "tasks", "wait_us"},
          [](const request& r) { return r.integer("rounds") * r.integer("tasks"); }},
@@ -28,13 +29,21 @@ const std::array<definition, 19>& definitions() {
          [](const request& r) { return r.integer("count") / r.integer("producers") * r.integer("producers"); }},
         {"channel_rendezvous", {"count"}, [](const request& r) { return r.integer("count"); }},
         {"channel_spsc", {"count", "capacity"}, [](const request& r) { return r.integer("count"); }},
+        {"echo", {"transport", "processes", "rounds"}, [](const request& r) { return r.integer("rounds"); }},
+        {"echo_many",
+         {"connections", "mode", "requests", "bytes", "rate"},
+         [](const request& r) { return r.integer("requests"); }},
         {"fairness", {"jobs", "step_us"}, [](const request& r) { return r.integer("jobs"); }},
         // Every call but a leaf forks one call and makes another.
         {"fib", {"n"}, [](const request& r) { return 2 * fib_forks(r.integer("n")) + 1; }},
+        {"file_read", {"bytes", "file_mib", "reads", "pattern"}, [](const request& r) { return r.integer("reads"); }},
         {"fork_noop", {"resource", "count"}, [](const request& r) { return r.integer("count"); }},
         {"fork_pool",
          {"mode", "count"},
          [](const request& r) { return r.integer("count") / r.threads() * r.threads(); }},
+        {"io_socket",
+         {"connections", "requests", "request_bytes", "response_bytes"},
+         [](const request& r) { return r.integer("requests") / r.integer("connections") * r.integer("connections"); }},
         {"matmul", {"n"}, [](const request& r) { return matmul_leaves(r.integer("n")); }},
         {"mpsc_batches",
          {"batches", "batch"},

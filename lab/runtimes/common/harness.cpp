@@ -166,17 +166,19 @@ app::app(std::string runtime, std::string version, std::string allocator)
       allocator_{std::move(allocator)} {}
 
 void app::add(std::string workload, workload_function run, std::string note) {
-    workloads_.insert_or_assign(std::move(workload), registered{std::move(run), std::move(note)});
+    workloads_.insert_or_assign(std::move(workload), registered{{std::move(run), std::move(note)}});
 }
 
 void app::add_expert(std::string workload, workload_function run, std::string note) {
-    registered& entry = workloads_.at(workload);
-    entry.expert = std::move(run);
-    entry.expert_note = std::move(note);
+    add_dress(std::move(workload), "expert", std::move(run), std::move(note));
+}
+
+void app::add_dress(std::string workload, std::string dress, workload_function run, std::string note) {
+    workloads_.at(workload).dresses.insert_or_assign(std::move(dress), dressed{std::move(run), std::move(note)});
 }
 
 void app::unsupported(std::string workload, std::string reason) {
-    workloads_.insert_or_assign(std::move(workload), registered{nullptr, std::move(reason)});
+    workloads_.insert_or_assign(std::move(workload), registered{{nullptr, std::move(reason)}});
 }
 
 std::string app::describe() const {
@@ -192,8 +194,11 @@ std::string app::describe() const {
         if (!entry.note.empty()) {
             said["note"] = entry.note;
         }
-        if (entry.expert) {
-            said["dresses"] = json{{"plain", entry.note}, {"expert", entry.expert_note}};
+        if (!entry.dresses.empty()) {
+            said["dresses"]["plain"] = entry.note;
+            for (const auto& [dress, other] : entry.dresses) {
+                said["dresses"][dress] = other.note;
+            }
         }
     }
     return json{{"runtime", runtime_}, {"version", version_},     {"compiler", compiler()},
@@ -201,7 +206,7 @@ std::string app::describe() const {
         .dump();
 }
 
-std::string app::run(const request& r, bool expert) const {
+std::string app::run(const request& r, std::string_view dress) const {
     const auto found = workloads_.find(r.workload());
     if (found == workloads_.end()) {
         throw usage_error{"unknown workload " + std::string{r.workload()} + "; allowed: " + allowed()};
@@ -209,11 +214,16 @@ std::string app::run(const request& r, bool expert) const {
     if (!found->second.run) {
         return json{{"unsupported", found->second.note}}.dump();
     }
-    if (expert && !found->second.expert) {
-        throw usage_error{std::string{r.workload()} + " has no dress expert"};
+    const dressed* chosen = &found->second;
+    if (dress != "plain") {
+        const auto other = found->second.dresses.find(dress);
+        if (other == found->second.dresses.end()) {
+            throw usage_error{std::string{r.workload()} + " has no dress " + std::string{dress}};
+        }
+        chosen = &other->second;
     }
     try {
-        const measured m = expert ? found->second.expert(r) : found->second.run(r);
+        const measured m = chosen->run(r);
         std::string answer = std::to_string(m.answer);
         if (m.differing_pass != 0) {
             answer += ", then " + std::to_string(m.differing_answer) + " in pass " + std::to_string(m.differing_pass);
@@ -263,15 +273,14 @@ int app::main(int argc, const char* const* argv) const {
     run_command->add_option("--threads", threads, "worker threads")->required()->check(CLI::Range(1U, most_threads));
     run_command->add_option("--warmup", warmup, "unmeasured passes before the measured ones");
     run_command->add_option("--least-ms", least_ms, "repeat the work until its timed parts are as long as this");
-    run_command->add_option("--dress", dress, "plain, or expert where describe says that there is one")
-        ->check(CLI::IsMember({"plain", "expert"}));
+    run_command->add_option("--dress", dress, "plain, or one that describe tells");
     try {
         cli.parse(argc, argv);
         if (describe_command->parsed()) {
             std::cout << describe() << std::endl;
         } else {
             const request r{workload, params, threads, warmup, std::chrono::milliseconds{least_ms}};
-            std::cout << run(r, dress == "expert") << std::endl;
+            std::cout << run(r, dress) << std::endl;
         }
         return 0;
     } catch (const CLI::ParseError& e) {

@@ -160,21 +160,24 @@ public:
     // The same workload as the runtime's experts would write it, beside the one that its users write: a row of its own,
     // and the verdict is against the faster of the two. The workload must have been added.
     void add_expert(std::string workload, workload_function run, std::string note);
+    // Another dress: on another part of the system, for example. A row of its own, as the expert's.
+    void add_dress(std::string workload, std::string dress, workload_function run, std::string note);
     void unsupported(std::string workload, std::string reason);
 
     // Exit status: 0, also for what is unsupported; 1 for a failure; 2 for wrong usage.
     [[nodiscard]] int main(int argc, const char* const* argv) const;
 
 private:
-    struct registered {
+    struct dressed {
         workload_function run;  // empty: unsupported, and note says why
         std::string note;
-        workload_function expert = {};  // empty: there is one dress
-        std::string expert_note = {};
+    };
+    struct registered : dressed {
+        std::map<std::string, dressed, std::less<>> dresses = {};  // beside the plain one
     };
 
     [[nodiscard]] std::string describe() const;
-    [[nodiscard]] std::string run(const request& r, bool expert) const;
+    [[nodiscard]] std::string run(const request& r, std::string_view dress) const;
     [[nodiscard]] std::string allowed() const;
 
     std::string runtime_;

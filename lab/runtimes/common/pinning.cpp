@@ -23,4 +23,28 @@ void pin_this_thread(std::size_t cpu) noexcept {
     }
 }
 
+bool move_beside(pid_t other) noexcept {
+    cpu_set_t before;
+    cpu_set_t theirs;
+    if (sched_getaffinity(0, sizeof before, &before) != 0 || sched_getaffinity(other, sizeof theirs, &theirs) != 0) {
+        return false;
+    }
+    // Inherited from who started this; the kernel takes away what the machine has not and the container may not.
+    cpu_set_t all;
+    for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+        CPU_SET(i, &all);
+    }
+    cpu_set_t usable;
+    if (sched_setaffinity(0, sizeof all, &all) == 0 && sched_getaffinity(0, sizeof usable, &usable) == 0) {
+        cpu_set_t left;
+        CPU_XOR(&left, &usable, &theirs);
+        CPU_AND(&left, &left, &usable);
+        if (CPU_COUNT(&left) > 0 && sched_setaffinity(0, sizeof left, &left) == 0) {
+            return true;
+        }
+    }
+    sched_setaffinity(0, sizeof before, &before);
+    return false;
+}
+
 }  // namespace harness

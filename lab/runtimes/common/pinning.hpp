@@ -3,11 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <sys/types.h>
 
 namespace harness {
 
 // Keeps the calling thread on one of the CPUs that the process may use, counted from 0, modulo their number. Does nothing where
 // the system refuses. The main thread is the process's measure, so it must not be pinned itself.
 void pin_this_thread(std::size_t cpu) noexcept;
+
+// Moves this process, which has one thread, to the CPUs that the other may not run on. Returns whether there are any; where there
+// are none it stays where it is.
+bool move_beside(pid_t other) noexcept;
 
 }  // namespace harness

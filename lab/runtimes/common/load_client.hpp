@@ -1,0 +1,37 @@
+// The client of echo_many and accept_churn, as the adapters see it: lab_load in a process of its own (docs/bench/echo_many.md).
+#pragma once
+
+#include "harness.hpp"
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <sys/types.h>
+
+namespace harness {
+
+// One load on a server of this process. The server must accept before it is made: it returns when all is connected.
+class load_client {
+public:
+    // `r` is of echo_many or accept_churn.
+    load_client(const request& r, std::uint16_t port);
+    // Ends the process.
+    ~load_client();
+    load_client(const load_client&) = delete;
+    load_client& operator=(const load_client&) = delete;
+
+    // One pass, timed; returns its answer. Throws where the client found a wrong one or lost the server.
+    [[nodiscard]] std::uint64_t pass(stopwatch& watch);
+
+private:
+    [[nodiscard]] std::string line();
+
+    pid_t process_ = -1;
+    int orders_ = -1;
+    std::FILE* reports_ = nullptr;
+};
+
+// Throws unsupported_params where the server may not have as many descriptors as the request has connections.
+void require_descriptors(const request& r);
+
+}  // namespace harness
