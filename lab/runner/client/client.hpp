@@ -2,8 +2,7 @@
 #pragma once
 
 #include "latencies.hpp"
-
-#include <netinet/in.h>
+#include "raw_sockets.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -12,6 +11,10 @@
 #include <string>
 
 namespace load {
+
+using harness::descriptor;
+using harness::fail;
+using harness::loopback;
 
 using clock = std::chrono::steady_clock;
 
@@ -24,26 +27,6 @@ struct options {
     std::uint64_t in_flight = 1;
     bool own_cpu = false;
 };
-
-/// A call of the system that failed, with the reason.
-[[noreturn]] void fail(const std::string& what);
-
-/// Closes what it holds.
-class descriptor {
-public:
-    descriptor() = default;
-    explicit descriptor(int fd) : fd_{fd} {}
-    descriptor(descriptor&& other) noexcept : fd_{other.fd_} { other.fd_ = -1; }
-    descriptor& operator=(descriptor&& other) noexcept;
-    ~descriptor();
-    [[nodiscard]] int get() const noexcept { return fd_; }
-
-private:
-    int fd_ = -1;
-};
-
-/// 127.0.0.1 with this port, or 127.0.0.`last`.
-[[nodiscard]] sockaddr_in loopback(std::uint16_t port, std::uint32_t last = 1) noexcept;
 
 /// A server that is silent for so long ends the load.
 inline constexpr int silence_ms = 20'000;

@@ -16,29 +16,6 @@
 
 namespace load {
 
-void fail(const std::string& what) {
-    throw std::runtime_error{what + ": " + std::strerror(errno)};
-}
-
-descriptor& descriptor::operator=(descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
-descriptor::~descriptor() {
-    if (fd_ >= 0) {
-        close(fd_);
-    }
-}
-
-sockaddr_in loopback(std::uint16_t port, std::uint32_t last) noexcept {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~0xffU) | last);
-    return address;
-}
-
 namespace {
 
 std::uint64_t number(std::string_view text) {

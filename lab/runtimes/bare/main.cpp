@@ -4,6 +4,7 @@
 #include "crew.hpp"
 #include "definitions.hpp"
 #include "harness.hpp"
+#include "io.hpp"
 #include "pinning.hpp"
 
 #include <atomic>
@@ -282,6 +283,11 @@ int main(int argc, char** argv) {
     app.add("yield", yield, "a ready queue on one thread, whatever --threads says");
     app.add("cachecalc", cachecalc, "the calculations alone, on one thread, whatever the idiom");
     app.add("cachecalc_sharded", cachecalc_sharded, "the calculations alone, on a thread a shard");
+    app.add("echo", bare::echo, "epoll by hand, level-triggered; shared memory by spinning and by semaphores");
+    app.add("echo_many", bare::echo_many, "epoll by hand, level-triggered");
+    app.add("accept_churn", bare::accept_churn, "epoll by hand, level-triggered");
+    app.add("io_socket", bare::io_socket, "epoll by hand, level-triggered, a thread for each side");
+    app.add("file_read", bare::file_read, "pread");
     for (const char* const name :
          {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
           "channel_rendezvous", "fairness", "mpsc_batches", "mutex_handoff", "timer_storm"}) {
