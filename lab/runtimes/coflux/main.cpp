@@ -1,7 +1,10 @@
 #include "harness.hpp"
+#include "io.hpp"
 #include "workloads.hpp"
 
 #include <coflux/version.hpp>
+
+#include <utility>
 
 int main(int argc, char** argv) {
     harness::app app{"coflux", COFLUX_VERSION, "coflux frame pool"};
@@ -26,5 +29,17 @@ int main(int argc, char** argv) {
     app.add("cachecalc", lab::cachecalc,
             "a fork a task, on a worker_executor, on a strand, or under a mutex on a pool");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "a shard_group, a fork a task");
+    app.add("echo", lab::echo, "forks on a worker_executor; read_exactly and write_all, receive and send");
+    app.add("echo_many", lab::echo_many, "serve() on a worker_executor; read_some and write_all in a call");
+    app.add("accept_churn", lab::accept_churn, "serve() on a worker_executor; read_some and write_all in a call");
+    app.add("io_socket", lab::io_socket, "a worker_executor for each side, a fork a connection");
+    app.add("file_read", lab::file_read, "co_await of file.read_at() on a worker_executor");
+    using io_workload = std::pair<const char*, harness::measured (*)(const harness::request&)>;
+    for (const auto& [name, run] :
+         {io_workload{"echo", lab::echo}, io_workload{"echo_many", lab::echo_many},
+          io_workload{"accept_churn", lab::accept_churn}, io_workload{"io_socket", lab::io_socket},
+          io_workload{"file_read", lab::file_read}}) {
+        app.add_dress(name, "epoll", lab::on_epoll(run), "with COFLUX_IO=epoll");
+    }
     return app.main(argc, argv);
 }

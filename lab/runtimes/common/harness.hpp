@@ -120,7 +120,32 @@ private:
 // Adds a further pass to those before it.
 void add_pass(measured& all, const measured& next);
 
-// Runs the warm-ups and then as many passes as the request asks for; body runs one whole pass and returns its answer.
+// The warm-ups and then as many passes as the request asks for, for a body that is a coroutine and awaits each of them:
+//     while (all.more()) { stopwatch watch; ...; all.add(watch.result(answer)); }
+class passes {
+public:
+    explicit passes(const request& r) : warmups_{r.warmup()}, least_{r.least()} {}
+
+    [[nodiscard]] bool more() const noexcept { return measured_ == 0 || all_.wall_ns < least_.count(); }
+    void add(measured next) {
+        if (warmups_ > 0) {
+            --warmups_;
+        } else if (measured_++ == 0) {
+            all_ = std::move(next);
+        } else {
+            add_pass(all_, next);
+        }
+    }
+    [[nodiscard]] measured result() const { return all_; }
+
+private:
+    unsigned warmups_;
+    std::chrono::nanoseconds least_;
+    std::uint64_t measured_ = 0;
+    measured all_;
+};
+
+// The same, for a body that runs one whole pass and returns its answer.
 // `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
 // which keeps the hand-over between the main thread and a pool out of the figure.
 template <typename Body>
@@ -138,14 +163,11 @@ template <typename Body>
         }
         return watch.result(answer);
     };
-    for (unsigned warmup = 0; warmup < r.warmup(); ++warmup) {
-        (void)pass();
+    passes all{r};
+    while (all.more()) {
+        all.add(pass());
     }
-    measured all = pass();
-    while (all.wall_ns < r.least().count()) {
-        add_pass(all, pass());
-    }
-    return all;
+    return all.result();
 }
 
 using workload_function = std::function<measured(const request&)>;
