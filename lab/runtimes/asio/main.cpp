@@ -1,3 +1,4 @@
+#include "io.hpp"
 #include "workloads.hpp"
 
 #include <boost/version.hpp>
@@ -32,5 +33,12 @@ int main(int argc, char** argv) {
     app.add("cachecalc", lab::cachecalc,
             "worker: an io_context; strand: over thread_pool; mutex: std::mutex on thread_pool; a steady_timer a task");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "an io_context and a thread a shard");
+    app.add("echo", lab::echo, "coroutines of one io_context on epoll");
+    app.add("echo_many", lab::echo_many, "a coroutine a connection, on an io_context with epoll that one thread runs");
+    app.add("accept_churn", lab::accept_churn,
+            "a coroutine a connection, on an io_context with epoll that one thread runs");
+    app.add("io_socket", lab::io_socket, "an io_context and a thread for each side, a coroutine a connection");
+    app.unsupported("file_read",
+                    "Asio reads files only where it is built on io_uring, by liburing; it is on epoll here");
     return app.main(argc, argv);
 }

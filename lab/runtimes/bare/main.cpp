@@ -288,6 +288,11 @@ int main(int argc, char** argv) {
     app.add("accept_churn", bare::accept_churn, "epoll by hand, level-triggered");
     app.add("io_socket", bare::io_socket, "epoll by hand, level-triggered, a thread for each side");
     app.add("file_read", bare::file_read, "pread");
+    const char* const ring = "io_uring by its system calls, DEFER_TASKRUN";
+    app.add_dress("echo", "ring", bare::echo_on_ring, ring);
+    app.add_dress("echo_many", "ring", bare::echo_many_on_ring, ring);
+    app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
+    app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     for (const char* const name :
          {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
           "channel_rendezvous", "fairness", "mpsc_batches", "mutex_handoff", "timer_storm"}) {

@@ -4,10 +4,10 @@
 #include "io_socket.hpp"
 #include "load_client.hpp"
 #include "poller.hpp"
+#include "under_load.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -20,16 +20,6 @@ using harness::descriptor;
 constexpr std::size_t buffer_bytes = 4'096;
 constexpr std::uint64_t of_stop = ~std::uint64_t{0};
 constexpr std::uint64_t of_listener = of_stop - 1;
-
-// Ends the loop of a server in another thread.
-class stopper {
-public:
-    void stop() const { eventfd_write(event_.get(), 1); }
-    [[nodiscard]] int get() const noexcept { return event_.get(); }
-
-private:
-    descriptor event_{harness::checked(eventfd(0, EFD_CLOEXEC), "eventfd")};
-};
 
 int accept_one(int listener) {
     return accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -101,22 +91,6 @@ void serve_churn(int listener, int stop) {
             close(fd);
         }
     }
-}
-
-harness::measured under_load(const harness::request& r, void (*serve)(int, int)) {
-    const descriptor listener = harness::listen_on_loopback(SOCK_NONBLOCK);
-    const stopper stop;
-    std::jthread server{[&] { serve(listener.get(), stop.get()); }};
-    harness::measured m;
-    try {
-        harness::load_client load{r, harness::port_of(listener.get())};
-        m = harness::measure(r, [&load](harness::stopwatch& watch) { return load.pass(watch); });
-    } catch (...) {
-        stop.stop();
-        throw;
-    }
-    stop.stop();
-    return m;
 }
 
 // One of either side of io_socket.
@@ -223,11 +197,11 @@ std::uint64_t make_requests(std::uint16_t port, const harness::socket_work& work
 
 harness::measured echo_many(const harness::request& r) {
     harness::require_descriptors(r);
-    return under_load(r, serve_echo);
+    return under_load(r, serve_echo, SOCK_NONBLOCK);
 }
 
 harness::measured accept_churn(const harness::request& r) {
-    return under_load(r, serve_churn);
+    return under_load(r, serve_churn, SOCK_NONBLOCK);
 }
 
 harness::measured io_socket(const harness::request& r) {

@@ -1,4 +1,5 @@
 #include "channels.hpp"
+#include "io.hpp"
 #include "threads.hpp"
 
 #include <cstdint>
@@ -69,6 +70,11 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", lab::mpsc_batches, "mutex, condition variable and a deque between two threads");
     app.add("mutex_handoff", lab::mutex_handoff,
             "std::mutex with a turn and a condition variable a thread: it would let the last owner in again");
+    app.add("echo", lab::echo, "a thread for each side, and calls that block");
+    app.add("echo_many", lab::echo_many, "a thread a connection, and calls that block; --threads does not apply");
+    app.add("accept_churn", lab::accept_churn, "a new thread for each connection; --threads does not apply");
+    app.add("io_socket", lab::io_socket, "a thread for each end of a connection; --threads does not apply");
+    app.add("file_read", lab::file_read, "std::filebuf without a buffer");
     app.unsupported("fork_pool", no_pool);
     app.unsupported("pipeline", no_pool);
     app.unsupported("fairness",
