@@ -228,9 +228,11 @@ int main(int argc, char** argv) {
     app.unsupported("channel_rendezvous",
                     "the queue always has a buffer: a sender cannot wait until its value was taken");
     for (const char* const name :
-         {"cachecalc", "cachecalc_sharded", "call_overhead", "fairness", "fib", "fork_noop", "fork_pool", "matmul",
-          "mutex_handoff", "nqueens", "pipeline", "skynet", "spawn_join", "timer_storm", "yield"}) {
-        app.unsupported(name, "a queue and no runtime: it has no tasks, locks or timers");
+         {"accept_churn", "cachecalc",     "cachecalc_sharded", "call_overhead", "echo",      "echo_many",
+          "fairness",     "fib",           "file_read",         "fork_noop",     "fork_pool", "io_socket",
+          "matmul",       "mutex_handoff", "nqueens",           "pipeline",      "skynet",    "spawn_join",
+          "timer_storm",  "yield"}) {
+        app.unsupported(name, "a queue and no runtime: it has no tasks, locks, timers or I/O");
     }
     return app.main(argc, argv);
 }

@@ -25,6 +25,9 @@ int main(int argc, char** argv) {
     for (const char* const name : {"cachecalc", "cachecalc_sharded", "timer_storm"}) {
         app.unsupported(name, "oneTBB has no timers");
     }
+    for (const char* const name : {"accept_churn", "echo", "echo_many", "file_read", "io_socket"}) {
+        app.unsupported(name, "oneTBB has no I/O");
+    }
     app.unsupported("fork_noop", "a TBB task is no coroutine: it cannot be awaited and takes no memory resource");
     app.unsupported("call_overhead", "a TBB task is no coroutine: there is no asynchronous call to await");
     return app.main(argc, argv);
