@@ -38,10 +38,10 @@ void serve_passes(kind& load, std::uint64_t warmups) {
         } else {
             all.add(waits);
         }
-        std::map<std::string, double, std::less<>> figures;
+        harness::named_figures figures;
         all.tell(figures);
         std::string told;
-        for (const auto& [name, value] : figures) {
+        for (const auto& [name, value] : figures.all()) {
             told += (told.empty() ? "\"" : ", \"") + name + "\": " + std::to_string(static_cast<std::uint64_t>(value));
         }
         std::cout << "{\"answer\": \"" << answer << "\", \"figures\": {" << told << "}}" << std::endl;

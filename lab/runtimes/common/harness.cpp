@@ -238,10 +238,10 @@ std::string app::run(const request& r, std::string_view dress) const {
         if (const auto items = items_of(r)) {
             out["items_done"] = *items * m.passes;
         }
-        auto figures = m.figures;
+        named_figures figures = m.figures;
         m.waits.tell(figures);
-        if (!figures.empty()) {
-            out["figures"] = figures;
+        for (const auto& [name, value] : figures.all()) {
+            out["figures"][name] = value;
         }
         return out.dump();
     } catch (const unsupported_params& why) {

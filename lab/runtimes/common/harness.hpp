@@ -93,7 +93,7 @@ struct measured {
     latencies waits = {};
     // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are of
     // all passes sets all of them each time.
-    std::map<std::string, double, std::less<>> figures = {};
+    named_figures figures = {};
 };
 
 // Wall and process CPU of what lies between start() and stop(). Both may be called on any thread, also on two different
@@ -104,13 +104,13 @@ public:
     void stop() noexcept;
     // What the pass measured beside its time. On one thread at a time.
     [[nodiscard]] latencies& waits() noexcept { return waits_; }
-    void figure(std::string name, double value) { figures_.insert_or_assign(std::move(name), value); }
+    void figure(std::string_view name, double value) { figures_.set(name, value); }
     // Throws std::logic_error where start() and stop() were not both called.
     [[nodiscard]] measured result(std::uint64_t answer) const;
 
 private:
     latencies waits_;
-    std::map<std::string, double, std::less<>> figures_;
+    named_figures figures_;
     std::chrono::steady_clock::time_point began_{};
     std::int64_t cpu_began_ns_ = 0;
     std::int64_t wall_ns_ = -1;

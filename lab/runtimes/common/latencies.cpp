@@ -63,14 +63,14 @@ std::uint64_t latencies::percentile(double share) const noexcept {
     return 0;
 }
 
-void latencies::tell(std::map<std::string, double, std::less<>>& figures) const {
+void latencies::tell(named_figures& figures) const {
     if (count_ == 0) {
         return;
     }
-    figures["p50_ns"] = static_cast<double>(percentile(0.50));
-    figures["p99_ns"] = static_cast<double>(percentile(0.99));
-    figures["p999_ns"] = static_cast<double>(percentile(0.999));
-    figures["max_ns"] = static_cast<double>(longest_);
+    figures.set("p50_ns", static_cast<double>(percentile(0.50)));
+    figures.set("p99_ns", static_cast<double>(percentile(0.99)));
+    figures.set("p999_ns", static_cast<double>(percentile(0.999)));
+    figures.set("max_ns", static_cast<double>(longest_));
 }
 
 }  // namespace harness

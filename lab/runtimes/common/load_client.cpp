@@ -92,7 +92,7 @@ std::uint64_t load_client::pass(stopwatch& watch) {
     }
     const std::string told = line();
     watch.stop();
-    const auto report = nlohmann::json::parse(told, nullptr, false);
+    const auto report = nlohmann::ordered_json::parse(told, nullptr, false);
     if (!report.is_object()) {
         throw std::runtime_error{"the load failed, and has said why"};
     }
