@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from runner.runtimes import RUNTIMES
+from runner.runtimes import OWN, RUNTIMES
 
 PRELOAD = "LD_PRELOAD"
 # Where the loader's own libraries are; the first is Debian's.
@@ -31,11 +31,17 @@ ALLOCATORS: dict[str, Allocator] = {allocator.name: allocator for allocator in (
     Allocator("tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"),
     Allocator("mimalloc", "libmimalloc.so.2", "libmimalloc2.0"),
 )}
+# Not to be chosen: a runtime that allocates by itself has this one and no other.
+OWN_ALLOCATOR = Allocator(OWN, None)
+
+
+def _known(name: str) -> Allocator:
+    return OWN_ALLOCATOR if name == OWN else ALLOCATORS[name]
 
 
 def library(name: str) -> str | None:
-    """The path to preload; None for glibc and where the library is missing."""
-    wanted = ALLOCATORS[name].library
+    """The path to preload; None for what needs none and where the library is missing."""
+    wanted = _known(name).library
     return None if wanted is None else _find(wanted)
 
 
@@ -47,7 +53,7 @@ def _find(wanted: str) -> str | None:
 
 def unavailable(name: str) -> str | None:
     """Why no process can run with it, or None."""
-    allocator = ALLOCATORS[name]
+    allocator = _known(name)
     if allocator.library is None or library(name) is not None:
         return None
     return f"no {allocator.library}: install {allocator.package}"
@@ -57,6 +63,14 @@ def recommended(runtime: str) -> str:
     """The allocator of the main verdict: what the runtime's experts would take, or glibc's where that is missing."""
     wanted = RUNTIMES[runtime].allocator
     return GLIBC if unavailable(wanted) else wanted
+
+
+def usable(runtime: str, names: list[str]) -> list[str]:
+    """Of the allocators asked for those that the runtime can have, its recommended one first: one of its own is the only one it has."""
+    if RUNTIMES[runtime].allocator == OWN:
+        return [OWN]
+    best = recommended(runtime)
+    return sorted(dict.fromkeys(names), key=lambda name: name != best)
 
 
 def environment(name: str) -> dict[str, str]:

@@ -183,7 +183,7 @@ def chosen_mallocs(words: list[str], runtime: str) -> list[str]:
     best = allocators.recommended(runtime)
     names = [name for word in words for name in
              ([best] if word == RECOMMENDED else ALLOCATORS if word == ALL else [word])]
-    return sorted(dict.fromkeys(names), key=lambda name: name != best)
+    return allocators.usable(runtime, names)
 
 
 def resumed(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:

@@ -22,7 +22,7 @@ COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#007
            "tokio": "#e6b000", "tokio_ct": "#56b4e9"}
 SPARE_COLOURS = ("#332288", "#882255", "#117733", "#44aa99", "#999933")
 # Told apart also on paper without colours.
-MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*")
+MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "p", "h")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "coflux lab", "font.family": "sans-serif", "font.size": 10,

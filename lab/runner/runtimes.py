@@ -38,9 +38,12 @@ class Runtime:
 
 NOT_BUILT = "not built: scripts/lab builds it from lab/runtimes/"
 CARGO = "install cargo-web (cargo 1.71 or newer)"
+GO = "install golang-go (Go 1.19 or newer)"
 # For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for Asio's
 # nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
 BEST = "tcmalloc"
+# Of a runtime that never calls malloc: what is preloaded would be loaded, and used by nobody.
+OWN = "own"
 # The baseline of every ratio.
 COFLUX = "coflux"
 
@@ -56,4 +59,6 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), allocator=BEST),
     Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), allocator=BEST,
             note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+    Runtime("go", "bin/lab_go", GO, allocator=OWN,
+            note="its memory is its own and collected: nothing stands for a malloc that it never calls"),
 )}

@@ -15,11 +15,11 @@ class Arguments(LabTest):
             self.assertEqual(self.calls(), [])
 
     def test_a_refusal_lists_what_is_allowed(self) -> None:
-        for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "go"), ("--size", "huge"),
+        for arguments in (("--suite", "tiny"), ("--workload", "fob"), ("--runtime", "erlang"), ("--size", "huge"),
                           ("--frobnicate",), ("stray",), ("--workload",)):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: accept_churn, cachecalc, cachecalc_sharded")
-            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, moodycamel, tokio, tokio_ct")
+            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, moodycamel, tokio, tokio_ct, go")
 
     def test_an_abbreviated_option_is_refused(self) -> None:
         self.assert_refused("--rep", "3", says="unrecognized arguments")

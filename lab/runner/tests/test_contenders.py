@@ -6,7 +6,7 @@ from ctypes.util import find_library
 from unittest import mock
 
 from runner import allocators
-from runner.runtimes import COFLUX, RUNTIMES
+from runner.runtimes import COFLUX, OWN, RUNTIMES
 from runner.tests.fakes import LabTest
 
 FIB = ("--workload", "fib")
@@ -86,7 +86,25 @@ class Allocators(LabTest):
 
     def test_without_the_recommended_library_glibc_is_what_there_is(self) -> None:
         self.libraries.clear()
-        self.assertEqual({allocators.recommended(name) for name in RUNTIMES}, {"glibc"})
+        self.assertEqual({allocators.recommended(name) for name in RUNTIMES if RUNTIMES[name].allocator != OWN}, {"glibc"})
+
+    def test_a_runtime_that_allocates_by_itself_has_one_row_whatever_is_chosen(self) -> None:
+        self.fake("coflux")
+        self.fake("go", says={"malloc": "own"})
+        for number, chosen in enumerate((["all"], ["tcmalloc"], ["recommended"])):
+            self.out = self.root / f"out{number}"
+            self.measure(*FIB, "--runtime", "coflux", "go", "--reps", "1", "--allocator", *chosen)
+            self.assertEqual([row for row in self.rows_by() if row[0] == "go"], [("go", "own", "ok")])
+            self.assertTrue(self.row("go")["recommended"])
+
+    def test_nothing_is_preloaded_into_one_that_allocates_by_itself(self) -> None:
+        self.assertNotIn("LD_PRELOAD", allocators.environment(OWN))
+        self.assertIsNone(allocators.unavailable(OWN))
+
+    def test_one_that_says_that_it_has_another_has_failed(self) -> None:
+        self.fake("go", says={"malloc": "glibc"})
+        self.measure(*FIB, "--runtime", "go", "--reps", "1")
+        self.assertEqual(self.rows_by(), [("go", "own", "failed")])
 
     def test_the_full_suite_has_all_of_them(self) -> None:
         self.fake("coflux")

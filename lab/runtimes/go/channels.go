@@ -1,0 +1,194 @@
+// Channels, and what a channel has no idiom for: a queue without a bound.
+package main
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// orderedSum is the answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k
+// times, so any other order, a loss or a duplicate gives another sum.
+type orderedSum struct{ position, sum uint64 }
+
+func (s *orderedSum) add(received uint64) {
+	s.position++
+	s.sum += s.position * received
+}
+
+func oneToOne(count, capacity uint64) body {
+	return func(watch *stopwatch) uint64 {
+		watch.start()
+		defer watch.stop()
+		numbers := make(chan uint64, capacity)
+		answer := make(chan uint64)
+		go func() {
+			for i := uint64(1); i <= count; i++ {
+				numbers <- i
+			}
+			close(numbers)
+		}()
+		go func() {
+			var sum orderedSum
+			for number := range numbers {
+				sum.add(number)
+			}
+			answer <- sum.sum
+		}()
+		return <-answer
+	}
+}
+
+func channelSPSC(r *request) body {
+	return oneToOne(r.integer("count"), r.integer("capacity"))
+}
+
+func channelRendezvous(r *request) body {
+	return oneToOne(r.integer("count"), 0)
+}
+
+// share is how many numbers each producer sends.
+func share(r *request) uint64 {
+	producers := r.integer("producers")
+	if producers == 0 {
+		r.fail(usageError{"channel_mpmc has at least one producer"})
+		return 0
+	}
+	return r.integer("count") / producers
+}
+
+func channelMPMC(r *request) body {
+	each, capacity := share(r), r.integer("capacity")
+	producers, consumers := r.integer("producers"), r.integer("consumers")
+	return func(watch *stopwatch) uint64 {
+		watch.start()
+		defer watch.stop()
+		numbers := make(chan uint64, capacity)
+		var sending sync.WaitGroup
+		for p := uint64(0); p < producers; p++ {
+			sending.Add(1)
+			go func(first uint64) {
+				defer sending.Done()
+				for i := first; i < first+each; i++ {
+					numbers <- i
+				}
+			}(p*each + 1)
+		}
+		go func() {
+			sending.Wait()
+			close(numbers)
+		}()
+		return sum(consumers, func(uint64) uint64 {
+			sum := uint64(0)
+			for number := range numbers {
+				sum += number
+			}
+			return sum
+		})
+	}
+}
+
+// queue has no bound. The receiver takes all that there is at once.
+type queue struct {
+	mutex   sync.Mutex
+	waits   *sync.Cond
+	batches [][]uint64
+	closed  bool
+}
+
+func newQueue() *queue {
+	q := &queue{}
+	q.waits = sync.NewCond(&q.mutex)
+	return q
+}
+
+func (q *queue) send(batch []uint64) {
+	q.mutex.Lock()
+	q.batches = append(q.batches, batch)
+	q.mutex.Unlock()
+	q.waits.Signal()
+}
+
+func (q *queue) close() {
+	q.mutex.Lock()
+	q.closed = true
+	q.mutex.Unlock()
+	q.waits.Signal()
+}
+
+// receive returns nothing when the queue is closed and empty. What it was given is the queue's again.
+func (q *queue) receive(emptied [][]uint64) [][]uint64 {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	for len(q.batches) == 0 && !q.closed {
+		q.waits.Wait()
+	}
+	received := q.batches
+	q.batches = emptied[:0]
+	return received
+}
+
+func batchOf(index, size uint64) []uint64 {
+	batch := make([]uint64, size)
+	for i := range batch {
+		batch[i] = index*size + 1 + uint64(i)
+	}
+	return batch
+}
+
+func mpscBatches(r *request) body {
+	batches, size := r.integer("batches"), r.integer("batch")
+	return func(watch *stopwatch) uint64 {
+		watch.start()
+		defer watch.stop()
+		queue := newQueue()
+		answer := make(chan uint64)
+		go func() {
+			for b := uint64(0); b < batches; b++ {
+				queue.send(batchOf(b, size))
+				// As the other adapters whose send does not wait: the queue stays short.
+				if b%64 == 63 {
+					runtime.Gosched()
+				}
+			}
+			queue.close()
+		}()
+		go func() {
+			var sum orderedSum
+			for received := queue.receive(nil); len(received) > 0; received = queue.receive(received) {
+				for _, batch := range received {
+					sum.add(total(batch))
+				}
+			}
+			answer <- sum.sum
+		}()
+		return <-answer
+	}
+}
+
+func mutexHandoff(r *request) body {
+	tasks, locks := r.integer("tasks"), r.integer("locks")
+	return func(watch *stopwatch) uint64 {
+		// Who has sent has the lock. Those that wait to send are first come, first served; who receives hands it on.
+		lock := make(chan struct{}, 1)
+		var present atomic.Uint64 // how many have come for the lock; only grows
+		counter := uint64(0)
+		watch.start()
+		sum(tasks, func(uint64) uint64 {
+			present.Add(1)
+			for i := uint64(0); i < locks; i++ {
+				lock <- struct{}{}
+				before := counter
+				// The first time, until all have come for the lock: a queue that is never empty keeps itself up.
+				for i == 0 && present.Load() < tasks {
+					runtime.Gosched()
+				}
+				counter = before + 1
+				<-lock
+			}
+			return locks
+		})
+		watch.stop()
+		return counter
+	}
+}

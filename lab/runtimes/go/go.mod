@@ -1,0 +1,3 @@
+module lab_go
+
+go 1.19
