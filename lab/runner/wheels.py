@@ -1,0 +1,73 @@
+"""Headers and libraries of C++ out of wheels: `python -m runner.wheels WHEELS FOLDER`.
+
+Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them as pip's
+requirements, with hashes; FOLDER gets what is below `include` and `lib` in them. Where pip cannot have them FOLDER is not there
+afterwards, one line on stdout says why, and whoever asked takes what the distribution has.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+# In FOLDER: what it was made of.
+MADE_OF = "made-of.txt"
+# Where a wheel keeps what is not Python's.
+PLACE = re.compile(r"^[^/]+(?:\.data/data)?/((?:include|lib)/.+)$")
+
+
+def provide(wheels: Path, folder: Path) -> str | None:
+    """Makes the folder, or leaves it as it is where it was made of the same. Returns why there is none, or None."""
+    wanted = wheels.read_text(encoding="utf-8")
+    made_of = folder / MADE_OF
+    if made_of.is_file() and made_of.read_text(encoding="utf-8") == wanted:
+        return None
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as beside:
+        fetched, made = Path(beside) / "fetched", Path(beside) / "made"
+        problem = _fetch(wheels, fetched)
+        if problem is not None:
+            return problem
+        made.mkdir()
+        for wheel in sorted(fetched.glob("*.whl")):
+            unpack(wheel, made)
+        (made / MADE_OF).write_text(wanted, encoding="utf-8")
+        # At once, so that an interruption leaves none.
+        made.rename(folder)
+    return None
+
+
+def _fetch(wheels: Path, folder: Path) -> str | None:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input", "--no-deps",
+               "--only-binary=:all:", "--require-hashes", "--retries=1", "--timeout=15", "--dest", str(folder),
+               "--requirement", str(wheels)]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return None
+    said = [line.strip() for line in done.stderr.splitlines() if line.strip() and not line.startswith("WARNING")]
+    return said[-1] if said else f"pip download: exit status {done.returncode}"
+
+
+def unpack(wheel: Path, folder: Path) -> None:
+    """What is below `include` and `lib` in a wheel, to the same places below the folder."""
+    with zipfile.ZipFile(wheel) as archive:
+        for entry in archive.infolist():
+            place = PLACE.match(entry.filename)
+            if place is None or entry.is_dir() or ".." in Path(entry.filename).parts:
+                continue
+            path = folder / place[1]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with archive.open(entry) as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+
+
+if __name__ == "__main__":
+    why_not = provide(Path(sys.argv[1]), Path(sys.argv[2]))
+    if why_not is not None:
+        print(why_not)
