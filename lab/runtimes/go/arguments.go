@@ -37,6 +37,12 @@ type request struct {
 	params   map[string]json.RawMessage
 	// The first parameter that is missing or of another kind. Who reads parameters asks once, at the end.
 	err error
+	// What the workload began and must end, whatever comes.
+	ends []func()
+}
+
+func (r *request) atEnd(end func()) {
+	r.ends = append(r.ends, end)
 }
 
 func (r *request) fail(err error) {

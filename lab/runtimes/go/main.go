@@ -59,6 +59,8 @@ const noInlineFork = "no inline fork: a goroutine always goes through the schedu
 const noShard = "no goroutine belongs to a scheduler of one thread: what a shard starts may run on any"
 
 var workloads = []workload{
+	{name: "accept_churn", params: []string{"connections", "in_flight"}, items: product("connections"),
+		plain: variant{"a goroutine a connection", acceptChurn}},
 	{name: "cachecalc", params: []string{"idiom", "rounds", "tasks", "wait_us"}, items: product("rounds", "tasks"),
 		plain: variant{"mutex: a sync.Mutex; strand: a goroutine that owns the cache and is asked through a channel",
 			cachecalc}},
@@ -72,14 +74,29 @@ var workloads = []workload{
 		plain: variant{"a chan without a buffer", channelRendezvous}},
 	{name: "channel_spsc", params: []string{"count", "capacity"}, items: product("count"),
 		plain: variant{"a chan", channelSPSC}},
+	{name: "echo", params: []string{"transport", "processes", "rounds"}, items: product("rounds"),
+		plain: variant{"package net, and os.Pipe; two goroutines", echo}},
+	{name: "echo_many", params: []string{"connections", "mode", "requests", "bytes", "rate"}, items: product("requests"),
+		plain: variant{"a goroutine a connection", echoMany}},
 	{name: "fairness", params: []string{"jobs", "step_us"}, items: product("jobs"),
 		plain: variant{"a goroutine for the job and for each child, and a sync.WaitGroup", fairness}},
 	{name: "fib", params: []string{"n"}, items: func(r *request) uint64 { return fibCalls(r.integer("n")) },
 		plain: variant{"a goroutine for fib(n-1), a call of fib(n-2), a sync.WaitGroup", fib}, expert: seldom(fib)},
+	{name: "file_read", params: []string{"bytes", "file_mib", "reads", "pattern"}, items: product("reads"),
+		plain: variant{"os.File.ReadAt", fileRead}},
 	{name: "fork_noop", unsupported: noInlineFork},
 	{name: "fork_pool", params: []string{"mode", "count"},
 		items: func(r *request) uint64 { return r.integer("count") / uint64(r.threads) * uint64(r.threads) },
 		plain: variant{"goroutines and a sync.WaitGroup", forkPool}},
+	{name: "io_socket", params: []string{"connections", "requests", "request_bytes", "response_bytes"},
+		items: func(r *request) uint64 {
+			connections := r.integer("connections")
+			if connections == 0 {
+				return 0
+			}
+			return r.integer("requests") / connections * connections
+		},
+		plain: variant{"a goroutine a connection on either side, in one scheduler of two threads", ioSocket}},
 	{name: "matmul", params: []string{"n"},
 		items: func(r *request) uint64 { blocks := r.integer("n") / leafSize; return blocks * blocks * blocks },
 		plain: variant{"four goroutines and a sync.WaitGroup, twice; the loops of a leaf are Go's", matmul}},
@@ -169,9 +186,18 @@ func run(r *request) (object, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
+	defer func() {
+		for _, end := range r.ends {
+			end()
+		}
+	}()
 	all := measure(r, pass)
-	return object{"answer": all.answer, "wall_ns": all.wallNS, "cpu_ns": all.cpuNS, "passes": all.passes,
-		"peak_rss_bytes": peakRSS(), "allocator": allocator, "malloc": malloc, "items_done": items * all.passes}, nil
+	said := object{"answer": all.answer, "wall_ns": all.wallNS, "cpu_ns": all.cpuNS, "passes": all.passes,
+		"peak_rss_bytes": peakRSS(), "allocator": allocator, "malloc": malloc, "items_done": items * all.passes}
+	if len(all.figures) > 0 {
+		said["figures"] = all.figures
+	}
+	return said, nil
 }
 
 func answer(arguments []string) (object, error) {
@@ -190,6 +216,12 @@ func answer(arguments []string) (object, error) {
 			return nil, err
 		}
 		return run(r)
+	case serverCommand:
+		if len(arguments) != 2 {
+			return nil, usageError{serverCommand + " needs a transport"}
+		}
+		serveAlone(arguments[1])
+		os.Exit(0)
 	case "-h", "--help":
 		fmt.Print(usage)
 		os.Exit(0)

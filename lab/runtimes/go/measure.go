@@ -14,6 +14,8 @@ type stopwatch struct {
 	cpuBegan int64
 	wallNS   int64
 	cpuNS    int64
+	// What a client measured beside the time, over all passes so far but the warm-ups.
+	figures map[string]float64
 }
 
 func (w *stopwatch) start() {
@@ -31,10 +33,11 @@ type body func(watch *stopwatch) uint64
 
 // measured has the sums over all passes, and the answer that all of them gave.
 type measured struct {
-	answer string
-	wallNS int64
-	cpuNS  int64
-	passes uint64
+	answer  string
+	wallNS  int64
+	cpuNS   int64
+	passes  uint64
+	figures map[string]float64
 }
 
 // measure warms up and then does as many passes as the request asks for.
@@ -50,6 +53,7 @@ func measure(r *request, pass body) measured {
 		all.passes++
 		all.wallNS += watch.wallNS
 		all.cpuNS += watch.cpuNS
+		all.figures = watch.figures
 		if all.passes == 1 {
 			first = answer
 			all.answer = fmt.Sprint(answer)
