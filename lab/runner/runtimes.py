@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 
@@ -21,11 +22,18 @@ class Runtime:
     floor: bool = False
     # One that runs on a single thread whatever --threads says.
     note: str = field(default="")
+    # Executables that this one goes on as for some of the workloads: also of what is measured.
+    others: tuple[str, ...] = ()
     # What its experts take for malloc; the main verdict uses it. allocators.py has the names.
     allocator: str = "glibc"
 
     def command(self, build: Path, verb: str) -> list[str]:
         return [str(build / self.executable), verb, *self.arguments]
+
+    def digest(self, build: Path) -> str:
+        """Another one where any of what is measured was built anew."""
+        present = [path for path in (build / name for name in (self.executable, *self.others)) if path.is_file()]
+        return sha256(b"".join(sha256(path.read_bytes()).digest() for path in present)).hexdigest()
 
     def unavailable(self, build: Path) -> str | None:
         """Why this runtime cannot be run, or None. Where scripts/lab knows more than the remedy, it leaves a file."""
@@ -38,6 +46,8 @@ class Runtime:
 
 NOT_BUILT = "not built: scripts/lab builds it from lab/runtimes/"
 CARGO = "install cargo-web (cargo 1.71 or newer)"
+# The same adapter with Tokio's I/O driver in it, which the other rows shall not have.
+TOKIO_IO = ("cargo/io/release/lab_tokio",)
 GO = "install golang-go (Go 1.19 or newer)"
 # For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for Asio's
 # nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
@@ -56,8 +66,8 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("tbb", "bin/lab_tbb", "install libtbb-dev", allocator=BEST),
     Runtime("moodycamel", "bin/lab_moodycamel", "install libconcurrentqueue-dev", allocator=BEST,
             note="a queue between threads of the system, not a runtime: channels only"),
-    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), allocator=BEST),
-    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), allocator=BEST,
+    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, allocator=BEST),
+    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, allocator=BEST,
             note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
     Runtime("go", "bin/lab_go", GO, allocator=OWN,
             note="its memory is its own and collected: nothing stands for a malloc that it never calls"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import deque
 from collections.abc import Callable
@@ -44,7 +43,7 @@ def describe_all(state: State, build: Path) -> list[str]:
             if row.status == "unavailable":
                 row.reopen()
         why_not = runtime.unavailable(build)
-        digest = "" if why_not else hashlib.sha256((build / runtime.executable).read_bytes()).hexdigest()
+        digest = "" if why_not else runtime.digest(build)
         if state.executables.get(name, digest) != digest:
             note = None
             if any(row.repetitions for row in rows):

@@ -76,7 +76,7 @@ class State:
     repetitions: int
     machine: dict[str, Any]
     rows: list[Row]
-    # By runtime: what `describe` said, and the SHA-256 of the executable that said it.
+    # By runtime: what `describe` said, and the digest of its executables.
     descriptions: dict[str, dict[str, Any]] = field(default_factory=dict)
     executables: dict[str, str] = field(default_factory=dict)
     # What the reader of the report must know of the run.

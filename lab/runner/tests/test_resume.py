@@ -7,6 +7,7 @@ from unittest import mock
 from runner.cli import INTERRUPTED
 from runner.paths import LAB
 from runner.progress import Progress
+from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest
 
 PAIR = ("--workload", "fib", "--runtime", "coflux", "asio", "--reps", "3")
@@ -76,6 +77,16 @@ class Resuming(LabTest):
             text = (self.out / name).read_text(encoding="utf-8")
             self.assertIn(f"Note: {said}", text)
             self.assertIn("its executable was another one when the run began", text)
+
+    def test_one_that_another_executable_goes_on_as_counts_too(self) -> None:
+        self.fake("tokio", ns=10)
+        other = self.build / RUNTIMES["tokio"].others[0]
+        other.parent.mkdir(parents=True, exist_ok=True)
+        other.write_text("old", encoding="utf-8")
+        self.measure("--workload", "fib", "--runtime", "tokio", "--reps", "1")
+        self.assertNotIn("not the executable of before", self.lab("--resume", str(self.out)).stdout)
+        other.write_text("new", encoding="utf-8")
+        self.assertIn("tokio is not the executable of before", self.lab("--resume", str(self.out)).stdout)
 
     def test_what_was_unavailable_is_measured_once_it_is_there(self) -> None:
         arguments = ("--workload", "fib", "--runtime", "coflux", "tbb", "--reps", "1")

@@ -12,13 +12,13 @@ use crate::workloads::{join, sum_of};
 /// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
 /// order, a loss or a duplicate gives another sum.
 #[derive(Default)]
-struct OrderedSum {
+pub struct OrderedSum {
     position: u64,
-    sum: u64,
+    pub sum: u64,
 }
 
 impl OrderedSum {
-    fn add(&mut self, received: u64) {
+    pub fn add(&mut self, received: u64) {
         self.position += 1;
         self.sum = self.sum.wrapping_add(self.position.wrapping_mul(received));
     }

@@ -34,6 +34,22 @@ fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
     })
 }
 
+#[cfg(feature = "io")]
+/// Why the system has too few descriptors for so many connections, if so. Raises the soft limit.
+pub fn too_few_descriptors(connections: u64) -> Option<String> {
+    const OTHERS: u64 = 100; // what the process and its runtime have beside
+                             // SAFETY: an rlimit is plain data for which all zeroes is valid; the calls read and write nothing else.
+    let allowed = unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur = limit.rlim_max;
+        libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        limit.rlim_cur
+    };
+    (allowed < connections + OTHERS).then(|| format!("the system allows {allowed} descriptors (RLIMIT_NOFILE)"))
+}
+
 pub fn fib_calls(n: u64) -> u64 {
     (0..n).fold((1, 1), |(calls, next), _| (next, 1 + calls + next)).0
 }

@@ -4,9 +4,15 @@
 mod arguments;
 mod cachecalc;
 mod channels;
+#[cfg(feature = "io")]
+mod echo;
 mod fairness;
+#[cfg(feature = "io")]
+mod io;
 mod limits;
 mod measure;
+#[cfg(feature = "io")]
+mod servers;
 mod timers;
 mod trees;
 mod workloads;
@@ -40,7 +46,8 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 19] = [
+const WORKLOADS: [(&str, &[&str], Ability); 24] = [
+    ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
         &["idiom", "rounds", "tasks", "wait_us"],
@@ -59,10 +66,22 @@ const WORKLOADS: [(&str, &[&str], Ability); 19] = [
     ),
     ("channel_rendezvous", &["count"], Unsupported(NO_RENDEZVOUS)),
     ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
+    ("echo", &["transport", "processes", "rounds"], Noted("tokio::net; two tasks")),
+    ("echo_many", &["connections", "mode", "requests", "bytes", "rate"], Noted("tokio::net, a task a connection")),
     ("fairness", &["jobs", "step_us"], Supported),
     ("fib", &["n"], Supported),
+    (
+        "file_read",
+        &["bytes", "file_mib", "reads", "pattern"],
+        Noted("tokio::fs::File, whose seek and read are each done by a thread that may wait"),
+    ),
     ("fork_noop", &["resource", "count"], Unsupported(NO_INLINE_FORK)),
     ("fork_pool", &["mode", "count"], Supported),
+    (
+        "io_socket",
+        &["connections", "requests", "request_bytes", "response_bytes"],
+        Noted("tokio::net; tokio: both sides in one scheduler; tokio_ct: a scheduler of one thread for each side"),
+    ),
     ("matmul", &["n"], Noted("the tasks share C by an Arc, and write to it through UnsafeCell")),
     ("mpsc_batches", &["batches", "batch"], Noted("tokio::sync::mpsc, unbounded")),
     ("mutex_handoff", &["tasks", "locks"], Noted("tokio::sync::Mutex, which is fair")),
@@ -79,11 +98,12 @@ const WORKLOADS: [(&str, &[&str], Ability); 19] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 3] = [
+const EXPERTS: [(&str, &str); 4] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
     ),
+    ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
 ];
@@ -155,7 +175,14 @@ fn runtime(request: &Request) -> std::io::Result<Runtime> {
     if matches!(request.workload.as_str(), "timer_storm" | "cachecalc" | "cachecalc_sharded") {
         builder.enable_time();
     }
+    #[cfg(feature = "io")]
+    builder.enable_io();
     builder.build()
+}
+
+/// The rows of I/O.
+fn is_io(workload: &str) -> bool {
+    matches!(workload, "accept_churn" | "echo" | "echo_many" | "file_read" | "io_socket")
 }
 
 /// One repetition. The body is spawned, never the root of block_on: that root is polled outside the scheduler.
@@ -216,7 +243,15 @@ fn items(request: &Request) -> Result<u64, UsageError> {
     Ok(match request.workload.as_str() {
         "cachecalc" => integer("rounds")? * integer("tasks")?,
         "cachecalc_sharded" => integer("shards")? * integer("rounds")? * integer("tasks")?,
+        "accept_churn" => integer("connections")?,
         "call_overhead" => integer("calls")?,
+        "echo" => integer("rounds")?,
+        "echo_many" => integer("requests")?,
+        "file_read" => integer("reads")?,
+        "io_socket" => {
+            let connections = integer("connections")?;
+            integer("requests")?.checked_div(connections).unwrap_or_default() * connections
+        }
         "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
         "fairness" => integer("jobs")?,
         "fib" => limits::fib_calls(integer("n")?),
@@ -250,11 +285,57 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     if request.expert && expert_note(&request.workload).is_none() {
         return Err(UsageError(format!("{} has no dress expert", request.workload)).into());
     }
-    let rt = runtime(request)?;
-    for _ in 0..request.warmup {
-        repetition(&rt, request)?;
+    if is_io(&request.workload) {
+        return run_io(request);
     }
-    let (sums, answer, passes) = measure(&rt, request)?;
+    let rt = runtime(request)?;
+    let pass = || Ok(repetition(&rt, request)?);
+    measure(request, pass)
+}
+
+#[cfg(feature = "io")]
+fn run_io(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
+    if let Some(reason) = io::unsupported(request)? {
+        return Ok(json!({"unsupported": reason}));
+    }
+    let rt = runtime(request)?;
+    let mut kept = io::Kept::new(&rt, request)?;
+    let mut said = measure(request, || kept.pass(&rt, request))?;
+    if let Some(figures) = kept.figures() {
+        said["figures"] = json!(figures);
+    }
+    Ok(said)
+}
+
+/// Never compiled into one binary with the others: with the I/O driver in it they are dearer. Goes on as that other binary.
+#[cfg(not(feature = "io"))]
+fn run_io(_request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
+    use std::os::unix::process::CommandExt;
+    let other = std::env::current_exe()?.with_file_name("../io/release/lab_tokio");
+    let error = std::process::Command::new(&other).args(std::env::args_os().skip(1)).exec();
+    Err(format!("cannot start {}: {error}", other.display()).into())
+}
+
+/// The warm-ups, and then as many passes as the request asks for: what a run prints.
+fn measure(
+    request: &Request,
+    mut pass: impl FnMut() -> Result<Measured, Box<dyn std::error::Error>>,
+) -> Result<Value, Box<dyn std::error::Error>> {
+    for _ in 0..request.warmup {
+        pass()?;
+    }
+    let mut sums = pass()?;
+    let mut answer = sums.answer.to_string();
+    let mut passes = 1;
+    while sums.wall_ns < request.least_ms * 1_000_000 {
+        let next = pass()?;
+        passes += 1;
+        sums.wall_ns += next.wall_ns;
+        sums.cpu_ns += next.cpu_ns;
+        if next.answer != sums.answer && !answer.contains("then") {
+            answer = format!("{answer}, then {} in pass {passes}", next.answer);
+        }
+    }
     Ok(json!({
         "answer": answer,
         "wall_ns": sums.wall_ns,
@@ -267,24 +348,11 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     }))
 }
 
-/// As many passes as the request asks for: the sums of their clocks, the answer that all of them gave, and how many there were.
-fn measure(rt: &Runtime, request: &Request) -> Result<(Measured, String, u64), UsageError> {
-    let mut sums = repetition(rt, request)?;
-    let mut answer = sums.answer.to_string();
-    let mut passes = 1;
-    while sums.wall_ns < request.least_ms * 1_000_000 {
-        let next = repetition(rt, request)?;
-        passes += 1;
-        sums.wall_ns += next.wall_ns;
-        sums.cpu_ns += next.cpu_ns;
-        if next.answer != sums.answer && !answer.contains("then") {
-            answer = format!("{answer}, then {} in pass {passes}", next.answer);
-        }
-    }
-    Ok((sums, answer, passes))
-}
-
 fn main() -> ExitCode {
+    #[cfg(feature = "io")]
+    if let Some(status) = io::served(std::env::args()) {
+        return status;
+    }
     let said = arguments::parse(std::env::args().skip(1)).map_err(Into::into).and_then(|command| match command {
         Command::Help => Ok(arguments::USAGE.to_string()),
         Command::Describe(flavor) => Ok(describe(flavor).to_string()),

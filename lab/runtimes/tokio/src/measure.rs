@@ -41,6 +41,12 @@ pub fn malloc_name() -> &'static str {
     ["tcmalloc", "mimalloc"].into_iter().find(|name| maps.contains(&format!("/lib{name}"))).unwrap_or("glibc")
 }
 
+#[cfg(feature = "io")]
+/// An error that a message is wrong, or another side that is not as it must be.
+pub fn wrong(what: impl Into<String>) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::Other, what.into())
+}
+
 fn usage() -> libc::rusage {
     // SAFETY: rusage is plain data for which all zeroes is valid, and getrusage only writes to it.
     unsafe {
