@@ -69,6 +69,10 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, allocator=BEST),
     Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, allocator=BEST,
             note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+    Runtime("libevent", "bin/lab_libevent", "install libevent-dev", allocator=BEST,
+            note="callbacks for I/O, not a runtime for tasks: rows of I/O only"),
+    Runtime("zeromq", "bin/lab_zeromq", "install libzmq3-dev", allocator=BEST,
+            note="messages between threads and processes: echo only; a thread of its own beside the row's"),
     Runtime("go", "bin/lab_go", GO, allocator=OWN,
             note="its memory is its own and collected: nothing stands for a malloc that it never calls"),
 )}
