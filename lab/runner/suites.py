@@ -23,6 +23,8 @@ class Suite:
     allocators: str = "recommended"
     # A repetition under load is repeated, within bounds.
     repeats: bool = True
+    # Where no --threads says otherwise each row is measured on one thread, too: what a scheduler costs that nobody shares.
+    one_thread_too: bool = False
     # How long it waits for another run on the machine to end, in seconds.
     waits: float = 0.0
 
@@ -36,8 +38,8 @@ SUITES: dict[str, Suite] = {
                    least_ms=0, repeats=False, waits=600.0),
     "quick": Suite(("base",), 9, "the base sizes in nine rounds"),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured"),
-    "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, hours: what a published table needs",
-                  allocators=ALL),
+    "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, on all threads and on one, hours: what a published "
+                                         "table needs", allocators=ALL, one_thread_too=True),
 }
 
 # Nobody needs more, and each is a stack. The adapters refuse more, too.

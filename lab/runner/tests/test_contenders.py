@@ -108,7 +108,7 @@ class Allocators(LabTest):
 
     def test_the_full_suite_has_all_of_them(self) -> None:
         self.fake("coflux")
-        self.measure("--suite", "full", *FIB, "--runtime", "coflux", "--reps", "1")
+        self.measure("--suite", "full", *FIB, "--runtime", "coflux", "--reps", "1", "--threads", "2")
         self.assertEqual([row["malloc"] for row in self.rows()], ["glibc", "tcmalloc", "mimalloc"])
 
     def test_a_process_has_the_library_and_not_what_the_user_preloads(self) -> None:
