@@ -395,8 +395,9 @@ void pool_worker::park(pool_events::seat seat) noexcept {
 /// A worker is parked, none looks for work, and this worker has just queued some.
 void pool_worker::notify_one() noexcept {
     if (gathers_events_) return;
-    if (queued() <= 1) {
-        // A lone fork is often popped at once by its maker. If it lies there, the look-out finds it.
+    if (queued() <= 1 || pool_.idle_.awake() > pool_.processors_) {
+        // A lone fork is often popped at once by its maker, and where more workers are awake than there are processors
+        // one more only takes another's, unless they block. If it lies there, the look-out finds it.
         count(lone_pushes_);
         if (pool_.idle_.has_lookout()) return;
     }
