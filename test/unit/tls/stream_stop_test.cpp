@@ -9,28 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include <coflux/coflux.hpp>
-
-#include "certificates.hpp"
-#include "secured.hpp"
+#include "tls_scenes.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
-using coflux::tls_stream;
-using coflux_test::bytes_of;
-using coflux_test::localhost_server;
-using coflux_test::numbered;
-using coflux_test::paired;
-using coflux_test::secured;
-using coflux_test::tls_pair;
-using coflux_test::trusting_client;
-using pool = coflux::thread_pool_executor;
-using worker = coflux::worker_executor;
-
-auto late() {
-    return std::chrono::steady_clock::now() + 60s;
-}
+using namespace coflux_test;
 
 template <typename E>
 coflux::fork<void, E> shakes(coflux::environment&, tls_stream* s) {
@@ -55,14 +38,10 @@ coflux::task<void, E> stops_handshake(coflux::environment&) {
     EXPECT_EQ(four, "four");
 }
 TEST(tls_stop, in_a_handshake_loses_nothing_on_a_worker) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    stops_handshake<worker>(env).get();
+    get_on_worker(stops_handshake<worker>);
 }
 TEST(tls_stop, in_a_handshake_loses_nothing_on_a_pool) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    stops_handshake<pool>(env).get();
+    get_on_pool(stops_handshake<pool>);
 }
 
 /// Reads with limits that pass again and again, in any phase.
@@ -81,7 +60,8 @@ coflux::fork<std::string, E> reads_hastily(coflux::environment&, tls_stream* fro
     co_return all;
 }
 template <typename E>
-coflux::fork<void, E> writes(coflux::environment&, tls_stream* to, const std::string* bytes, std::size_t step) {
+coflux::fork<void, E> writes_in_steps(coflux::environment&, tls_stream* to, const std::string* bytes,
+                                      std::size_t step) {
     auto&& here = co_await coflux::context();
     for (std::size_t at = 0; at < bytes->size(); at += step) {
         co_await to->write_all(here, std::string_view(*bytes).substr(at, step));
@@ -94,19 +74,15 @@ coflux::task<void, E> loses_nothing(coflux::environment&) {
     tls_pair p = co_await secured(here);
     const std::string bytes = numbered(1'000'000, 3);
     auto reader = reads_hastily<E>(here, &p.far, bytes.size());
-    auto writer = writes<E>(here, &p.near, &bytes, 1'234);
+    auto writer = writes_in_steps<E>(here, &p.near, &bytes, 1'234);
     EXPECT_TRUE(co_await std::move(reader) == bytes);
     co_await std::move(writer);
 }
 TEST(tls_stop, of_read_some_loses_nothing_on_a_worker) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    loses_nothing<worker>(env).get();
+    get_on_worker(loses_nothing<worker>);
 }
 TEST(tls_stop, of_read_some_loses_nothing_on_a_pool) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    loses_nothing<pool>(env).get();
+    get_on_pool(loses_nothing<pool>);
 }
 
 /// What arrives is what was given, up to somewhere, and then the rest of what is written later: no record is cut.
@@ -117,7 +93,7 @@ coflux::task<void, E> stops_writer(coflux::environment&) {
     const std::string bytes = numbered(20'000'000, 4);
     std::string got;
     std::array<std::byte, 100'000> buffer{};
-    auto stopped = writes<E>(here, &p.near, &bytes, bytes.size());
+    auto stopped = writes_in_steps<E>(here, &p.near, &bytes, bytes.size());
     const std::size_t first = co_await p.far.read_some(here, buffer);
     got.append(reinterpret_cast<const char*>(buffer.data()), first);
     co_await 20ms;  // until it waits for room, most often
@@ -142,14 +118,10 @@ coflux::task<void, E> stops_writer(coflux::environment&) {
     EXPECT_TRUE(far);
 }
 TEST(tls_stop, of_write_all_cuts_no_record_on_a_worker) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    stops_writer<worker>(env).get();
+    get_on_worker(stops_writer<worker>);
 }
 TEST(tls_stop, of_write_all_cuts_no_record_on_a_pool) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    stops_writer<pool>(env).get();
+    get_on_pool(stops_writer<pool>);
 }
 
 /// Reads what there is, until nothing comes for a while.
@@ -171,7 +143,7 @@ coflux::task<void, worker> leaves_some(coflux::environment&) {
     std::size_t left = 0;
     // A writer that is stopped while the socket has room leaves nothing: longer then.
     for (auto limit = 10ms; left == 0 && limit < 10s; limit *= 2) {
-        EXPECT_FALSE(co_await coflux::timeout(writes<worker>(here, &p.near, &bytes, bytes.size()), limit));
+        EXPECT_FALSE(co_await coflux::timeout(writes_in_steps<worker>(here, &p.near, &bytes, bytes.size()), limit));
         (void)co_await drains(here, &p.far);
         // A record was encrypted, and is not sent. A reader that is about to wait sends it.
         EXPECT_FALSE(co_await coflux::timeout(p.near.read_some(here, buffer), 10ms));
@@ -180,9 +152,7 @@ coflux::task<void, worker> leaves_some(coflux::environment&) {
     EXPECT_GT(left, 0U);
 }
 TEST(tls_stop, of_write_all_leaves_what_goes_out_with_the_next_read) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    leaves_some(env).get();
+    get_on_worker(leaves_some);
 }
 
 coflux::task<void, worker> combines(coflux::environment&) {
@@ -210,9 +180,7 @@ coflux::task<void, worker> combines(coflux::environment&) {
     EXPECT_EQ(co_await a.near.read_some(here, one), 2U);
 }
 TEST(tls_combined, takes_part_in_limits_and_in_choices) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    combines(env).get();
+    get_on_worker(combines);
 }
 
 }  // namespace

@@ -10,51 +10,14 @@
 
 #include <gtest/gtest.h>
 
-#include <coflux/coflux.hpp>
-
-#include "certificates.hpp"
-#include "secured.hpp"
+#include "tls_scenes.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
+using namespace coflux_test;
 using coflux::tcp_stream;
 using coflux::tls_context;
 using coflux::tls_errc;
-using coflux::tls_stream;
-using coflux_test::bytes_of;
-using coflux_test::localhost;
-using coflux_test::localhost_server;
-using coflux_test::make_certificate;
-using coflux_test::numbered;
-using coflux_test::paired;
-using coflux_test::root;
-using coflux_test::secured;
-using coflux_test::tls_pair;
-using coflux_test::trusting_client;
-using coflux_test::trusting_options;
-using pool = coflux::thread_pool_executor;
-using worker = coflux::worker_executor;
-
-auto soon() {
-    return std::chrono::steady_clock::now() + 5ms;
-}
-auto late() {
-    return std::chrono::steady_clock::now() + 60s;
-}
-
-/// Runs `f(here)` on a worker.
-template <typename F>
-coflux::task<void, worker> runs(coflux::environment&, F* f) {
-    auto&& here = co_await coflux::context();
-    co_await (*f)(here);
-}
-template <typename F>
-void on_worker(F f) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    runs(env, &f).get();
-}
 
 // --- the handshake ---------------------------------------------------------------------------------------------------
 
@@ -133,10 +96,6 @@ coflux::call<failures> disagree(coflux::environment&, tls_context client, tls_co
     co_return f;
 }
 
-void expect_in(const std::string& text, const char* part) {
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-}
-
 coflux::call<void> refuses(coflux::environment&, tls_context client, tls_context server, std::string host,
                            const char* why, const char* alert) {
     auto&& here = co_await coflux::context();
@@ -160,7 +119,7 @@ TEST(tls_stream, refuses_another_address) {
 }
 TEST(tls_stream, refuses_what_is_out_of_date) {
     on_worker([](coflux::environment& env) {
-        const auto old = make_certificate("localhost", &root(), -coflux_test::a_day);
+        const auto old = make_certificate("localhost", &root(), -a_day);
         return refuses(env, trusting_client(), tls_context::server({.identity = old.identity()}), "localhost",
                        "certificate has expired", "alert certificate expired");
     });
@@ -356,24 +315,6 @@ TEST(tls_stream, waits_for_the_peers_end_no_longer_than_it_must) {
 }
 
 template <typename E>
-coflux::fork<void, E> writes(coflux::environment&, tls_stream* to, std::string bytes) {
-    auto&& here = co_await coflux::context();
-    co_await to->write_all(here, bytes);
-}
-template <typename E>
-coflux::fork<std::string, E> reads(coflux::environment&, tls_stream* from, std::size_t size) {
-    auto&& here = co_await coflux::context();
-    std::string bytes(size, ' ');
-    std::size_t got = 0;
-    while (got < size) {
-        const std::size_t n = co_await from->read_some(here, bytes_of(bytes).subspan(got));
-        if (n == 0) break;
-        got += n;
-    }
-    bytes.resize(got);
-    co_return bytes;
-}
-template <typename E>
 coflux::task<void, E> both_ways(coflux::environment&) {
     auto&& here = co_await coflux::context();
     tls_pair p = co_await secured(here);
@@ -389,14 +330,10 @@ coflux::task<void, E> both_ways(coflux::environment&) {
     co_await coflux::when_all(std::move(w1), std::move(w2));
 }
 TEST(tls_stream, carries_much_both_ways_at_once_on_a_worker) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    both_ways<worker>(env).get();
+    get_on_worker(both_ways<worker>);
 }
 TEST(tls_stream, carries_much_both_ways_at_once_on_a_pool) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    both_ways<pool>(env).get();
+    get_on_pool(both_ways<pool>);
 }
 
 coflux::call<void> moves(coflux::environment&) {
