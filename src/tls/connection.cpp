@@ -14,13 +14,28 @@
 
 namespace coflux::detail {
 
+namespace {
+
+/// Without the dot at the end, which certificates and SNI never have. A dot in front would be OpenSSL's mark for any
+/// name below.
+std::string_view name_of_host(std::string_view given) {
+    const std::string_view name = given.ends_with('.') ? given.substr(0, given.size() - 1) : given;
+    const bool has_empty_part =
+        name.starts_with('.') || name.ends_with('.') || name.find("..") != std::string_view::npos;
+    if (has_empty_part || (name.empty() && !given.empty()))
+        throw std::invalid_argument("coflux: a name of a TLS server with an empty part: '" + std::string(given) + "'");
+    return name;
+}
+
+}  // namespace
+
 // --- the session -----------------------------------------------------------------------------------------------------
 
 tls_connection::tls_connection(std::shared_ptr<const tls_settings> settings, tcp_stream connection,
                                std::string_view host)
     : socket(std::move(connection)),
       settings_(std::move(settings)),
-      host_(host) {
+      host_(name_of_host(host)) {
     if (!socket.is_open()) throw std::invalid_argument("coflux: a TLS stream needs a connection that is open");
     if (settings_->is_server && !host_.empty())
         throw std::invalid_argument("coflux: a TLS server has no host to verify; it was given '" + host_ + "'");
@@ -54,7 +69,8 @@ void tls_connection::check_host(std::string_view host) {
     // An address is no name: it is not told, and is looked for among the addresses of the certificate.
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session_.get()), name.c_str()) == 1) return;
     ERR_clear_error();
-    SSL_set_hostflags(session_.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    // The alternative names count, and never the common name of the subject.
+    SSL_set_hostflags(session_.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     if (SSL_set1_host(session_.get(), name.c_str()) != 1 || SSL_set_tlsext_host_name(session_.get(), name.c_str()) != 1)
         throw_tls_error(take_tls_error(), "coflux: use '" + name + "' as the name of a TLS server");
 }

@@ -64,8 +64,12 @@ inline void extend(X509* x, X509* issuer, int what, const char* value) {
 
 constexpr long a_day = 86'400;
 
+/// Where a certificate has its name.
+enum class names { in_both, in_the_subject_alone };
+
 /// For `name`, an address or a host, by `issuer`, itself if there is none; valid for `seconds` from now on, or until so long ago.
-inline certificate make_certificate(const std::string& name, const certificate* issuer, long seconds = a_day) {
+inline certificate make_certificate(const std::string& name, const certificate* issuer, long seconds = a_day,
+                                    names where = names::in_both) {
     certificate made{std::unique_ptr<X509, free_x509>(X509_new()),
                      std::unique_ptr<EVP_PKEY, free_key>(EVP_EC_gen("P-256"))};
     X509* const x = made.x509.get();
@@ -82,7 +86,7 @@ inline certificate make_certificate(const std::string& name, const certificate* 
     must(X509_set_issuer_name(x, X509_get_subject_name(by)) == 1);
     if (issuer == nullptr) {
         extend(x, by, NID_basic_constraints, "critical,CA:TRUE");
-    } else {
+    } else if (where == names::in_both) {
         const bool is_address = name.find_first_not_of("0123456789.") == std::string::npos;
         extend(x, by, NID_subject_alt_name, ((is_address ? "IP:" : "DNS:") + name).c_str());
     }
