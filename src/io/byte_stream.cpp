@@ -32,6 +32,11 @@ constinit const byte_kinds byte_kinds::of_sockets{read_some_awaiter::kind,    re
                                                   read_exactly_awaiter::kind, write_some_awaiter::kind,
                                                   write_all_awaiter::kind,    write_buffers_awaiter::kind};
 
+std::ptrdiff_t byte_access::send_at_once(byte_writer& to, std::span<const std::byte> from) noexcept {
+    descriptor& on = to.to_.get();
+    return on.calls.send_now(on.number, from.data(), from.size());
+}
+
 endpoint name_of(const descriptor_handle& socket) {
     endpoint name;
     os::socket_name into{name.data(), endpoint::capacity()};

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
+#include <coflux/io/byte_stream.hpp>
 #include <coflux/io/detail/stream_operations.hpp>
 
 #include "os/buffer.hpp"
@@ -21,6 +23,13 @@ struct byte_transfer {
 
 private:
     static bool take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept;
+};
+
+/// For what is made over a stream.
+struct byte_access {
+    /// One call of the system, or of a simulated network; it does not wait. Pre: it is open, and none is writing.
+    /// Returns: how many; negative: an error.
+    [[nodiscard]] static std::ptrdiff_t send_at_once(byte_writer& to, std::span<const std::byte> from) noexcept;
 };
 
 constexpr wait_kind stops_io(const char* what) noexcept {

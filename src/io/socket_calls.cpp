@@ -30,6 +30,9 @@ public:
     std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override {
         return os::send(descriptor, from, size);
     }
+    std::ptrdiff_t send_now(int descriptor, const void* from, std::size_t size) noexcept override {
+        return os::send(descriptor, from, size);
+    }
     std::ptrdiff_t receive_buffers(int descriptor, const os::buffer* into, std::size_t buffers) noexcept override {
         return os::receive_buffers(descriptor, into, buffers);
     }

@@ -31,6 +31,8 @@ public:
     virtual std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept = 0;
     virtual int is_readable(int descriptor) noexcept = 0;
     virtual std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept = 0;
+    /// As send(), but no await of an operation: a simulated network lets none come in between.
+    virtual std::ptrdiff_t send_now(int descriptor, const void* from, std::size_t size) noexcept = 0;
     virtual std::ptrdiff_t receive_buffers(int descriptor, const os::buffer* into, std::size_t buffers) noexcept = 0;
     virtual std::ptrdiff_t send_buffers(int descriptor, const os::buffer* from, std::size_t buffers) noexcept = 0;
     virtual int shutdown_send(int descriptor) noexcept = 0;

@@ -10,7 +10,7 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "os/socket.hpp"
+#include "io/byte_transfer.hpp"
 
 namespace coflux::detail {
 
@@ -91,13 +91,19 @@ tls_connection::step tls_connection::run(int result) noexcept {
         ERR_GET_REASON(static_cast<unsigned>(code.value())) == SSL_R_CERTIFICATE_VERIFY_FAILED)
         code = tls_errc::certificate_refused;
     if (code.value() == 0) code = std::make_error_code(std::errc::protocol_error);
-    fail(code);
-    return step::failed;
+    return fail(code);
+}
+/// Of a step that writes: it wants bytes where the peer has sent a part of a message after the handshake. There is no
+/// way on where the peer ends its stream then.
+tls_connection::step tls_connection::run_to_write(int result) noexcept {
+    const step s = run(result);
+    return s == step::ended ? fail(std::make_error_code(std::errc::protocol_error)) : s;
 }
 
-void tls_connection::fail(std::error_code code) noexcept {
+tls_connection::step tls_connection::fail(std::error_code code) noexcept {
     failure_ = code;
     failed_.store(true, memory_order_release);  // pairs with has_failed()
+    return step::failed;
 }
 
 tls_connection::step tls_connection::handshake() noexcept {
@@ -125,12 +131,8 @@ tls_connection::step tls_connection::write(std::span<const std::byte>& from) noe
         ERR_clear_error();
         std::size_t count = 0;
         const std::size_t size = std::min(from.size(), most_of_a_record);
-        if (const step s = run(SSL_write_ex(session_.get(), from.data(), size, &count)); s != step::done) {
-            if (s != step::wants_bytes) return s;
-            // The peer has sent a part of a message after the handshake, and keeps back the rest.
-            fail(std::make_error_code(std::errc::protocol_error));
-            return step::failed;
-        }
+        if (const step s = run_to_write(SSL_write_ex(session_.get(), from.data(), size, &count)); s != step::done)
+            return s;
         from = from.subspan(count);
     }
     return step::done;
@@ -141,9 +143,12 @@ tls_connection::step tls_connection::say_end() noexcept {
     if (failed_.load(memory_order_relaxed)) return step::failed;
     if (said_end_.load(memory_order_relaxed)) return step::done;
     ERR_clear_error();
+    if (SSL_in_init(session_.get()) != 0) {  // in the middle of a message of the peer
+        if (const step s = run_to_write(SSL_do_handshake(session_.get())); s != step::done) return s;
+    }
     // 0: it is said, and the peer has not said it.
     const int result = SSL_shutdown(session_.get());
-    if (result < 0) return run(result);
+    if (result < 0) return run_to_write(result);
     said_end_.store(true, memory_order_release);  // pairs with has_said_end()
     return step::done;
 }
@@ -154,6 +159,7 @@ void tls_connection::received(std::size_t count) noexcept {
     const lock_guard<mutex> guard(lock_);
     received_.fill(count);
     socket_ended_ = count == 0;
+    receipts_.fetch_add(1, memory_order_release);  // pairs with receipts()
 }
 std::span<const std::byte> tls_connection::to_be_sent() noexcept {
     const lock_guard<mutex> guard(lock_);
@@ -164,17 +170,19 @@ void tls_connection::sent(std::size_t count) noexcept {
     to_send_.take(count);
 }
 
-void tls_connection::send_what_fits() noexcept {
-    if (to_be_sent().empty()) return;
-    const auto guard = sending.try_lock();
-    if (!guard.owns_lock()) return;
-    for (;;) {
-        const std::span<const std::byte> bytes = to_be_sent();
-        if (bytes.empty()) return;
-        const std::ptrdiff_t count = os::send(socket.native_handle(), bytes.data(), bytes.size());
-        if (count <= 0) return;  // an error comes again, to an operation that can throw it
-        sent(static_cast<std::size_t>(count));
+bool tls_connection::send_what_fits() noexcept {
+    while (!to_be_sent().empty()) {
+        const auto guard = sending.try_lock();
+        if (!guard.owns_lock()) return true;  // its owner looks again when it has given it back
+        for (;;) {
+            const std::span<const std::byte> bytes = to_be_sent();
+            if (bytes.empty()) break;
+            const std::ptrdiff_t count = byte_access::send_at_once(socket, bytes);
+            if (count <= 0) return false;  // an error comes again, to an operation that can throw it
+            sent(static_cast<std::size_t>(count));
+        }
     }
+    return true;
 }
 
 int tls_connection::bio_read(BIO* b, char* into, std::size_t size, std::size_t* count) noexcept {

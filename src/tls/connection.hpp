@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,7 +68,13 @@ public:
     step write(std::span<const std::byte>& from) noexcept;
     step say_end() noexcept;
 
-    /// Where the socket's bytes go. Pre: the session wanted bytes. By the reader alone.
+    /// How often the socket was read. An operation that wants bytes, and finds another count than before its step, tries
+    /// the step again in place of reading.
+    [[nodiscard]] std::uint64_t receipts() const noexcept {
+        return receipts_.load(memory_order_acquire);  // pairs with received()
+    }
+    // By the owner of `receiving` alone.
+    /// Where the socket's bytes go. Pre: the session has wanted bytes since the last receipt.
     [[nodiscard]] std::span<std::byte> room_for_received() noexcept { return received_.room(); }
     /// 0: the socket's stream has ended.
     void received(std::size_t count) noexcept;
@@ -77,7 +84,8 @@ public:
     [[nodiscard]] std::span<const std::byte> to_be_sent() noexcept;
     void sent(std::size_t count) noexcept;
     /// Sends what the socket takes without a wait, unless another coroutine is sending, which then sends it all.
-    void send_what_fits() noexcept;
+    /// Returns: false if some is left, because the socket has no room or has failed, and no other is sending.
+    bool send_what_fits() noexcept;
 
     [[nodiscard]] bool is_ready() const noexcept { return ready_.load(memory_order_acquire); }     // pairs with run()
     [[nodiscard]] bool has_failed() const noexcept { return failed_.load(memory_order_acquire); }  // pairs with fail()
@@ -96,12 +104,15 @@ public:
     tcp_stream socket;
     /// Held while the ciphertext goes to the socket: it goes out in the order in which it was made.
     coflux::mutex sending;
+    /// Held while the socket is read.
+    coflux::mutex receiving;
     atomic<bool> is_read{false};     // true: an operation reads. Changed by its beginning and its end
     atomic<bool> is_written{false};  // true: an operation writes. The same
 
 private:
     step run(int result) noexcept;
-    void fail(std::error_code code) noexcept;
+    step fail(std::error_code code) noexcept;
+    step run_to_write(int result) noexcept;
     void check_host(std::string_view host);
 
     // What OpenSSL reads from, and writes to.
@@ -116,12 +127,12 @@ private:
     byte_line<most_of_a_record> received_;
     byte_line<2 * record_room + reserve> to_send_;
     owned_ssl session_;
-    bool socket_ended_ = false;     // the reader's
-    atomic<bool> ready_{false};     // true, for good: the handshake has ended
-    atomic<bool> said_end_{false};  // true, for good: close_notify was made
-    atomic<bool> failed_{false};    // true, for good: `failure_` is set
-    std::error_code failure_;       // written once, before `failed_`
-    std::string failure_detail_;
+    bool socket_ended_ = false;          // guarded by `receiving`
+    atomic<std::uint64_t> receipts_{0};  // counted up under `receiving` and `lock_`
+    atomic<bool> ready_{false};          // true, for good: the handshake has ended
+    atomic<bool> said_end_{false};       // true, for good: close_notify was made
+    atomic<bool> failed_{false};         // true, for good: `failure_` is set
+    std::error_code failure_;            // written once, before `failed_`
 };
 
 }  // namespace coflux::detail

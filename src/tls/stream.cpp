@@ -1,10 +1,12 @@
 #include <coflux/tls/stream.hpp>
 
 #include <array>
+#include <cstdint>
 #include <system_error>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/combine/when_any.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/time/timeout.hpp>
@@ -35,12 +37,34 @@ private:
 /// All that is to be sent, also what other operations left. Between a write to the socket and the note of it there is
 /// no stop point.
 call<void> flush(environment&, tls_connection& c) {
-    const auto guard = co_await c.sending.lock();
-    for (;;) {
-        const std::span<const std::byte> bytes = c.to_be_sent();
-        if (bytes.empty()) co_return;
-        c.sent(co_await c.socket.write_some(bytes));
+    do {
+        const auto guard = co_await c.sending.lock();
+        for (;;) {
+            const std::span<const std::byte> bytes = c.to_be_sent();
+            if (bytes.empty()) break;
+            c.sent(co_await c.socket.write_some(bytes));
+        }
+    } while (!c.to_be_sent().empty());  // of one that found `sending` locked: see send_what_fits()
+}
+call<void> flush_if_possible(environment&, tls_connection& c) {
+    auto&& here = co_await context();
+    try {
+        co_await flush(here, c);
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): it comes again, to an operation that writes
     }
+}
+
+/// Bytes for the session, which wanted some when the socket had been read `seen` times. The operation that comes first
+/// reads the socket; another one waits until it has, or was stopped.
+call<void> receive(environment&, tls_connection& c, std::uint64_t seen, const char* what) {
+    auto&& here = co_await context();
+    const auto guard = co_await c.receiving.lock();
+    if (c.receipts() != seen) co_return;
+    if (c.has_socket_ended()) c.throw_truncated(what);
+    // An answer to the peer, or what a stopped writer has left. If this waited for room alone, it might wait for a peer
+    // that waits to be read.
+    if (!c.send_what_fits()) co_await when_any(c.socket.wait_readable(), flush_if_possible(here, c));
+    c.received(co_await c.socket.read_some(c.room_for_received()));
 }
 
 call<void> do_handshake(environment&, tls_connection& c) {
@@ -49,6 +73,7 @@ call<void> do_handshake(environment&, tls_connection& c) {
     const tls_turn reads(c.is_read, "read from");
     const tls_turn writes(c.is_written, "write to");
     for (;;) {
+        const std::uint64_t seen = c.receipts();
         const step s = c.handshake();
         if (s == step::failed) {
             c.send_what_fits();  // the alert
@@ -57,8 +82,8 @@ call<void> do_handshake(environment&, tls_connection& c) {
         if (!c.to_be_sent().empty()) co_await flush(here, c);
         if (s == step::done) co_return;
         if (s == step::wants_room) continue;
-        if (s == step::ended || c.has_socket_ended()) c.throw_truncated(what);
-        c.received(co_await c.socket.read_some(c.room_for_received()));
+        if (s == step::ended) c.throw_truncated(what);
+        co_await receive(here, c, seen, what);
     }
 }
 
@@ -67,6 +92,7 @@ call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte
     auto&& here = co_await context();
     for (;;) {
         std::size_t count = 0;
+        const std::uint64_t seen = c.receipts();
         switch (c.read(into, count)) {
         case step::done: co_return count;
         case step::ended: co_return 0;
@@ -74,10 +100,7 @@ call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte
         case step::wants_room: co_await flush(here, c); continue;
         case step::wants_bytes: break;
         }
-        if (c.has_socket_ended()) c.throw_truncated(what);
-        // An answer to the peer. A reader that waited for room might wait for a peer that waits to be read.
-        c.send_what_fits();
-        c.received(co_await c.socket.read_some(c.room_for_received()));
+        co_await receive(here, c, seen, what);
     }
 }
 
@@ -109,6 +132,7 @@ call<void> do_write_all(environment&, tls_connection& c, std::span<const std::by
     auto&& here = co_await context();
     const tls_turn writes(c.is_written, what);
     for (;;) {
+        const std::uint64_t seen = c.receipts();
         const step s = c.write(from);
         if (s == step::failed) {
             c.send_what_fits();
@@ -116,7 +140,7 @@ call<void> do_write_all(environment&, tls_connection& c, std::span<const std::by
         }
         co_await flush(here, c);
         if (s == step::done) co_return;
-        COFLUX_VERIFY(s == step::wants_room, "TLS reads in order to write, though it must not negotiate again");
+        if (s == step::wants_bytes) co_await receive(here, c, seen, what);
     }
 }
 
@@ -126,10 +150,15 @@ call<void> say_end(environment&, tls_connection& c) {
     auto&& here = co_await context();
     const tls_turn writes(c.is_written, what);
     for (;;) {
+        const std::uint64_t seen = c.receipts();
         const step s = c.say_end();
-        if (s == step::failed) c.throw_failure(what);
+        if (s == step::failed) {
+            c.send_what_fits();
+            c.throw_failure(what);
+        }
         co_await flush(here, c);
         if (s == step::done) co_return;
+        if (s == step::wants_bytes) co_await receive(here, c, seen, what);
     }
 }
 

@@ -15,6 +15,10 @@
 
 namespace coflux {
 
+namespace detail {
+struct byte_access;
+}  // namespace detail
+
 /// The peer has ended its side before all was read.
 class end_of_stream : public std::runtime_error {
 public:
@@ -148,6 +152,7 @@ protected:
     detail::descriptor_handle to_;
 
 private:
+    friend struct detail::byte_access;
     void end(const char* how) noexcept;
 
     const detail::byte_kinds* how_ = &detail::byte_kinds::of_sockets;

@@ -44,8 +44,10 @@ class tls_stream {
 public:
     tls_stream() noexcept;
     /// The side of a client: `host` is the name, or the numeric address, that the server's certificate must be for; a
-    /// name is told to the server (SNI). The side of a server: without a host.
-    /// Errors: std::invalid_argument without a host where it must be verified, and with one for a server. tls_error,
+    /// name is told to the server (SNI). It is looked for among the alternative names of the certificate, and never in its
+    /// subject. A dot at its end is left out, in both. The side of a server: without a host.
+    /// Errors: std::invalid_argument without a host where it must be verified, with one for a server, and for a name with
+    /// an empty part, as ".example.org". tls_error,
     /// std::bad_alloc: then the connection is closed.
     tls_stream(const tls_context& context, tcp_stream connection, std::string_view host = {});
     tls_stream(tls_stream&& other) noexcept;
@@ -67,7 +69,8 @@ public:
     /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
     /// Stops: what was read by then is lost.
     call<void> read_exactly(environment& env, std::span<std::byte> into);
-    /// All bytes. It returns when the system has taken them.
+    /// All bytes. It returns when the system has taken them. Where the peer has sent a part of a message of TLS, it waits
+    /// for the rest, beside a reader or without one.
     /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
     /// writes, or waits for bytes.
     call<void> write_all(environment& env, std::span<const std::byte> from);

@@ -294,6 +294,13 @@ std::ptrdiff_t network::send(int descriptor, const void* from, std::size_t size)
     return static_cast<std::ptrdiff_t>(n);
 }
 
+std::ptrdiff_t network::send_now(int descriptor, const void* from, std::size_t size) noexcept {
+    const bool settled = std::exchange(settles_, true);
+    const std::ptrdiff_t n = send(descriptor, from, size);
+    settles_ = settled;
+    return n;
+}
+
 /// A call may move less than all: here, what the first buffer has.
 std::ptrdiff_t network::receive_buffers(int descriptor, const os::buffer* into, std::size_t buffers) noexcept {
     return buffers == 0 ? 0 : receive(descriptor, into->data, into->size);

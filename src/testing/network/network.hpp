@@ -140,6 +140,7 @@ public:
     std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept override;
     int is_readable(int descriptor) noexcept override;
     std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override;
+    std::ptrdiff_t send_now(int descriptor, const void* from, std::size_t size) noexcept override;
     std::ptrdiff_t receive_buffers(int descriptor, const coflux::detail::os::buffer* into,
                                    std::size_t buffers) noexcept override;
     std::ptrdiff_t send_buffers(int descriptor, const coflux::detail::os::buffer* from,

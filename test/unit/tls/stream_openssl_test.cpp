@@ -2,6 +2,7 @@
 #include <coflux/tls/stream.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -12,39 +13,28 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
+#include <poll.h>
+#include <unistd.h>
 
-#include <coflux/coflux.hpp>
-
-#include "certificates.hpp"
 #include "openssl_command.hpp"
-#include "secured.hpp"
+#include "tls_scenes.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
+using namespace coflux_test;
 using coflux::endpoint;
-using coflux::tls_stream;
-using coflux_test::bytes_of;
-using coflux_test::localhost;
-using coflux_test::localhost_server;
-using coflux_test::must;
-using coflux_test::numbered;
-using coflux_test::openssl_command;
-using coflux_test::root;
-using coflux_test::scratch_folder;
-using coflux_test::trusting_options;
-using pool = coflux::thread_pool_executor;
-using worker = coflux::worker_executor;
 
 class tls_and_openssl : public testing::Test {
 protected:
     void SetUp() override {
-        if (!coflux_test::has_openssl_command()) GTEST_SKIP() << "there is no command openssl";
+        if (!has_openssl_command()) GTEST_SKIP() << "there is no command openssl";
     }
 };
 
@@ -86,14 +76,10 @@ coflux::task<void, E> asks_server(coflux::environment&, const char* version) {
     (void)co_await stream.shutdown(here, std::chrono::steady_clock::now() + 10s);
 }
 TEST_F(tls_and_openssl, asks_a_server_of_version_1_3) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    asks_server<worker>(env, "-tls1_3").get();
+    get_on_worker(asks_server<worker>, "-tls1_3");
 }
 TEST_F(tls_and_openssl, asks_a_server_of_version_1_2) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    asks_server<pool>(env, "-tls1_2").get();
+    get_on_pool(asks_server<pool>, "-tls1_2");
 }
 
 template <typename E>
@@ -127,14 +113,10 @@ coflux::task<void, E> serves(coflux::environment&, const char* version) {
     EXPECT_TRUE(folder.read("out") == back);
 }
 TEST_F(tls_and_openssl, serves_much_both_ways_at_once_on_a_worker) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    serves<worker>(env, "-tls1_3").get();
+    get_on_worker(serves<worker>, "-tls1_3");
 }
 TEST_F(tls_and_openssl, serves_much_both_ways_at_once_on_a_pool) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    serves<pool>(env, "-tls1_2").get();
+    get_on_pool(serves<pool>, "-tls1_2");
 }
 
 coflux::task<void, worker> serves_old(coflux::environment&) {
@@ -154,9 +136,7 @@ coflux::task<void, worker> serves_old(coflux::environment&) {
     EXPECT_NE(text.find("unsupported protocol"), std::string::npos) << text;
 }
 TEST_F(tls_and_openssl, refuses_a_client_of_version_1_1) {
-    worker w;
-    auto env = coflux::make_environment(w);
-    serves_old(env).get();
+    get_on_worker(serves_old);
 }
 
 /// A client that asks for new keys, in threads of its own.
@@ -239,9 +219,114 @@ coflux::task<void, pool> changes_keys(coflux::environment&) {
     EXPECT_GT(answers, 0);
 }
 TEST(tls_and_a_foreign_peer, changes_keys_beside_a_writer) {
-    pool p{2};
-    auto env = coflux::make_environment(p);
-    changes_keys(env).get();
+    get_on_pool(changes_keys);
+}
+
+/// A server of TLS 1.2 that asks for a new handshake again and again. What it gets it counts, and does not read: the kind
+/// of a record is not secret.
+class server_that_asks_again {
+public:
+    explicit server_that_asks_again(int connection) : connection_(connection) {
+        const certificate& own = localhost();
+        must(SSL_CTX_use_certificate(context_, own.x509.get()) == 1 &&
+             SSL_CTX_use_PrivateKey(context_, own.key.get()) == 1 &&
+             SSL_CTX_set_max_proto_version(context_, TLS1_2_VERSION) == 1);
+        SSL_CTX_set_options(context_, SSL_OP_NO_TICKET);
+        ssl_ = SSL_new(context_);
+        must(SSL_set_fd(ssl_, connection) == 1 && SSL_accept(ssl_) == 1);
+    }
+    server_that_asks_again(const server_that_asks_again&) = delete;
+    server_that_asks_again& operator=(const server_that_asks_again&) = delete;
+    ~server_that_asks_again() {
+        SSL_free(ssl_);
+        SSL_CTX_free(context_);
+        ::close(connection_);
+    }
+
+    void ask() { must(SSL_write(ssl_, "x", 1) == 1 && SSL_renegotiate(ssl_) == 1 && SSL_do_handshake(ssl_) == 1); }
+    /// True: so many records of data and of alerts have come, within ten seconds each.
+    bool has_got(int data, int alerts) {
+        while (data_ < data || alerts_ < alerts) {
+            std::array<unsigned char, 5> head{};
+            if (!read(head)) return false;
+            std::vector<unsigned char> body(static_cast<std::size_t>(head[3]) << 8 | head[4]);
+            if (!read(body)) return false;
+            ++(head[0] == 21 ? alerts_ : data_);
+        }
+        return data_ == data && alerts_ == alerts;
+    }
+
+private:
+    bool read(std::span<unsigned char> into) const {
+        while (!into.empty()) {
+            pollfd readable{connection_, POLLIN, 0};
+            if (::poll(&readable, 1, 10'000) != 1) return false;
+            const ssize_t n = ::read(connection_, into.data(), into.size());
+            if (n <= 0) return false;
+            into = into.subspan(static_cast<std::size_t>(n));
+        }
+        return true;
+    }
+
+    int connection_;
+    SSL_CTX* context_ = SSL_CTX_new(TLS_server_method());
+    SSL* ssl_ = nullptr;
+    int data_ = 0;
+    int alerts_ = 0;
+};
+
+/// Looks all the time, on a thread of its own: so it begins at once.
+coflux::fork<void, worker> writes_at_each(coflux::environment&, tls_stream* to, const std::atomic<int>* asked) {
+    auto&& here = co_await coflux::context();
+    for (int next = 1;; ++next) {
+        int seen = 0;
+        while ((seen = asked->load()) != next && seen >= 0) std::this_thread::yield();
+        if (seen < 0) co_return;
+        co_await to->write_all(here, "y");
+    }
+}
+/// A writer begins as the reader finds the request, whose answer the reader makes: the two send at the same time.
+coflux::task<void, worker> answers_beside_a_writer(coflux::environment&, worker* other, int rounds) {
+    auto&& here = co_await coflux::context();
+    coflux::tcp_listener listener(endpoint::loopback(0));
+    auto accepted = listener.accept();
+    auto connection = co_await coflux::tcp_stream::connect(listener.local_endpoint());
+    auto peer = co_await std::move(accepted);
+    const int number = ::dup(peer.native_handle());
+    peer.close();
+    ::fcntl(number, F_SETFL, 0);
+    bool all_came = false;
+    std::thread thread([number, rounds, &all_came] {
+        server_that_asks_again server(number);
+        for (int i = 1; i <= rounds; ++i) {
+            server.ask();
+            if (!server.has_got(i, i)) return;
+        }
+        all_came = true;
+    });
+    tls_stream stream(trusting_client(), std::move(connection), "localhost");
+    co_await stream.handshake(here);
+    std::atomic<int> asked{0};
+    auto on_other = coflux::make_environment(*other);
+    auto writer = writes_at_each(on_other, &stream, &asked);
+    std::byte one{};
+    unsigned x = 1;
+    try {
+        while (co_await stream.read_some(here, std::span(&one, 1)) != 0) {
+            ++asked;
+            x = x * 1'664'525U + 1'013'904'223U;
+            for (unsigned spin = x >> 18; spin != 0; --spin) asm volatile("" : : : "memory");
+        }
+    } catch (const std::system_error&) {  // it has gone
+    }
+    asked = -1;
+    (void)co_await coflux::as_outcome(std::move(writer));
+    thread.join();
+    EXPECT_TRUE(all_came);
+}
+TEST(tls_and_a_foreign_peer, gets_each_answer_that_a_reader_makes_beside_a_writer) {
+    worker other;
+    get_on_worker(answers_beside_a_writer, &other, 2000);
 }
 
 }  // namespace

@@ -1,114 +1,169 @@
-// A peer that sends a part of a message of TLS after the handshake, and keeps back the rest.
+// A peer that sends a part of a message of TLS after the handshake, and keeps back the rest for a while: OpenSSL writes
+// nothing before it has the rest.
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstring>
-#include <memory>
+#include <optional>
+#include <string>
 #include <system_error>
-#include <thread>
-#include <vector>
-
-#include <openssl/bio.h>
-#include <openssl/evp.h>
-#include <openssl/ssl.h>
-#include <openssl/x509.h>
-#include <sys/select.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <utility>
 
 #include <gtest/gtest.h>
 
-#include <coflux/coflux.hpp>
-#include <coflux/tls/stream.hpp>
+#include "tls_scenes.hpp"
+#include "withholding_server.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
+using namespace coflux_test;
 
-/// A ticket that takes several records.
-int fill_ticket(SSL* session, void*) {
-    static std::array<char, 3000> large{};
-    return SSL_SESSION_set1_ticket_appdata(SSL_get_session(session), large.data(), large.size());
-}
-SSL_TICKET_RETURN take_ticket(SSL*, SSL_SESSION*, const unsigned char*, size_t, SSL_TICKET_STATUS, void*) {
-    return SSL_TICKET_RETURN_IGNORE;
-}
-
-std::shared_ptr<SSL_CTX> server_context() {
-    const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> key(EVP_EC_gen("P-256"), &EVP_PKEY_free);
-    const std::unique_ptr<X509, void (*)(X509*)> own(X509_new(), &X509_free);
-    X509_set_version(own.get(), 2);
-    X509_gmtime_adj(X509_getm_notBefore(own.get()), 0);
-    X509_gmtime_adj(X509_getm_notAfter(own.get()), 3600);
-    X509_set_pubkey(own.get(), key.get());
-    X509_sign(own.get(), key.get(), EVP_sha256());
-    std::shared_ptr<SSL_CTX> context(SSL_CTX_new(TLS_server_method()), &SSL_CTX_free);
-    SSL_CTX_use_certificate(context.get(), own.get());
-    SSL_CTX_use_PrivateKey(context.get(), key.get());
-    SSL_CTX_set_session_ticket_cb(context.get(), &fill_ticket, &take_ticket, nullptr);
-    SSL_CTX_set_max_send_fragment(context.get(), 512);
-    return context;
-}
-
-/// Sends the handshake, then the first record of the ticket, and no more until the client has gone.
-void serve(int listener) {
-    const int peer = ::accept(listener, nullptr, nullptr);
-    const auto context = server_context();
-    const std::unique_ptr<SSL, void (*)(SSL*)> session(SSL_new(context.get()), &SSL_free);
-    SSL_set_accept_state(session.get());
-    BIO* const in = BIO_new(BIO_s_mem());
-    BIO* const out = BIO_new(BIO_s_mem());
-    BIO_set_mem_eof_return(in, -1);
-    BIO_set_mem_eof_return(out, -1);
-    SSL_set_bio(session.get(), in, out);
-    std::vector<unsigned char> bytes(1 << 16);
-    bool done = false;
-    for (ssize_t n = 0; (n = ::read(peer, bytes.data(), bytes.size())) > 0;) {
-        if (done) continue;
-        BIO_write(in, bytes.data(), static_cast<int>(n));
-        done = SSL_do_handshake(session.get()) == 1;
-        const int ready = BIO_read(out, bytes.data(), static_cast<int>(bytes.size()));
-        if (ready <= 0) continue;
-        const int first_record = 5 + (bytes[3] << 8 | bytes[4]);
-        (void)!::write(peer, bytes.data(), static_cast<std::size_t>(done ? first_record : ready));
-    }
-    ::close(peer);
-}
-
-coflux::task<void, coflux::worker_executor> writes_after_a_read_in_vain(coflux::environment&, coflux::endpoint to) {
+/// A stream that has got a part of a message.
+coflux::call<tls_stream> has_a_part(coflux::environment&, coflux::endpoint at) {
     auto&& here = co_await coflux::context();
     coflux::tls_client_options options;
     options.verifies_peer = false;
     const auto context = coflux::tls_context::client(options);
-    coflux::tls_stream stream(context, co_await coflux::tcp_stream::connect(to), "localhost");
+    tls_stream stream(context, co_await coflux::tcp_stream::connect(at), "localhost");
     co_await stream.handshake(here);
     std::array<std::byte, 100> buffer{};
-    const auto got = co_await coflux::timeout(stream.read_some(here, buffer), 200ms);
+    const auto got = co_await coflux::timeout(stream.read_some(here, buffer), 50ms);
     EXPECT_FALSE(got.has_value());
-    co_await stream.write_all(here, "hello");
+    co_return stream;
 }
 
-TEST(tls_stream_withheld, fails_a_write_where_the_peer_keeps_back_a_message) {
-    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
-    const int number = ::dup(listener.native_handle());
-    // It blocks, for the thread of the other side.
-    std::thread server([number] {
-        fd_set readable;
-        FD_ZERO(&readable);
-        FD_SET(number, &readable);
-        (void)::select(number + 1, &readable, nullptr, nullptr, nullptr);
-        serve(number);
-    });
-    coflux::worker_executor on;
-    auto env = coflux::make_environment(on);
-    try {
-        writes_after_a_read_in_vain(env, listener.local_endpoint()).get();
-        ADD_FAILURE() << "nothing was missing";
-    } catch (const std::system_error& e) {
-        EXPECT_EQ(e.code(), std::errc::protocol_error) << e.what();
+template <typename E>
+coflux::fork<void, E> says_end(coflux::environment&, tls_stream* to) {
+    auto&& here = co_await coflux::context();
+    co_await to->shutdown_send(here);
+}
+
+template <typename E>
+coflux::task<void, E> writes_with_no_reader(coflux::environment&, withholding_server* server) {
+    auto&& here = co_await coflux::context();
+    tls_stream stream = co_await has_a_part(here, server->at());
+    auto writer = writes<E>(here, &stream, "hello");
+    co_await 5ms;
+    EXPECT_FALSE(writer.done());
+    server->send_rest();
+    co_await std::move(writer);
+    EXPECT_EQ(co_await reads<E>(here, &stream, 5), "hello");
+}
+TEST(tls_stream_withheld, lets_a_writer_go_on_when_the_rest_has_come) {
+    withholding_server server;
+    get_on_worker(writes_with_no_reader<worker>, &server);
+}
+TEST(tls_stream_withheld, lets_a_writer_on_a_pool_go_on_when_the_rest_has_come) {
+    withholding_server server;
+    get_on_pool(writes_with_no_reader<pool>, &server);
+}
+
+/// The reader comes first, or the writer.
+template <typename E>
+coflux::task<void, E> writes_beside_a_reader(coflux::environment&, withholding_server* server, bool reader_first) {
+    auto&& here = co_await coflux::context();
+    tls_stream stream = co_await has_a_part(here, server->at());
+    const std::string text = numbered(100'000, 8);
+    std::optional<coflux::fork<std::string, E>> reader;
+    if (reader_first) {
+        reader.emplace(reads<E>(here, &stream, text.size()));
+        co_await 2ms;
     }
-    server.join();
-    ::close(number);
+    auto writer = writes<E>(here, &stream, text);
+    co_await 2ms;
+    if (!reader_first) reader.emplace(reads<E>(here, &stream, text.size()));
+    co_await 2ms;
+    EXPECT_FALSE(writer.done());
+    server->send_rest();
+    co_await std::move(writer);
+    EXPECT_TRUE(co_await std::move(*reader) == text);
+}
+TEST(tls_stream_withheld, lets_a_writer_go_on_beside_a_reader) {
+    for (const bool reader_first : {true, false}) {
+        withholding_server one;
+        get_on_worker(writes_beside_a_reader<worker>, &one, reader_first);
+        withholding_server two;
+        get_on_pool(writes_beside_a_reader<pool>, &two, reader_first);
+    }
+}
+
+/// Each of the two is stopped while both want the rest, and the other one gets it.
+template <typename E>
+coflux::task<void, E> stops_one(coflux::environment&, withholding_server* server, bool reader_first,
+                                bool stops_reader) {
+    auto&& here = co_await coflux::context();
+    tls_stream stream = co_await has_a_part(here, server->at());
+    std::optional<coflux::fork<std::string, E>> reader;
+    if (reader_first) {
+        reader.emplace(reads<E>(here, &stream, 5));
+        co_await 2ms;
+    }
+    auto writer = writes<E>(here, &stream, "hello");
+    co_await 2ms;
+    if (!reader_first) reader.emplace(reads<E>(here, &stream, 5));
+    co_await 2ms;
+    if (stops_reader) {
+        reader->request_stop();
+        EXPECT_TRUE((co_await coflux::as_outcome(std::move(*reader))).is_stopped());
+        server->send_rest();
+        co_await std::move(writer);
+        EXPECT_EQ(co_await reads<E>(here, &stream, 5), "hello");
+        co_return;
+    }
+    writer.request_stop();
+    EXPECT_TRUE((co_await coflux::as_outcome(std::move(writer))).is_stopped());
+    server->send_rest();
+    co_await writes<E>(here, &stream, "later");
+    EXPECT_EQ(co_await std::move(*reader), "later");
+}
+TEST(tls_stream_withheld, lets_the_other_one_go_on_where_a_reader_or_a_writer_is_stopped) {
+    for (const bool reader_first : {true, false}) {
+        for (const bool stops_reader : {true, false}) {
+            withholding_server one;
+            get_on_worker(stops_one<worker>, &one, reader_first, stops_reader);
+            withholding_server two;
+            get_on_pool(stops_one<pool>, &two, reader_first, stops_reader);
+        }
+    }
+}
+
+coflux::task<void, worker> ends(coflux::environment&, withholding_server* server) {
+    auto&& here = co_await coflux::context();
+    tls_stream stream = co_await has_a_part(here, server->at());
+    // It cannot be said before the rest has come, and is no error.
+    EXPECT_FALSE(co_await stream.shutdown(here, std::chrono::steady_clock::now()));
+    EXPECT_FALSE(co_await stream.shutdown(here, soon()));
+    EXPECT_FALSE(stream.has_failed());
+    auto end = says_end<worker>(here, &stream);
+    co_await 2ms;
+    EXPECT_FALSE(end.done());
+    server->send_rest();
+    co_await std::move(end);
+    EXPECT_EQ(co_await reads<worker>(here, &stream, 5), "");
+    EXPECT_TRUE(co_await stream.shutdown(here, late()));
+}
+TEST(tls_stream_withheld, lets_the_end_be_said_when_the_rest_has_come) {
+    withholding_server server;
+    get_on_worker(ends, &server);
+}
+
+coflux::task<void, worker> never_comes(coflux::environment&, withholding_server* server) {
+    auto&& here = co_await coflux::context();
+    tls_stream stream = co_await has_a_part(here, server->at());
+    EXPECT_FALSE(co_await coflux::timeout(writes<worker>(here, &stream, "hello"), 5ms));
+    EXPECT_FALSE(stream.has_failed());
+    server->hang_up();
+    std::error_code code;
+    try {
+        co_await stream.write_all(here, "hello");
+    } catch (const std::system_error& e) {
+        code = e.code();
+    }
+    // With bytes unread, the server's end is a reset.
+    EXPECT_TRUE(code == coflux::tls_errc::truncated || code == std::errc::connection_reset) << code.message();
+}
+TEST(tls_stream_withheld, fails_a_write_where_the_rest_never_comes) {
+    withholding_server server;
+    get_on_worker(never_comes, &server);
 }
 
 }  // namespace
