@@ -12,8 +12,11 @@
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <boost/system/system_error.hpp>
 
 #include <coflux/interop/detail/asio_wait.hpp>
@@ -27,8 +30,11 @@ struct use_coflux_t {
 
 /// `co_await timer.async_wait(coflux::use_coflux)`: an operation of Boost.Asio, in a coroutine of Coflux.
 ///
-/// Shapes: the last argument of any asynchronous operation with one completion signature. It begins when it is awaited,
-/// once; its arguments are kept in what is awaited.
+/// Shapes: the last argument of an asynchronous operation with one completion signature. It begins when it is awaited,
+/// once; its arguments are kept in what is awaited. The operation tells the executor of its I/O object, by the
+/// executor_type of its initiation: those of Asio's own objects do so, and those of async_compose() with an object. For
+/// any other, as one that is begun by a lambda, or one of Beast 1.81, the executor is named:
+/// `boost::asio::bind_executor(stream.get_executor(), coflux::use_coflux)`. Else the program does not compile.
 /// Returns: the arguments of the completion without a leading error_code or exception_ptr: nothing, a value, or a tuple.
 /// With boost::asio::as_tuple(use_coflux) all, as a tuple, and no error is thrown.
 /// Resumes: on the coroutine's own executor.
@@ -38,8 +44,9 @@ struct use_coflux_t {
 /// goes on when the operation has completed: with operation_aborted it stops; another result counts. What a cancelled
 /// operation loses is Asio's to say. An operation that cannot be cancelled is waited for. Where Asio drops an operation,
 /// because its io_context dies, the coroutine stops.
-/// Threads: an operation is begun and cancelled on the executor of its I/O object. So coroutines on any executors may use
-/// one object, if its executor runs one function at a time: an io_context that one thread runs, or a strand.
+/// Threads: an operation is begun and cancelled on the executor of its I/O object, or on the one that bind_executor()
+/// names. So coroutines on any executors may use one object, if that executor runs one function at a time: an
+/// io_context that one thread runs, or a strand. An io_context does not run out of work while an operation is awaited.
 /// Costs: what Asio allocates for the operation and for its way to the object's executor.
 /// Lifetime: the I/O object, and buffers, until the await ends.
 inline constexpr use_coflux_t use_coflux{};
@@ -96,11 +103,25 @@ inline void throw_if(const std::exception_ptr& e) {
     if (e) std::rethrow_exception(e);
 }
 
+/// In place of an executor that bind_executor() names.
+struct asio_own_executor {};
+
 /// An operation that has not begun.
-template <typename Initiation, typename... Given>
+template <typename Bound, typename Initiation, typename... Given>
 struct asio_start {
+    static constexpr bool is_bound = !std::is_same_v<Bound, asio_own_executor>;
+
     Initiation initiation;
     std::tuple<Given...> given;
+    Bound bound;
+
+    [[nodiscard]] auto executor() const {
+        if constexpr (is_bound) {
+            return bound;
+        } else {
+            return boost::asio::get_associated_executor(initiation);
+        }
+    }
 };
 
 template <typename Start, typename... Args>
@@ -125,22 +146,39 @@ public:
     }
     [[nodiscard]] cancellation_slot_type get_cancellation_slot() const noexcept { return of_->slot(); }
 
-private:
+protected:
     Awaiter* of_;
+};
+/// The same with the executor that bind_executor() names: composed operations go on there.
+template <typename Awaiter>
+class asio_bound_handler : public asio_handler<Awaiter> {
+public:
+    using executor_type = typename Awaiter::io_executor;
+    using asio_handler<Awaiter>::asio_handler;
+
+    [[nodiscard]] executor_type get_executor() const noexcept { return this->of_->io_; }
 };
 
 template <typename Start, typename... Args>
 class [[nodiscard]] asio_awaiter : public asio_wait {
     using result = asio_result<Args...>;
     using values = typename result::values;
-    using handler = asio_handler<asio_awaiter>;
-    using io_executor = boost::asio::associated_executor_t<decltype(Start::initiation)>;
+    using handler = std::conditional_t<Start::is_bound, asio_bound_handler<asio_awaiter>, asio_handler<asio_awaiter>>;
 
 public:
+    using io_executor = decltype(std::declval<const Start&>().executor());
+
     asio_awaiter(promise_base& p, Start& start)
         : asio_wait(p, how_it_stops),
           start_(std::move(start)),
-          io_(boost::asio::get_associated_executor(start_.initiation)) {}
+          io_(start_.executor()),
+          work_(io_) {
+        // The system's executor is what Asio assumes where none is told; it runs functions on threads of its own.
+        static_assert(
+            Start::is_bound || !std::is_same_v<io_executor, boost::asio::system_executor>,
+            "coflux: this operation does not tell the executor of its I/O object, where it must begin and be cancelled: "
+            "name it, by boost::asio::bind_executor(object.get_executor(), coflux::use_coflux)");
+    }
 
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
@@ -160,7 +198,8 @@ public:
     }
 
 private:
-    friend handler;
+    friend asio_handler<asio_awaiter>;
+    friend asio_bound_handler<asio_awaiter>;
 
     static auto unpacked(values&& all) {
         if constexpr (std::tuple_size_v<values> == 0) {
@@ -201,10 +240,12 @@ private:
         auto& self = static_cast<asio_awaiter&>(w);
         boost::asio::post(self.io_, asio_step<&asio_wait::cancel_operation>(w));
     }
-    static constexpr asio_kind how_it_stops{asio_wait::stops_as, &begin_on_io, &initiate, &cancel_on_io};
+    static void end_work(asio_wait& w) noexcept { static_cast<asio_awaiter&>(w).work_.reset(); }
+    static constexpr asio_kind how_it_stops{asio_wait::stops_as, &begin_on_io, &initiate, &cancel_on_io, &end_work};
 
     Start start_;
     io_executor io_;
+    boost::asio::executor_work_guard<io_executor> work_;  // until none may touch the wait any more
     std::optional<std::tuple<Args...>> given_;
 };
 
@@ -220,9 +261,25 @@ template <typename... Args>
 struct asio_initiation {
     template <typename Initiation, typename Token, typename... Given>
     static auto initiate(Initiation&& initiation, Token&&, Given&&... given) {
-        using start = asio_start<std::decay_t<Initiation>, std::decay_t<Given>...>;
+        return request_on(asio_own_executor{}, std::forward<Initiation>(initiation), std::forward<Given>(given)...);
+    }
+
+protected:
+    template <typename Bound, typename Initiation, typename... Given>
+    static auto request_on(Bound bound, Initiation&& initiation, Given&&... given) {
+        using start = asio_start<Bound, std::decay_t<Initiation>, std::decay_t<Given>...>;
         return asio_request<asio_awaiter<start, Args...>, start>(
-            start{std::forward<Initiation>(initiation), {std::forward<Given>(given)...}});
+            start{std::forward<Initiation>(initiation), {std::forward<Given>(given)...}, std::move(bound)});
+    }
+};
+/// The same with an executor that bind_executor() names.
+template <typename... Args>
+struct asio_bound_initiation : asio_initiation<Args...> {
+    template <typename Initiation, typename Executor, typename Token, typename... Given>
+    static auto initiate(Initiation&& initiation, const boost::asio::executor_binder<Token, Executor>& token,
+                         Given&&... given) {
+        return asio_initiation<Args...>::request_on(token.get_executor(), std::forward<Initiation>(initiation),
+                                                    std::forward<Given>(given)...);
     }
 };
 
@@ -233,7 +290,14 @@ template <typename R, typename... Args>
 class boost::asio::async_result<coflux::use_coflux_t, R(Args...)>
     : public coflux::detail::asio_initiation<std::decay_t<Args>...> {};
 
-// Asio's own does not tell the executor of the object.
+// Asio's own adapters do not tell the executor.
 template <typename R, typename... Args>
 struct boost::asio::async_result<boost::asio::as_tuple_t<coflux::use_coflux_t>, R(Args...)>
     : coflux::detail::asio_initiation<std::tuple<std::decay_t<Args>...>> {};
+template <typename Executor, typename R, typename... Args>
+class boost::asio::async_result<boost::asio::executor_binder<coflux::use_coflux_t, Executor>, R(Args...)>
+    : public coflux::detail::asio_bound_initiation<std::decay_t<Args>...> {};
+template <typename Executor, typename R, typename... Args>
+class boost::asio::async_result<boost::asio::executor_binder<boost::asio::as_tuple_t<coflux::use_coflux_t>, Executor>,
+                                R(Args...)>
+    : public coflux::detail::asio_bound_initiation<std::tuple<std::decay_t<Args>...>> {};

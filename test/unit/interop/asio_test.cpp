@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -14,6 +16,9 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -256,6 +261,7 @@ struct plain {
         std::forward<Handler>(handler)(1, std::string("two"));
     }
 };
+/// Its initiation does not tell an executor.
 template <typename Token>
 auto async_plain(Token&& token) {
     return asio::async_initiate<Token, void(int, std::string)>(plain{}, token);
@@ -272,7 +278,7 @@ coflux::task<void, worker> others(coflux::environment&, asio::io_context* contex
         }
         EXPECT_EQ(text, throws ? "does not begin" : "fails");
     }
-    const auto [one, two] = co_await async_plain(use_coflux);
+    const auto [one, two] = co_await async_plain(asio::bind_executor(context->get_executor(), use_coflux));
     EXPECT_EQ(one, 1);
     EXPECT_EQ(two, "two");
 }
@@ -281,6 +287,133 @@ TEST(use_coflux, takes_all_kinds_of_completions) {
     worker w;
     auto env = coflux::make_environment(w);
     others(env, &io.context).get();
+}
+
+// --- executors -------------------------------------------------------------------------------------------------------
+
+/// What an operation is begun, and cancelled, on; it is begun by a lambda.
+struct seen_threads {
+    std::thread::id begun;
+    std::thread::id cancelled;
+    bool knows_its_executor = false;
+};
+template <typename Token>
+auto async_watched(seen_threads& seen, asio::any_io_executor on, Token&& token) {
+    const auto begin = [&seen, on](auto&& handler) {
+        seen.begun = std::this_thread::get_id();
+        seen.knows_its_executor = asio::get_associated_executor(handler) == on;
+        using handler_type = std::decay_t<decltype(handler)>;
+        auto kept = std::make_shared<handler_type>(std::forward<decltype(handler)>(handler));
+        asio::get_associated_cancellation_slot(*kept).assign([&seen, on, kept](asio::cancellation_type) {
+            seen.cancelled = std::this_thread::get_id();
+            asio::post(on, [kept] { std::move (*kept)(asio::error::make_error_code(asio::error::operation_aborted)); });
+        });
+    };
+    return asio::async_initiate<Token, void(boost::system::error_code)>(begin, token);
+}
+template <typename Token>
+coflux::fork<void, worker> awaits_watched(coflux::environment&, seen_threads* seen, asio::any_io_executor on,
+                                          Token token) {
+    auto watched = async_watched(*seen, on, token);
+    co_await std::move(watched);
+}
+template <typename Token>
+coflux::call<void> stops_watched(coflux::environment&, asio::any_io_executor on, Token token) {
+    auto&& here = co_await coflux::context();
+    std::thread::id io;
+    asio::post(on, [&io] { io = std::this_thread::get_id(); });
+    seen_threads seen;
+    auto fork = awaits_watched(here, &seen, on, token);
+    co_await 1ms;
+    fork.request_stop();
+    const auto end = co_await coflux::as_outcome(std::move(fork));
+    EXPECT_FALSE(end.has_value());
+    EXPECT_EQ(seen.begun, io);
+    EXPECT_EQ(seen.cancelled, io);
+    EXPECT_TRUE(seen.knows_its_executor);
+}
+coflux::task<void, worker> binds(coflux::environment&, asio::io_context* context) {
+    auto&& here = co_await coflux::context();
+    const asio::any_io_executor on = context->get_executor();
+    co_await stops_watched(here, on, asio::bind_executor(on, use_coflux));
+    co_await stops_watched(here, on, asio::bind_executor(on, asio::as_tuple(use_coflux)));
+    // Of an object that tells its own, too.
+    asio::steady_timer timer(*context, 1ms);
+    co_await timer.async_wait(asio::bind_executor(on, use_coflux));
+    const auto [error] = co_await timer.async_wait(asio::bind_executor(on, asio::as_tuple(use_coflux)));
+    EXPECT_FALSE(error);
+    co_await asio::post(on, use_coflux);
+}
+TEST(use_coflux, begins_and_cancels_on_the_executor_that_is_bound_to_it) {
+    running_context io;
+    worker w;
+    auto env = coflux::make_environment(w);
+    binds(env, &io.context).get();
+}
+
+/// An executor that calls back once before it takes a function.
+template <typename Inner>
+struct observed {
+    Inner inner;
+    std::function<void()>* before;
+
+    template <typename F>
+    void execute(F&& f) const {
+        if (*before) std::exchange(*before, nullptr)();
+        inner.execute(std::forward<F>(f));
+    }
+    template <typename P>
+    auto query(const P& p) const -> decltype(asio::query(std::declval<const Inner&>(), p)) {
+        return asio::query(inner, p);
+    }
+    template <typename P>
+    auto require(const P& p) const -> observed<std::decay_t<decltype(asio::require(std::declval<const Inner&>(), p))>> {
+        return {asio::require(inner, p), before};
+    }
+    bool operator==(const observed& other) const noexcept { return inner == other.inner; }
+};
+using observed_context = observed<asio::io_context::executor_type>;
+struct waits_observed {
+    using executor_type = observed_context;
+    asio::steady_timer* timer;
+    executor_type on;
+    [[nodiscard]] executor_type get_executor() const noexcept { return on; }
+    template <typename Handler>
+    void operator()(Handler&& handler) const {
+        timer->async_wait(std::forward<Handler>(handler));
+    }
+};
+coflux::fork<void, worker> awaits_observed(coflux::environment&, asio::steady_timer* timer, observed_context on) {
+    auto wait = asio::async_initiate<const coflux::use_coflux_t, void(boost::system::error_code)>(
+        waits_observed{timer, on}, use_coflux);
+    co_await std::move(wait);
+}
+/// The operation ends between a stop and its cancellation, and the io_context has nothing else to do.
+coflux::task<void, worker> cancels_late(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    asio::io_context io;
+    asio::steady_timer timer(io, 1h);
+    std::function<void()> before;
+    auto fork = awaits_observed(here, &timer, observed_context{io.get_executor(), &before});
+    co_await coflux::yield();
+    EXPECT_GE(io.poll(), 1U);  // it begins
+    before = [&] {
+        timer.cancel();
+        EXPECT_GE(io.poll(), 1U);  // it ends
+    };
+    fork.request_stop();
+    EXPECT_FALSE(before);
+    EXPECT_FALSE(io.stopped());
+    EXPECT_EQ(io.poll(), 1U);
+    EXPECT_TRUE(io.stopped());
+    io.restart();
+    (void)io.poll();
+    EXPECT_TRUE((co_await coflux::as_outcome(std::move(fork))).is_stopped());
+}
+TEST(use_coflux, keeps_an_io_context_at_work_until_a_late_cancellation_has_run) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    cancels_late(env).get();
 }
 
 /// A function, and a handler, that no thread has run when their context dies.

@@ -22,9 +22,10 @@ class asio_wait;
 /// What a kind of operation does. All may throw; `begin_on_io` and `cancel_on_io` then have given their step up.
 struct asio_kind {
     wait_kind stops;
-    void (*begin_on_io)(asio_wait& w);   // has begin_operation() called, on the I/O object's executor
-    void (*initiate)(asio_wait& w);      // begins the operation
-    void (*cancel_on_io)(asio_wait& w);  // has cancel_operation() called there
+    void (*begin_on_io)(asio_wait& w);        // has begin_operation() called, on the I/O object's executor
+    void (*initiate)(asio_wait& w);           // begins the operation
+    void (*cancel_on_io)(asio_wait& w);       // has cancel_operation() called there
+    void (*end_work)(asio_wait& w) noexcept;  // lets the executor's context run out of work
 };
 
 /// A function of the wait, as Asio takes it. One that Asio drops is called with false.
@@ -98,6 +99,7 @@ protected:
             throw;
         }
         if (!is_last(party)) return suspended();  // this object may be gone
+        kind_.end_work(*this);
         if (!stops()) return transfer(p.handle());
         withdraw_unless_claimed();
         this_thread.current = &p;
@@ -150,6 +152,7 @@ protected:
 private:
     void leave(std::uint32_t what) noexcept {
         if (!is_last(what)) return;
+        kind_.end_work(*this);
         if (!stops()) return wake();
         withdraw_unless_claimed();
         stop_claimed(*this);
