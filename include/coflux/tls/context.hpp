@@ -40,6 +40,8 @@ struct tls_identity {
 enum class tls_version { tls_1_2, tls_1_3 };
 
 /// How a client's context is made.
+///
+/// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_client_options {
     /// The roots that a server's certificate must lead to; none: those of the system.
     std::optional<tls_pem> trusted = std::nullopt;
@@ -53,6 +55,8 @@ struct tls_client_options {
 };
 
 /// How a server's context is made.
+///
+/// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_server_options {
     tls_identity identity;
     /// The roots of the clients' certificates; without, clients need none.
