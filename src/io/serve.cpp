@@ -11,19 +11,28 @@
 namespace coflux::detail {
 namespace {
 
+/// Errors of single connections before the accept loop waits: a lasting one must not spin, and those of a few clients
+/// must not keep others waiting.
+constexpr std::size_t most_at_once = 16;
+
 enum class trouble : std::uint8_t { of_one_connection, no_descriptors, no_memory, of_the_listener };
 
 trouble trouble_of(const std::error_code& error) noexcept {
     if (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system)
         return trouble::no_descriptors;
     if (error == std::errc::no_buffer_space || error == std::errc::not_enough_memory) return trouble::no_memory;
-    // What accept(2) says of a connection that is gone with it; EPERM: a firewall's.
+    // What accept(2) says of a connection, or of its network, and is gone with it; EPERM: a firewall's. One that lasts is
+    // found by its number in a row.
     for (const std::errc of_one :
          {std::errc::connection_aborted, std::errc::connection_reset, std::errc::protocol_error,
-          std::errc::operation_not_permitted, std::errc::timed_out, std::errc::network_down,
-          std::errc::network_unreachable, std::errc::host_unreachable, std::errc::interrupted}) {
+          std::errc::no_protocol_option, std::errc::operation_not_permitted, std::errc::operation_not_supported,
+          std::errc::timed_out, std::errc::network_down, std::errc::network_unreachable, std::errc::host_unreachable,
+          std::errc::interrupted}) {
         if (error == of_one) return trouble::of_one_connection;
     }
+    // Those that std::errc does not name: EHOSTDOWN, ENONET.
+    const bool is_of_system = error.category() == std::system_category() || error.category() == std::generic_category();
+    if (is_of_system && os::is_of_one_connection(-error.value())) return trouble::of_one_connection;
     return trouble::of_the_listener;
 }
 trouble trouble_of(const std::exception_ptr& error) noexcept {
@@ -59,7 +68,9 @@ serve_state::~serve_state() {
 
 after_accept serve_state::after(const std::exception_ptr& error) noexcept {
     switch (trouble_of(error)) {
-    case trouble::of_one_connection: return after_accept::again;
+    case trouble::of_one_connection:
+        if (++failed_in_a_row_ % most_at_once != 0) return after_accept::again;
+        return failed_in_a_row_ / most_at_once > options.most_delays ? after_accept::end : after_accept::later;
     case trouble::no_descriptors:
         if (spare_ < 0) return after_accept::later;
         os::close_descriptor(std::exchange(spare_, -1));
@@ -74,6 +85,7 @@ void serve_state::restore_spare() noexcept {
     if (options.refuse_when_full && spare_ < 0) spare_ = os::open_spare_descriptor();
 }
 bool serve_state::has_room() noexcept {
+    failed_in_a_row_ = 0;
     restore_spare();
     return !options.refuse_when_full || spare_ >= 0;
 }

@@ -14,6 +14,9 @@
 namespace coflux::detail::os {
 namespace {
 
+/// Connections that are gone, in a row: what lasts, as a network that is down, must not keep the thread for ever.
+constexpr int most_passed_over = 15;
+
 int set_option(int descriptor, int level, int name, int value) noexcept {
     return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
 }
@@ -71,7 +74,7 @@ int listen_at(int descriptor, const_socket_name at, int backlog, bool shared_por
 }
 
 int accept_one(int descriptor, socket_name& peer) noexcept {
-    for (;;) {
+    for (int passed_over = 0;; ++passed_over) {
         const int accepted = result_of([&] {
             auto size = static_cast<socklen_t>(peer.size);
             const int got = accept4(descriptor, static_cast<sockaddr*>(peer.data), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -80,7 +83,7 @@ int accept_one(int descriptor, socket_name& peer) noexcept {
         });
         // Linux looks for a descriptor first, and says that there is none although there is no connection either.
         if ((accepted == -EMFILE || accepted == -ENFILE) && is_readable(descriptor) == 0) return -EAGAIN;
-        if (!is_of_one_connection(accepted)) return accepted;
+        if (!is_of_one_connection(accepted) || passed_over == most_passed_over) return accepted;
     }
 }
 

@@ -13,7 +13,7 @@
 namespace coflux {
 
 /// What connections come from: `co_await listener.accept()` gives the next one, which can be moved. A stop ends the
-/// wait and loses no connection; an error is a std::system_error.
+/// wait and loses no connection; an error is a std::system_error. If it has close(), that is noexcept.
 template <typename L>
 concept connection_listener =
     requires(L& listener) { listener.accept(); } && std::move_constructible<detail::accepted_by<L>>;
@@ -43,6 +43,12 @@ consteval void check_serve() {
         connection_listener<listener>,
         "coflux: serve(here, listener, handler): `co_await listener.accept()` must give a connection that can "
         "be moved");
+    if constexpr (requires(listener& l) { l.close(); }) {
+        static_assert(
+            noexcept(std::declval<listener&>().close()),
+            "coflux: serve(here, listener, handler): listener.close() must be noexcept: the server calls it while "
+            "handlers run, and there is no way to throw past them");
+    }
     if constexpr (connection_listener<listener>) {
         using connection = accepted_by<listener>;
         constexpr bool callable =
@@ -73,8 +79,10 @@ consteval void check_serve() {
 /// captures have destructors has a name and is passed by it.
 /// Returns: a serve_report, once all handlers have ended.
 /// Errors: an error of a handler is counted, and given to serve_options::on_error; it ends the server in no case,
-/// std::bad_alloc included. Where accept() finds no descriptors or memory, the next one waits. Any other error of
-/// accept() ends the server: it drains, and throws the error. So does what on_error throws. std::bad_alloc at the
+/// std::bad_alloc included. Where accept() finds no descriptors or memory, the next one waits. Errors of single
+/// connections, as ECONNABORTED or EPERM, are passed over; where they last, accept() waits, too, and at last the server
+/// ends (serve_options::most_delays). Any other error of accept() ends it at once: it drains, and throws the error. So
+/// does what on_error throws. std::bad_alloc at the
 /// beginning: nothing was accepted.
 /// Stops: no connection is accepted any more, at once; one that was accepted is served. Handlers may go on for
 /// serve_options::drain, and see it by their drain_token; then they are stopped, and joined. The report is given

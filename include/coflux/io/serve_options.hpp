@@ -73,6 +73,9 @@ struct serve_options {
     /// Where the system lacks descriptors or memory, the next accept() waits so long. Doubled each time in a row.
     std::chrono::nanoseconds first_delay = std::chrono::milliseconds(5);
     std::chrono::nanoseconds longest_delay = std::chrono::seconds(1);
+    /// After 16 errors of single connections in a row, as those of a firewall or of a network that is down, the next
+    /// accept() waits in the same way. So many such waits in a row, and the next error ends the server.
+    std::size_t most_delays = 64;
     /// Called with each error of a handler, on the thread where it ended; on a thread pool on several at once. What it
     /// throws ends the server: that drains, and serve() throws it.
     serve_error_callback on_error{};
@@ -85,7 +88,7 @@ struct serve_report {
     std::uint64_t failed = 0;        ///< handlers that ended with an error
     std::uint64_t cut = 0;           ///< handlers that were stopped: after `drain`, or each by itself
     std::uint64_t refused = 0;       ///< connections that were closed at once, for want of descriptors or memory
-    std::uint64_t backed_off = 0;    ///< how often the server has waited for descriptors or memory
+    std::uint64_t backed_off = 0;    ///< how often the server has waited before it accepted on
     std::size_t peak = 0;            ///< connections at a time, at most
     std::exception_ptr first_error;  ///< of the first handler that failed
 };

@@ -240,6 +240,44 @@ TEST(serve, passes_over_a_connection_that_was_cut_in_the_backlog) {
         EXPECT_EQ(from.asked, (std::vector<std::chrono::nanoseconds>(6, 0s)));
     });
 }
+TEST(serve, backs_off_where_each_connection_fails_and_goes_on_when_one_does_not) {
+    for (const std::errc error : {std::errc::operation_not_permitted, std::errc::network_down,
+                                  std::errc::connection_aborted, std::errc::no_protocol_option}) {
+        in_virtual_time([error](environment& here, fake_listener& from) -> coflux::call<void> {
+            from.fail(error, 3 * 16 - 1);
+            from.connect();
+            from.fail(error, 16);
+            from.connect();
+            const serve_options options{.first_delay = 10ms, .longest_delay = 100ms, .most_delays = 3};
+            const auto report = co_await serve_for(here, from, 10s, takes_a_second, options);
+            EXPECT_EQ(report.served, 2U);
+            EXPECT_EQ(report.backed_off, 3U);
+            EXPECT_EQ(from.asked.at(15), 0ms);
+            EXPECT_EQ(from.asked.at(16), 10ms);
+            EXPECT_EQ(from.asked.at(32), 30ms);
+            EXPECT_EQ(from.asked.at(63), 30ms);  // the first one was accepted: from the beginning
+            EXPECT_EQ(from.asked.at(64), 40ms);
+        });
+    }
+}
+TEST(serve, drains_and_throws_an_error_of_connections_that_lasts) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        from.connect();
+        from.fail(std::errc::operation_not_permitted, 1000);
+        serve_options options{.first_delay = 10ms, .longest_delay = 100ms, .most_delays = 3};
+        auto running = server(here, &from, takes_a_second, options);
+        const auto ended = co_await coflux::as_outcome(std::move(running));
+        EXPECT_EQ(now(), 1s);
+        EXPECT_EQ(from.asked.size(), 1U + 4 * 16);
+        std::error_code code;
+        try {
+            ended.value();
+        } catch (const std::system_error& e) {
+            code = e.code();
+        }
+        EXPECT_EQ(code, std::errc::operation_not_permitted);
+    });
+}
 TEST(serve, drains_and_throws_any_other_error_of_the_listener) {
     in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
         from.connect();

@@ -80,8 +80,9 @@ private:
 
     environment& accepting_;
     std::chrono::nanoseconds delay_;
-    int spare_ = -1;  // a descriptor, to be closed when there is none
-    mutex lock_;      // guards what follows
+    std::size_t failed_in_a_row_ = 0;  // errors of single connections since one was accepted
+    int spare_ = -1;                   // a descriptor, to be closed when there is none
+    mutex lock_;                       // guards what follows
     serve_report report_;
     std::exception_ptr ended_by_;  // what the callback has thrown first
 };
