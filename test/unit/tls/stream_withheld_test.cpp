@@ -103,14 +103,16 @@ coflux::task<void, E> stops_one(coflux::environment&, withholding_server* server
     co_await 2ms;
     if (stops_reader) {
         reader->request_stop();
-        EXPECT_TRUE((co_await coflux::as_outcome(std::move(*reader))).is_stopped());
+        const auto end = co_await coflux::as_outcome(std::move(*reader));
+        EXPECT_TRUE(end.is_stopped());
         server->send_rest();
         co_await std::move(writer);
         EXPECT_EQ(co_await reads<E>(here, &stream, 5), "hello");
         co_return;
     }
     writer.request_stop();
-    EXPECT_TRUE((co_await coflux::as_outcome(std::move(writer))).is_stopped());
+    const auto end = co_await coflux::as_outcome(std::move(writer));
+    EXPECT_TRUE(end.is_stopped());
     server->send_rest();
     co_await writes<E>(here, &stream, "later");
     EXPECT_EQ(co_await std::move(*reader), "later");
