@@ -11,11 +11,14 @@ install(
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
     FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+# What an installation needs, and not more.
+add_custom_target(coflux_installed DEPENDS coflux_core coflux_runtime coflux_io coflux_testing coflux_testing_network)
 install(
     EXPORT coflux-targets
     NAMESPACE coflux::
     DESTINATION "${package_dir}")
 if(COFLUX_HAS_TLS)
+    add_dependencies(coflux_installed coflux_tls)
     # A set of its own: who does not ask for it needs no OpenSSL.
     install(
         TARGETS coflux_tls
