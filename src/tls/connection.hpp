@@ -13,6 +13,7 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
 #include <coflux/io/tcp.hpp>
+#include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/sync/mutex.hpp>
 #include <coflux/tls/error.hpp>
 
@@ -106,6 +107,8 @@ public:
     coflux::mutex sending;
     /// Held while the socket is read.
     coflux::mutex receiving;
+    /// Set after each receipt(). Of the one operation that waits for `receiving`: there are two at most.
+    manual_reset_event has_received;
     atomic<bool> is_read{false};     // true: an operation reads. Changed by its beginning and its end
     atomic<bool> is_written{false};  // true: an operation writes. The same
 

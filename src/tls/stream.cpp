@@ -9,6 +9,7 @@
 #include <coflux/combine/when_any.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/io/result.hpp>
+#include <coflux/sync/mutex.hpp>
 #include <coflux/time/timeout.hpp>
 
 #include "connection.hpp"
@@ -54,17 +55,32 @@ call<void> flush_if_possible(environment&, tls_connection& c) {
     }
 }
 
+/// The turn to read the socket, which had been read `seen` times. Of no mutex: it has been read again, whether or not the
+/// one that did so reads on.
+call<coflux::mutex::guard> take_turn(environment&, tls_connection& c, std::uint64_t seen) {
+    auto turn = c.receiving.try_lock();
+    if (!turn) {
+        c.has_received.reset();  // before the look at the count; receive() counts, and sets it then
+        if (c.receipts() != seen) co_return turn;
+        auto first = co_await when_any(c.receiving.lock(), c.has_received.wait());
+        if (first.index() == 0) turn = std::get<0>(std::move(first));
+    }
+    if (turn && c.receipts() != seen) turn.unlock();
+    co_return turn;
+}
+
 /// Bytes for the session, which wanted some when the socket had been read `seen` times. The operation that comes first
 /// reads the socket; another one waits until it has, or was stopped.
 call<void> receive(environment&, tls_connection& c, std::uint64_t seen, const char* what) {
     auto&& here = co_await context();
-    const auto guard = co_await c.receiving.lock();
-    if (c.receipts() != seen) co_return;
+    const auto turn = co_await take_turn(here, c, seen);
+    if (!turn) co_return;
     if (c.has_socket_ended()) c.throw_truncated(what);
     // An answer to the peer, or what a stopped writer has left. If this waited for room alone, it might wait for a peer
     // that waits to be read.
     if (!c.send_what_fits()) co_await when_any(c.socket.wait_readable(), flush_if_possible(here, c));
     c.received(co_await c.socket.read_some(c.room_for_received()));
+    c.has_received.set();
 }
 
 call<void> do_handshake(environment&, tls_connection& c) {
