@@ -191,6 +191,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
     event_steps_.end(ran_out);
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
     if (look_at_events()) {
+        event_steps_.begin(ran_out, queued());
         if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     }
     for (clock_tick begin = ran_out;; begin = tick_now()) {
@@ -295,7 +296,8 @@ bool pool_worker::look_at(event_source& s) noexcept {
         gather(s);
         pool_.events_.end_drive(position_);
     }
-    const std::size_t found = queued() - before;
+    const std::size_t now = queued();
+    const std::size_t found = now > before ? now - before : 0;  // thieves may have taken some
     event_steps_.add(found);
     if (found != 0 && has_sleepers() && event_steps_.are_worth_a_wake(queued())) notify_one();
     return found != 0;
