@@ -58,7 +58,9 @@ descriptor_handle adopt_connection(int opened) {
         os::close_descriptor(opened);
         throw_io_error(e, "adopt a connection to", peer);
     }
-    return descriptor_handle(opened, peer);
+    descriptor_handle adopted(opened, peer);
+    if (!os::is_tcp(opened)) adopted.get().gives_messages();
+    return adopted;
 }
 
 }  // namespace detail

@@ -59,6 +59,8 @@ public:
         home_of(way).at_once.store(nullptr, memory_order_relaxed);  // a hint
     }
 
+    /// Before the first operation: a read gives a message, and more may be left.
+    void gives_messages() noexcept { short_read_empties_ = false; }
     /// A read of this many bytes has given `got`, which is not negative.
     void note_read(std::size_t got, std::size_t wanted) noexcept {
         if (short_read_empties_) in_.empty.store(got != 0 && got < wanted, memory_order_relaxed);  // as take_empty()
@@ -90,7 +92,7 @@ private:
     };
     [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }
 
-    const bool short_read_empties_;    // it is of TCP: what it gave was all that was there
+    bool short_read_empties_;          // it is of TCP: what it gave was all that was there
     atomic<std::uint32_t> owners_{1};  // handles: one, or one for each direction, each of which drops itself once
 
     mutex lock_;  // guards a change of a home, which only happens while none waits there

@@ -51,6 +51,11 @@ bool is_local_family(int family) noexcept {
 bool is_internet_family(int family) noexcept {
     return family == AF_INET || family == AF_INET6;
 }
+bool is_tcp(int descriptor) noexcept {
+    int protocol = 0;
+    socklen_t size = sizeof protocol;
+    return getsockopt(descriptor, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 && protocol == IPPROTO_TCP;
+}
 
 int open_stream(int family) noexcept {
     return result_of([&] { return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); });

@@ -26,6 +26,8 @@ struct const_socket_name {
 [[nodiscard]] bool is_of_one_connection(std::ptrdiff_t result) noexcept;
 [[nodiscard]] bool is_local_family(int family) noexcept;
 [[nodiscard]] bool is_internet_family(int family) noexcept;
+/// What `descriptor` gives is bytes, which have no borders.
+[[nodiscard]] bool is_tcp(int descriptor) noexcept;
 
 /// A stream socket that does not block and is not inherited.
 int open_stream(int family) noexcept;

@@ -173,6 +173,37 @@ TEST(tcp_short_read, a_stopped_read_loses_nothing) {
     });
 }
 
+// A socket of another protocol, whose reads end with a message; here of UDP.
+coflux::task<void, worker> read_messages(coflux::environment&) {
+    const int one = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int other = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const auto binds = [](int number) {
+        coflux::endpoint name = coflux_test::own_loopback();
+        EXPECT_EQ(bind(number, static_cast<const sockaddr*>(name.data()), static_cast<socklen_t>(name.size())), 0);
+        socklen_t size = coflux::endpoint::capacity();
+        EXPECT_EQ(getsockname(number, static_cast<sockaddr*>(name.data()), &size), 0);
+        name.resize(size);
+        return name;
+    };
+    const coflux::endpoint at_one = binds(one);
+    const coflux::endpoint at_other = binds(other);
+    const auto connects = [](int number, const coflux::endpoint& to) {
+        EXPECT_EQ(connect(number, static_cast<const sockaddr*>(to.data()), static_cast<socklen_t>(to.size())), 0);
+    };
+    connects(one, at_other);
+    connects(other, at_one);
+    tcp_stream sends = tcp_stream::adopt(coflux::owned_descriptor(one));
+    tcp_stream reads = tcp_stream::adopt(coflux::owned_descriptor(other));
+    for (const std::string_view message : {"a", "b", "c", "d"}) co_await sends.write_all(message);
+    auto&& here = co_await coflux::context();
+    for (const std::string_view message : {"a", "b", "c", "d"}) EXPECT_EQ(co_await read_of(here, &reads, 8), message);
+}
+TEST(tcp_short_read, is_no_sign_where_reads_end_with_a_message) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    read_messages(env).get();
+}
+
 /// The reader goes from one thread to another after each read.
 coflux::task<void, coflux::thread_pool_executor> talk_at_length(coflux::environment&) {
     auto&& here = co_await coflux::context();
