@@ -59,7 +59,7 @@ descriptor::descriptor(int opened, const endpoint& of, socket_calls& by) noexcep
 descriptor::~descriptor() {
     if (in_.source != nullptr) in_.source->detach(in_.slot, number);
     if (out_.source != nullptr && out_.source != in_.source) out_.source->detach(out_.slot, number);
-    calls.close_descriptor(number);
+    if (number >= 0) calls.close_descriptor(number);
 }
 
 io_source& descriptor::begin_wait(promise_base& p, direction way) {
@@ -88,7 +88,7 @@ descriptor_handle::descriptor_handle(int opened, const endpoint& peer, socket_ca
     try {
         owned_ = new descriptor(opened, peer, calls);
     } catch (...) {
-        calls.close_descriptor(opened);
+        if (opened >= 0) calls.close_descriptor(opened);
         throw;
     }
 }

@@ -74,7 +74,7 @@ public:
         return true;
     }
 
-    const int number;
+    const int number;  // -1: the system made none, and no operation waits
     const endpoint peer;
     socket_calls& calls;  // what opened it
 

@@ -1,5 +1,6 @@
 #include <coflux/io/tcp.hpp>
 
+#include <cerrno>
 #include <utility>
 
 #include "byte_transfer.hpp"
@@ -183,10 +184,16 @@ io_result<tcp_stream> accept_awaiter::resume_with_result() {
     return tcp_stream(std::move(*taken));
 }
 
-connecting::connecting(const endpoint& to) {
+connecting::connecting(const endpoint& to, to_what allowed) {
     socket_calls& calls = socket_calls::here();
-    const int opened = calls.open_stream(to.family());
-    if (opened < 0) throw_io_error(opened, "open a socket to connect to", to);
+    int opened = -EAFNOSUPPORT;
+    if (allowed == to_what::local && !os::is_local_family(to.family())) {
+        failing_ = "make a local socket at";
+    } else {
+        opened = calls.open_stream(to.family());
+        if (opened < 0) failing_ = "open a socket to connect to";
+    }
+    if (opened < 0) error_ = std::exchange(opened, -1);
     socket_ = descriptor_handle(opened, to, &calls);
 }
 
@@ -224,7 +231,7 @@ descriptor_handle connect_awaiter::take() {
 }
 descriptor_handle connect_awaiter::take_or_throw() {
     resumed();
-    if (error_ < 0) throw_io_error(error_, "connect to", on().peer);
+    if (error_ < 0) throw_io_error(error_, failing_, on().peer);
     return take();
 }
 io_result<descriptor_handle> connect_awaiter::take_or_error() {

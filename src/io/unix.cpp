@@ -28,7 +28,7 @@ const endpoint& local_or_throw(const endpoint& at) {
     return at;
 }
 unix_connect_awaiter::unix_connect_awaiter(promise_base& p, const endpoint& to)
-    : connect_awaiter(p, local_or_throw(to)) {}
+    : connect_awaiter(p, to, to_what::local) {}
 unix_stream unix_connect_awaiter::await_resume() {
     return unix_stream(take_or_throw());
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <system_error>
@@ -148,6 +149,48 @@ TEST(tcp_edges, two_hundred_connections_are_open_at_once) {
     worker on;
     auto env = coflux::make_environment(on);
     many_at_once(env, 200).get();
+}
+
+coflux::task<void, worker> connects_to_no_endpoint(coflux::environment&) {
+    const endpoint nowhere;
+    const auto refused = co_await coflux::as_result(tcp_stream::connect(nowhere));
+    EXPECT_EQ(refused.error(), std::errc::address_family_not_supported);
+    std::string text;
+    try {
+        (void)co_await tcp_stream::connect(nowhere);
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::errc::address_family_not_supported);
+        text = e.what();
+    }
+    EXPECT_EQ(text.find("coflux: open a socket to connect to " + nowhere.to_string()), 0U) << text;
+    EXPECT_THROW((void)co_await coflux::timeout(tcp_stream::connect(nowhere), 1h), std::system_error);
+}
+TEST(tcp_edges, where_the_system_makes_no_socket_the_error_is_that_of_the_await) {
+    const std::size_t before = open_descriptors();
+    on_a_worker(connects_to_no_endpoint);
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+coflux::task<bool, worker> connects_without_descriptors(coflux::environment&) {
+    tcp_listener listener(endpoint::loopback(0));
+    const endpoint to = listener.local_endpoint();
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    rlimit tight = limit;
+    tight.rlim_cur = 0;
+    setrlimit(RLIMIT_NOFILE, &tight);
+    const auto refused = co_await coflux::as_result(tcp_stream::connect(to));
+    setrlimit(RLIMIT_NOFILE, &limit);  // UBSan needs descriptors for its checks
+    co_return refused.error() == std::errc::too_many_files_open;
+}
+TEST(tcp_edges_death, a_process_without_descriptors_gets_the_error_of_a_connect_as_a_result) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto child = [] {
+        worker on;
+        auto env = coflux::make_environment(on);
+        std::_Exit(connects_without_descriptors(env).get() ? 7 : 1);
+    };
+    EXPECT_EXIT(child(), testing::ExitedWithCode(7), "");
 }
 
 coflux::task<bool, worker> runs_out_of_descriptors(coflux::environment&) {

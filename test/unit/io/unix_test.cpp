@@ -137,6 +137,25 @@ TEST(unix_stream, takes_local_endpoints_alone) {
     on_a_worker(takes_what_is_not_local);
 }
 
+coflux::task<void, worker> connects_to_what_is_not_local(coflux::environment&) {
+    const std::array others{endpoint::loopback(1), endpoint()};
+    for (const endpoint& to : others) {
+        const auto refused = co_await coflux::as_result(unix_stream::connect(to));
+        EXPECT_EQ(refused.error(), std::errc::address_family_not_supported);
+        std::string text;
+        try {
+            (void)co_await unix_stream::connect(to);
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::address_family_not_supported);
+            text = e.what();
+        }
+        EXPECT_EQ(text.find("coflux: make a local socket at " + to.to_string()), 0U) << text;
+    }
+}
+TEST(unix_stream, does_not_connect_to_what_is_not_local_and_says_so_by_the_await) {
+    on_a_worker(connects_to_what_is_not_local);
+}
+
 coflux::task<void, worker> stops_an_accept(coflux::environment&) {
     const endpoint at = a_path();
     unix_listener listener(at);

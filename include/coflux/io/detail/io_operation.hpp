@@ -120,7 +120,8 @@ private:
 class descriptor_handle {
 public:
     descriptor_handle() noexcept = default;
-    /// Takes over an open descriptor of `by`, or of the system. Errors: std::bad_alloc; then it is closed.
+    /// Takes over an open descriptor of `by`, or of the system; -1: none, only the name of the peer.
+    /// Errors: std::bad_alloc; then it is closed.
     descriptor_handle(int opened, const endpoint& peer, socket_calls* by = nullptr);
     descriptor_handle(descriptor_handle&& other) noexcept : owned_(std::exchange(other.owned_, nullptr)) {}
     descriptor_handle& operator=(descriptor_handle&& other) noexcept;

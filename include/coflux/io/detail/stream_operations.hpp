@@ -213,19 +213,27 @@ private:
 /// The socket lies in the awaiter until it is connected.
 class connecting {
 protected:
-    /// Errors: std::system_error, std::bad_alloc.
-    explicit connecting(const endpoint& to);
+    enum class to_what : std::uint8_t { any, local };
+    /// An error of the system is kept for the await, and `socket_` then has no number.
+    /// Errors: std::bad_alloc.
+    connecting(const endpoint& to, to_what allowed);
     descriptor_handle socket_;
+    std::ptrdiff_t error_ = 0;
+    const char* failing_ = "connect to";  // what an error is of
 };
 class connect_awaiter : private connecting, public io_operation {
 public:
-    connect_awaiter(promise_base& p, const endpoint& to) : connecting(to), io_operation(p, socket_.get(), kind) {}
-    [[nodiscard]] bool await_ready() noexcept { return try_now(); }
+    connect_awaiter(promise_base& p, const endpoint& to) : connect_awaiter(p, to, to_what::any) {}
+    [[nodiscard]] bool await_ready() noexcept { return error_ < 0 || try_now(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
     tcp_stream await_resume();
     io_result<tcp_stream> resume_with_result();
 
 protected:
+    using connecting::to_what;
+    connect_awaiter(promise_base& p, const endpoint& to, to_what allowed)
+        : connecting(to, allowed),
+          io_operation(p, socket_.get(), kind) {}
     /// Errors: std::system_error.
     descriptor_handle take_or_throw();
     io_result<descriptor_handle> take_or_error();
@@ -237,7 +245,6 @@ private:
     static const io_kind kind;
     descriptor_handle take();
 
-    std::ptrdiff_t error_ = 0;
     bool begun_ = false;
 };
 

@@ -29,7 +29,7 @@ public:
 
 class unix_connect_awaiter : public connect_awaiter {
 public:
-    /// Errors: std::system_error, also for what is no local socket; std::bad_alloc.
+    /// Errors: std::bad_alloc.
     unix_connect_awaiter(promise_base& p, const endpoint& to);
     unix_stream await_resume();
     io_result<unix_stream> resume_with_result();
