@@ -146,7 +146,7 @@ bool accept_awaiter::ask(io_operation& op, io_submission& call) noexcept {
 }
 bool accept_awaiter::take_it(io_operation& op, std::ptrdiff_t accepted) noexcept {
     auto& a = static_cast<accept_awaiter&>(op);
-    if (os::is_of_one_connection(accepted)) return false;
+    if (os::is_of_one_connection(accepted) && a.passed_over_++ != os::most_passed_over) return false;
     a.accepted_ = static_cast<int>(accepted);
     a.has_it_ = a.accepted_ >= 0;
     if (a.has_it_) a.peer_.resize(a.peer_size_);

@@ -14,9 +14,6 @@
 namespace coflux::detail::os {
 namespace {
 
-/// Connections that are gone, in a row: what lasts, as a network that is down, must not keep the thread for ever.
-constexpr int most_passed_over = 15;
-
 int set_option(int descriptor, int level, int name, int value) noexcept {
     return result_of([&] { return setsockopt(descriptor, level, name, &value, sizeof value); });
 }

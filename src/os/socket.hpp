@@ -24,6 +24,8 @@ struct const_socket_name {
 
 /// True for what an accept gives where one connection is gone: it goes on with the next one.
 [[nodiscard]] bool is_of_one_connection(std::ptrdiff_t result) noexcept;
+/// So many of these in a row: what lasts, as a network that is down, must not keep an accept for ever.
+inline constexpr int most_passed_over = 15;
 [[nodiscard]] bool is_local_family(int family) noexcept;
 [[nodiscard]] bool is_internet_family(int family) noexcept;
 /// What `descriptor` gives is bytes, which have no borders.
