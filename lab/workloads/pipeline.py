@@ -1,4 +1,4 @@
-"""Chains of nested awaits: suspension, scheduling and resumption."""
+"""Chains of nested forks, each awaited at once: a runtime that runs such a fork in place never suspends."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workloads.answers import mismatch, word
 
 NAME = "pipeline"
 DESCRIPTION = ("Tasks on the pool each run chains in sequence; a chain is nested awaited forks, "
-               "stage k awaits stage k + 1.")
+               "stage k awaits stage k + 1. Where a fork runs in place of its await nothing suspends: suspend_chain does.")
 ITEM = "one whole chain"
 THREADS = None
 

@@ -7,27 +7,15 @@ from typing import Any
 from workloads.answers import mismatch, sum_below, word
 
 NAME = "spawn_join"
-DESCRIPTION = ("A task on a worker creates and submits tasks, keeps their handles (spawn) and then awaits them all "
-               "(join).")
+DESCRIPTION = "A task on a worker creates and submits tasks, keeps their handles and then awaits them all."
 ITEM = "one task"
 THREADS = None
 
-PHASES = ("spawn", "join", "total")
-
-
-def _phases(count: int) -> list[dict[str, Any]]:
-    return [{"count": count, "phase": phase} for phase in PHASES]
-
-
-SEED = _phases(10_000) + _phases(50_000)
+SEED = [{"count": 10_000}, {"count": 50_000}]
 
 
 def cases(size: str) -> list[dict[str, Any]]:
-    if size == "smoke":
-        return _phases(1_000)
-    if size == "base":
-        return _phases(10_000) + _phases(50_000)
-    return [{"count": 1_000_000, "phase": "total"}]
+    return [{"count": count} for count in {"smoke": (1_000,), "base": (10_000, 50_000), "large": (1_000_000,)}[size]]
 
 
 def items(params: dict[str, Any], threads: int) -> int:

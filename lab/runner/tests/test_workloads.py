@@ -1,9 +1,10 @@
 import itertools
 import unittest
+from unittest import mock
 
-from runner import catalog
+from runner import catalog, cli
 from runner.paths import ROOT
-from runner.suites import SUITES, plan
+from runner.suites import MOST_THREADS, SUITES, plan
 
 WORKLOADS = catalog.all_workloads()
 
@@ -63,9 +64,11 @@ class Definitions(unittest.TestCase):
     def test_the_catalog_has_all_workloads(self) -> None:
         self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "call_overhead",
                                            "channel_mpmc", "channel_rendezvous", "channel_spsc", "echo", "echo_many",
-                                           "fairness", "fib", "file_read", "fork_noop", "fork_pool", "io_socket",
-                                           "matmul", "mpsc_batches", "mutex_handoff", "nqueens", "pipeline", "skynet",
-                                           "spawn_join", "timer_storm", "yield"])
+                                           "fairness", "fib", "file_read", "fork_noop", "fork_pool", "idle_tasks",
+                                           "inject", "io_socket", "latency_under_load", "matmul", "memory_after",
+                                           "mpsc_batches", "mutex_handoff", "nqueens", "outside_wake",
+                                           "oversubscribed", "pipeline", "skynet", "spawn_join", "suspend_chain",
+                                           "timer_storm", "unbalanced", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -87,7 +90,7 @@ class Definitions(unittest.TestCase):
 
     def test_forks_agree_with_their_definition(self) -> None:
         self.assert_defined("fork_noop", {"resource": "pool", "count": 1000}, 1, sum(range(1000)), 1000)
-        self.assert_defined("spawn_join", {"count": 1000, "phase": "join"}, 2, sum(range(1000)), 1000)
+        self.assert_defined("spawn_join", {"count": 1000}, 2, sum(range(1000)), 1000)
         # Seven forks on two sub-tasks are three each; the seventh is not made.
         self.assert_defined("fork_pool", {"mode": "final", "count": 7}, 2, 2 * (0 + 1 + 2), 6)
 
@@ -183,10 +186,53 @@ class Definitions(unittest.TestCase):
             answer = sum(place * ends[block] for place, block in enumerate(order, start=1))
             self.assert_defined("file_read", params | {"pattern": pattern}, 1, answer, 1000)
 
+    def test_what_threads_outside_drive_agrees_with_its_definition(self) -> None:
+        self.assert_defined("outside_wake", {"workers": 1, "cpus": 2, "gap_us": 0, "requests": 9}, 2,
+                            sum(i + 1 for i in range(9)), 9)
+        # Ten tasks of three threads are three each; the tenth is not started.
+        self.assert_defined("inject", {"producers": 3, "count": 10}, 2, sum(range(1, 10)), 9)
+        self.assert_defined("latency_under_load", {"load_percent": 20, "work_us": 20, "count": 10}, 2, sum(range(1, 11)), 10)
+        # A task was lost.
+        self.assertIsNotNone(WORKLOADS["inject"].check(str(sum(range(1, 9))), {"producers": 3, "count": 10}, 2))
+
+    def test_what_is_measured_of_the_memory_agrees_with_its_definition(self) -> None:
+        self.assert_defined("idle_tasks", {"count": 7, "sleep_ms": 50}, 2, 7, 7)
+        self.assert_defined("memory_after", {"count": 7, "idle_ms": 20}, 2, sum(range(7)), 7)
+        # One woke before the memory was read.
+        self.assertIsNotNone(WORKLOADS["idle_tasks"].check("0", {"count": 7, "sleep_ms": 50}, 2))
+
+    def test_chains_and_crowds_agree_with_their_definition(self) -> None:
+        through = sum(value + 5 for value in range(50))
+        self.assert_defined("suspend_chain", {"chains": 8, "depth": 5, "values": 50}, 2, 8 * through, 8 * 5 * 50)
+        # Ten numbers of four senders are two each; the other two are not sent.
+        self.assert_defined("oversubscribed", {"idiom": "channel", "workers": 64, "count": 10}, 2, sum(range(1, 9)), 8)
+        self.assert_defined("oversubscribed", {"idiom": "fork", "workers": 64, "count": 10}, 2, sum(range(10)), 10)
+
+    def test_a_crowd_has_more_workers_than_the_process_has_cpus_and_no_more_than_an_adapter_takes(self) -> None:
+        for size in catalog.SIZES:
+            for params in WORKLOADS["oversubscribed"].cases(size):
+                self.assertGreater(params["workers"], WORKLOADS["oversubscribed"].THREADS)
+                self.assertLessEqual(params["workers"], MOST_THREADS)
+
+    def test_the_small_tree_has_the_nodes_that_its_definition_gives_and_the_named_ones_those_published(self) -> None:
+        unbalanced = WORKLOADS["unbalanced"]
+        counted = unbalanced.count_nodes("small")
+        self.assert_defined("unbalanced", {"tree": "small"}, 2, counted, counted)
+        # Counting these, too, takes half a minute: https://sourceforge.net/projects/uts-benchmark has them.
+        for tree, nodes in (("T1", 4_130_071), ("T3", 4_112_897)):
+            self.assert_defined("unbalanced", {"tree": tree}, 2, nodes, nodes)
+
+    def test_the_first_nodes_of_a_binomial_tree_are_its_root_s_children(self) -> None:
+        unbalanced = WORKLOADS["unbalanced"]
+        self.assertEqual(unbalanced.children_of("T3", bytes(20), 0), 2_000)
+        # The digest's last 31 bits decide: none is the least share, all are the greatest.
+        self.assertEqual(unbalanced.children_of("T3", bytes(20), 1), 8)
+        self.assertEqual(unbalanced.children_of("T3", bytes([255] * 20), 1), 0)
+
     def test_a_sum_beyond_a_word_wraps(self) -> None:
         count = 10 ** 10
         expected = str((count * (count - 1) // 2) % 2 ** 64)
-        self.assertEqual(WORKLOADS["spawn_join"].expected({"count": count, "phase": "total"}, 2), expected)
+        self.assertEqual(WORKLOADS["spawn_join"].expected({"count": count}, 2), expected)
 
     def test_a_wrong_answer_is_told_with_the_right_one(self) -> None:
         for workload in WORKLOADS.values():
@@ -219,6 +265,16 @@ class Plans(unittest.TestCase):
         self.assertEqual({name for name, count in threads.items() if count == 1},
                          {"accept_churn", "call_overhead", "echo", "echo_many", "file_read", "fork_noop"})
         self.assertEqual(threads["fib"], 4)
+
+    def test_a_full_run_measures_each_row_on_one_thread_too_and_only_where_nobody_chose_the_threads(self) -> None:
+        def threads_of(*arguments: str) -> list[int]:
+            parser = cli.make_parser()
+            state, _ = cli.planned(parser, parser.parse_args([*arguments, "--workload", "fib", "--runtime", "coflux"]))
+            return sorted({row.case.threads for row in state.rows})
+        with mock.patch("runner.execute.cpus_for", return_value=[0, 1]):
+            self.assertEqual(threads_of("--suite", "full"), [1, 2])
+            self.assertEqual(threads_of("--suite", "full", "--threads", "2"), [2])
+            self.assertEqual(threads_of("--suite", "quick"), [2])
 
     def test_labels_are_short_and_still_tell_cases_apart(self) -> None:
         self.assertEqual(catalog.short_label({"resource": "monotonic", "count": 100_000}), "monotonic 100k")

@@ -198,6 +198,19 @@ harness::measured channel_mpmc(const harness::request& r) {
         r, [&](harness::stopwatch& watch) { return run(pool, root(capacity, shares, consumers, watch)); });
 }
 
+harness::measured oversubscribed(const harness::request& r) {
+    const harness::crowd crowd{r};
+    if (!crowd.sends()) {
+        return forks_of_a_crowd(r);
+    }
+    const std::vector<harness::share> shares = crowd.shares();
+    asio::thread_pool pool{crowd.workers()};
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run(pool,
+                   run_many_to_many<concurrent_channel<std::uint64_t>>(crowd.capacity, shares, crowd.receivers, watch));
+    });
+}
+
 harness::measured mpsc_batches(const harness::request& r) {
     const std::uint64_t batches = r.integer("batches");
     const std::uint64_t batch = r.integer("batch");

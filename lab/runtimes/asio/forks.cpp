@@ -1,6 +1,7 @@
 // Forks on the pool: awaited at once, or joined as a burst.
 #include "adapter.hpp"
 #include "definitions.hpp"
+#include "loads.hpp"
 #include "workloads.hpp"
 
 namespace lab {
@@ -43,16 +44,15 @@ awaitable<std::uint64_t> run_sub_tasks(sub_task body, std::uint64_t sub_tasks, s
     co_return sum;
 }
 
-awaitable<std::uint64_t> spawn_then_join(std::uint64_t count, harness::phase_watch watch) {
+awaitable<std::uint64_t> spawn_then_join(std::uint64_t count, harness::stopwatch& watch) {
     const pool_executor pool = co_await asio::this_coro::executor;
     sum_of_children all{count};
-    watch.spawning();
+    watch.start();
     for (std::uint64_t i = 0; i < count; ++i) {
         asio::co_spawn(pool, child(i), all.delivery());
     }
-    watch.joining();
     const std::uint64_t sum = co_await all.wait();
-    watch.joined();
+    watch.stop();
     co_return sum;
 }
 
@@ -69,9 +69,21 @@ harness::measured fork_pool(const harness::request& r) {
 harness::measured spawn_join(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
     asio::thread_pool pool{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) {
-        return run(pool, spawn_then_join(count, harness::phase_watch{r, watch}));
-    });
+    return harness::measure(r, [&](harness::stopwatch& watch) { return run(pool, spawn_then_join(count, watch)); });
+}
+
+harness::measured memory_after(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    asio::thread_pool pool{r.threads()};
+    return harness::measure_rest(r,
+                                 [&](harness::stopwatch& watch) { return run(pool, spawn_then_join(count, watch)); });
+}
+
+harness::measured forks_of_a_crowd(const harness::request& r) {
+    const harness::crowd crowd{r};
+    asio::thread_pool pool{crowd.workers()};
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run(pool, spawn_then_join(crowd.count(), watch)); });
 }
 
 }  // namespace lab

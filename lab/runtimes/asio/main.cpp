@@ -40,5 +40,16 @@ int main(int argc, char** argv) {
     app.add("io_socket", lab::io_socket, "an io_context and a thread for each side, a coroutine a connection");
     app.unsupported("file_read",
                     "Asio reads files only where it is built on io_uring, by liburing; it is on epoll here");
+    app.add("suspend_chain", lab::suspend_chain, channel);
+    app.add("outside_wake", lab::outside_wake, "co_spawn with use_future");
+    app.add_expert("outside_wake", lab::outside_wake_expert, "post of a packaged_task: no coroutine");
+    app.add("inject", lab::inject, "co_spawn with detached");
+    app.add_expert("inject", lab::inject_expert, "post of a function: no coroutine");
+    app.add("latency_under_load", lab::latency_under_load, "co_spawn with detached");
+    app.add("idle_tasks", lab::idle_tasks, "a steady_timer in each coroutine");
+    app.add("memory_after", lab::memory_after, "co_spawn with a completion handler that counts");
+    app.add("oversubscribed", lab::oversubscribed,
+            "experimental::concurrent_channel; co_spawn with a completion handler that counts");
+    app.add("unbalanced", lab::unbalanced, "co_spawn of each child");
     return app.main(argc, argv);
 }

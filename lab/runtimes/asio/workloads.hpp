@@ -24,5 +24,17 @@ harness::measured mutex_handoff(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
 harness::measured cachecalc(const harness::request& r);
 harness::measured cachecalc_sharded(const harness::request& r);
+harness::measured suspend_chain(const harness::request& r);
+harness::measured outside_wake(const harness::request& r);
+harness::measured outside_wake_expert(const harness::request& r);
+harness::measured inject(const harness::request& r);
+harness::measured inject_expert(const harness::request& r);
+harness::measured latency_under_load(const harness::request& r);
+harness::measured idle_tasks(const harness::request& r);
+harness::measured memory_after(const harness::request& r);
+harness::measured oversubscribed(const harness::request& r);
+// The part of it that spawns.
+harness::measured forks_of_a_crowd(const harness::request& r);
+harness::measured unbalanced(const harness::request& r);
 
 }  // namespace lab

@@ -294,8 +294,11 @@ int main(int argc, char** argv) {
     app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     for (const char* const name :
-         {"fork_pool", "pipeline", "spawn_join", "fib", "skynet", "nqueens", "matmul", "channel_spsc", "channel_mpmc",
-          "channel_rendezvous", "fairness", "mpsc_batches", "mutex_handoff", "timer_storm"}) {
+         {"fork_pool",      "pipeline",     "spawn_join",         "fib",          "skynet",
+          "nqueens",        "matmul",       "channel_spsc",       "channel_mpmc", "channel_rendezvous",
+          "fairness",       "mpsc_batches", "mutex_handoff",      "timer_storm",  "suspend_chain",
+          "outside_wake",   "inject",       "latency_under_load", "idle_tasks",   "memory_after",
+          "oversubscribed", "unbalanced"}) {
         app.unsupported(name, "hand-written coroutines have no scheduler; a floor for this would be a runtime");
     }
     return app.main(argc, argv);

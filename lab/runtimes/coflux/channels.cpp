@@ -58,6 +58,18 @@ harness::measured channel_mpmc(const harness::request& r) {
     });
 }
 
+harness::measured oversubscribed(const harness::request& r) {
+    const harness::crowd crowd{r};
+    if (!crowd.sends()) {
+        return forks_of_a_crowd(r);
+    }
+    pool threads{crowd.workers()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run_many_to_many(env, crowd.capacity, crowd.shares(), crowd.receivers, coflux::borrowed(watch)).get();
+    });
+}
+
 harness::measured channel_rendezvous(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
     pool threads{r.threads()};

@@ -1,5 +1,6 @@
 // Forks on the pool: awaited at once, joined as a burst, and nested as a pipeline.
 #include "definitions.hpp"
+#include "loads.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
@@ -75,21 +76,19 @@ coflux::task<std::uint64_t, pool> sum_of(auto&&, std::uint64_t tasks, auto make,
     co_return sum;
 }
 
-coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count,
-                                                  coflux::borrowed<harness::phase_watch> watch) {
+coflux::task<std::uint64_t, pool> spawn_then_join(auto&&, std::uint64_t count, watch_ref watch) {
     auto&& here = co_await coflux::context();
     std::vector<forked> all;
     all.reserve(count);
-    watch->spawning();
+    watch->start();
     for (std::uint64_t i = 0; i < count; ++i) {
         all.push_back(trivial(here, i));
     }
-    watch->joining();
     std::uint64_t sum = 0;
     for (; !all.empty(); all.pop_back()) {
         sum += co_await std::move(all.back());
     }
-    watch->joined();
+    watch->stop();
     co_return sum;
 }
 
@@ -122,9 +121,24 @@ harness::measured spawn_join(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return spawn_then_join(env, count, coflux::borrowed(watch)).get(); });
+}
+
+harness::measured memory_after(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure_rest(
+        r, [&](harness::stopwatch& watch) { return spawn_then_join(env, count, coflux::borrowed(watch)).get(); });
+}
+
+harness::measured forks_of_a_crowd(const harness::request& r) {
+    const harness::crowd crowd{r};
+    pool threads{crowd.workers()};
+    auto env = coflux::make_environment(threads);
     return harness::measure(r, [&](harness::stopwatch& watch) {
-        harness::phase_watch phases{r, watch};
-        return spawn_then_join(env, count, coflux::borrowed(phases)).get();
+        return spawn_then_join(env, crowd.count(), coflux::borrowed(watch)).get();
     });
 }
 

@@ -29,6 +29,14 @@ int main(int argc, char** argv) {
     app.add("cachecalc", lab::cachecalc,
             "a fork a task, on a worker_executor, on a strand, or under a mutex on a pool");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "a shard_group, a fork a task");
+    app.add("suspend_chain", lab::suspend_chain, "make_spsc of one place between two forks");
+    app.add("outside_wake", lab::outside_wake, "get() of a task");
+    app.add("inject", lab::inject, "spawn() of a task_scope that a task keeps open");
+    app.add("latency_under_load", lab::latency_under_load, "spawn() of a task_scope that a task keeps open");
+    app.add("idle_tasks", lab::idle_tasks, "co_await of sleep_for in a fork a sleeper");
+    app.add("memory_after", lab::memory_after, "forks of a pool task, as in spawn_join");
+    app.add("oversubscribed", lab::oversubscribed, "dynamic_channel; forks of a pool task, as in spawn_join");
+    app.add("unbalanced", lab::unbalanced, "a fork for each child, awaited from the youngest on");
     app.add("echo", lab::echo, "forks on a worker_executor; read_exactly and write_all, receive and send");
     app.add("echo_many", lab::echo_many, "serve() on a worker_executor; read_some and write_all in a call");
     app.add("accept_churn", lab::accept_churn, "serve() on a worker_executor; read_some and write_all in a call");

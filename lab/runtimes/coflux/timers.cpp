@@ -1,5 +1,6 @@
 // Timers: coroutines that sleep.
 #include "definitions.hpp"
+#include "loads.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
@@ -36,7 +37,42 @@ coflux::task<std::uint64_t, pool> run_storm(auto&&, harness::storm storm, coflux
     co_return sum;
 }
 
+coflux::fork<std::uint64_t, pool> idler(auto&&, coflux::borrowed<harness::idlers> all) {
+    const auto began = all->falls_asleep();
+    co_await coflux::sleep_for(all->length());
+    co_return all->wakes(began);
+}
+
+coflux::task<std::uint64_t, pool> run_idlers(auto&&, coflux::borrowed<harness::idlers> all,
+                                             coflux::borrowed<harness::stopwatch> watch) {
+    auto&& here = co_await coflux::context();
+    all->spawning(*watch);
+    std::vector<coflux::fork<std::uint64_t, pool>> forks;
+    forks.reserve(all->count());
+    for (std::uint64_t i = 0; i < all->count(); ++i) {
+        forks.push_back(idler(here, all));
+    }
+    while (!all->all_sleep()) {
+        co_await coflux::sleep_for(harness::idlers::look);
+    }
+    all->sleeping(*watch);
+    std::uint64_t sum = 0;
+    for (const std::uint64_t s : co_await coflux::when_all(std::move(forks))) {
+        sum += s;
+    }
+    co_return all->answer(sum);
+}
+
 }  // namespace
+
+harness::measured idle_tasks(const harness::request& r) {
+    harness::idlers all{r};
+    pool threads{r.threads()};
+    auto env = coflux::make_environment(threads);
+    return harness::measure_once([&](harness::stopwatch& watch) {
+        return run_idlers(env, coflux::borrowed(all), coflux::borrowed(watch)).get();
+    });
+}
 
 harness::measured timer_storm(const harness::request& r) {
     const harness::storm storm{r};

@@ -1,5 +1,7 @@
 #include "definitions.hpp"
 
+#include "uts.hpp"
+
 #include <array>
 #include <numeric>
 
@@ -14,8 +16,8 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 24>& definitions() {
-    static const std::array<definition, 24> all{{
+const std::array<definition, 32>& definitions() {
+    static const std::array<definition, 32> all{{
         {"accept_churn", {"connections", "in_flight"}, [](const request& r) { return r.integer("connections"); }},
         {"cachecalc",
          {"idiom", "rounds", "tasks", "wait_us"},
@@ -41,21 +43,42 @@ const std::array<definition, 24>& definitions() {
         {"fork_pool",
          {"mode", "count"},
          [](const request& r) { return r.integer("count") / r.threads() * r.threads(); }},
+        {"idle_tasks", {"count", "sleep_ms"}, [](const request& r) { return r.integer("count"); }},
+        {"inject",
+         {"producers", "count"},
+         [](const request& r) { return r.integer("count") / r.integer("producers") * r.integer("producers"); }},
         {"io_socket",
          {"connections", "requests", "request_bytes", "response_bytes"},
          [](const request& r) { return r.integer("requests") / r.integer("connections") * r.integer("connections"); }},
+        {"latency_under_load",
+         {"load_percent", "work_us", "count"},
+         [](const request& r) { return r.integer("count"); }},
         {"matmul", {"n"}, [](const request& r) { return matmul_leaves(r.integer("n")); }},
+        {"memory_after", {"count", "idle_ms"}, [](const request& r) { return r.integer("count"); }},
         {"mpsc_batches",
          {"batches", "batch"},
          [](const request& r) { return r.integer("batches") * r.integer("batch"); }},
         {"mutex_handoff", {"tasks", "locks"}, [](const request& r) { return r.integer("tasks") * r.integer("locks"); }},
         {"nqueens", {"n"}, [](const request& r) { return nqueens_tasks(r.integer("n")); }},
+        {"outside_wake",
+         {"workers", "cpus", "gap_us", "requests"},
+         [](const request& r) { return r.integer("requests"); }},
+        {"oversubscribed",
+         {"idiom", "workers", "count"},
+         [](const request& r) {
+             const crowd c{r};
+             return c.sends() ? c.count() / crowd::senders * crowd::senders : c.count();
+         }},
         {"pipeline",
          {"concurrency", "depth", "items"},
          [](const request& r) { return r.integer("concurrency") * r.integer("items"); }},
         {"skynet", {"depth"}, [](const request& r) { return skynet_tasks(r.integer("depth")); }},
-        {"spawn_join", {"count", "phase"}, [](const request& r) { return r.integer("count"); }},
+        {"spawn_join", {"count"}, [](const request& r) { return r.integer("count"); }},
+        {"suspend_chain",
+         {"chains", "depth", "values"},
+         [](const request& r) { return r.integer("chains") * r.integer("depth") * r.integer("values"); }},
         {"timer_storm", {"count", "shortest_us", "longest_us"}, [](const request& r) { return r.integer("count"); }},
+        {"unbalanced", {"tree"}, [](const request& r) { return uts_tree{r}.nodes(); }},
         {"yield", {"tasks", "yields"}, [](const request& r) { return r.integer("tasks") * r.integer("yields"); }},
     }};
     return all;
@@ -113,14 +136,23 @@ std::uint64_t matmul_leaves(std::uint64_t n) noexcept {
 }
 
 std::vector<share> shares_of(const request& r) {
-    const std::uint64_t each = r.integer("count") / r.integer("producers");
-    std::vector<share> all(r.integer("producers"));
+    return shares_of(r.integer("count"), r.integer("producers"));
+}
+
+std::vector<share> shares_of(std::uint64_t count, std::uint64_t producers) {
+    const std::uint64_t each = count / producers;
+    std::vector<share> all(producers);
     for (std::uint64_t first = 1; share & mine : all) {
         mine = {.first = first, .last = first + each - 1};
         first += each;
     }
     return all;
 }
+
+crowd::crowd(const request& r)
+    : workers_{r.workers()},
+      count_{r.integer("count")},
+      sends_{r.choice("idiom", {"channel", "fork"}) == "channel"} {}
 
 std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size) {
     std::vector<std::uint64_t> batch(size);
@@ -145,33 +177,6 @@ std::chrono::microseconds storm::length(std::uint64_t sleeper) const noexcept {
 
 std::uint64_t storm::woke(clock::time_point began, std::chrono::microseconds length) noexcept {
     return clock::now() - began < length ? 0 : static_cast<std::uint64_t>(length.count());
-}
-
-phase_watch::phase_watch(const request& r, stopwatch& watch) : timed_{phase::total}, watch_{watch} {
-    const std::string name = r.choice("phase", {"spawn", "join", "total"});
-    if (name != "total") {
-        timed_ = name == "spawn" ? phase::spawn : phase::join;
-    }
-}
-
-void phase_watch::spawning() noexcept {
-    if (timed_ != phase::join) {
-        watch_.start();
-    }
-}
-
-void phase_watch::joining() noexcept {
-    if (timed_ == phase::spawn) {
-        watch_.stop();
-    } else if (timed_ == phase::join) {
-        watch_.start();
-    }
-}
-
-void phase_watch::joined() noexcept {
-    if (timed_ != phase::spawn) {
-        watch_.stop();
-    }
 }
 
 }  // namespace harness

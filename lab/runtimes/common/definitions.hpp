@@ -50,6 +50,28 @@ struct share {
 
 // The shares of the producers, in order; together the numbers from 1 to items_of(r).
 [[nodiscard]] std::vector<share> shares_of(const request& r);
+[[nodiscard]] std::vector<share> shares_of(std::uint64_t count, std::uint64_t producers);
+
+// The pool of oversubscribed, and its channel.
+class crowd {
+public:
+    static constexpr std::uint64_t senders = 4;
+    static constexpr std::uint64_t receivers = 4;
+    static constexpr std::uint64_t capacity = 16;
+
+    explicit crowd(const request& r);
+
+    [[nodiscard]] unsigned workers() const noexcept { return workers_; }
+    [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+    // Whether numbers go through the channel; else tasks are made and awaited.
+    [[nodiscard]] bool sends() const noexcept { return sends_; }
+    [[nodiscard]] std::vector<share> shares() const { return shares_of(count_, senders); }
+
+private:
+    unsigned workers_;
+    std::uint64_t count_;
+    bool sends_;
+};
 
 // The vector that the producer of mpsc_batches sends as number `index`, counted from 0.
 [[nodiscard]] std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size);
@@ -71,22 +93,6 @@ private:
     std::uint64_t sleepers_;
     std::uint64_t shortest_us_;
     std::uint64_t span_us_;
-};
-
-// The clock of spawn_join: runs in the phase that the request asks for. Each member is called once, in this order.
-class phase_watch {
-public:
-    phase_watch(const request& r, stopwatch& watch);
-
-    void spawning() noexcept;  // before the first task is made
-    void joining() noexcept;   // all are made, none is awaited yet
-    void joined() noexcept;    // all were awaited
-
-private:
-    enum class phase { spawn, join, total };
-
-    phase timed_;
-    stopwatch& watch_;
 };
 
 }  // namespace harness

@@ -73,6 +73,15 @@ std::string malloc_name() {
 
 }  // namespace
 
+std::uint64_t rss_bytes() {
+    // smaps_rollup walks the pages; the counters of /proc/self/statm lag behind.
+    const auto rss = kilobytes_as_bytes("/proc/self/smaps_rollup", "Rss:");
+    if (!rss) {
+        throw std::runtime_error{"/proc/self/smaps_rollup does not say what is in memory"};
+    }
+    return *rss;
+}
+
 void require_memory(std::uint64_t bytes, std::string_view what) {
     const auto available = kilobytes_as_bytes("/proc/meminfo", "MemAvailable:");
     // A quarter stays free for everything else.
@@ -110,6 +119,14 @@ std::uint64_t request::integer(std::string_view name) const {
     return found->get<std::uint64_t>();
 }
 
+unsigned request::workers() const {
+    const std::uint64_t workers = integer("workers");
+    if (workers < 1 || workers > most_threads) {
+        throw usage_error{"workers = " + std::to_string(workers) + " is not from 1 to " + std::to_string(most_threads)};
+    }
+    return static_cast<unsigned>(workers);
+}
+
 std::string request::text(std::string_view name) const {
     const auto found = params_->object.find(name);
     if (found == params_->object.end() || !found->is_string()) {
@@ -141,17 +158,29 @@ void stopwatch::stop() noexcept {
     cpu_ns_ = process_cpu_ns() - cpu_began_ns_;
 }
 
+void stopwatch::item_took(std::chrono::nanoseconds latency) {
+    waits_are_the_wall_ = true;
+    sum_of_waits_ns_ += latency.count();
+    waits_.record(static_cast<std::uint64_t>(latency.count()));
+}
+
 measured stopwatch::result(std::uint64_t answer) const {
     if (wall_ns_ < 0) {
         throw std::logic_error{"the repetition ended without start() and stop() of its stopwatch"};
     }
-    return {.answer = answer, .wall_ns = wall_ns_, .cpu_ns = cpu_ns_, .waits = waits_, .figures = figures_};
+    return {.answer = answer,
+            .wall_ns = waits_are_the_wall_ ? sum_of_waits_ns_ : wall_ns_,
+            .cpu_ns = cpu_ns_,
+            .elapsed_ns = wall_ns_,
+            .waits = waits_,
+            .figures = figures_};
 }
 
 void add_pass(measured& all, const measured& next) {
     ++all.passes;
     all.wall_ns += next.wall_ns;
     all.cpu_ns += next.cpu_ns;
+    all.elapsed_ns += next.elapsed_ns;
     all.waits.add(next.waits);
     all.figures = next.figures;
     if (next.answer != all.answer && all.differing_pass == 0) {

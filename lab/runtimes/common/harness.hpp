@@ -66,6 +66,8 @@ public:
     [[nodiscard]] std::chrono::nanoseconds least() const noexcept { return least_; }
     // These throw usage_error where the parameter is missing, of another kind, or none of the allowed words.
     [[nodiscard]] std::uint64_t integer(std::string_view name) const;
+    // Where the workload chooses the threads of the runtime itself: the parameter workers, from 1 to most_threads.
+    [[nodiscard]] unsigned workers() const;
     [[nodiscard]] std::string text(std::string_view name) const;
     [[nodiscard]] std::string choice(std::string_view name, std::initializer_list<std::string_view> allowed) const;
 
@@ -89,6 +91,8 @@ struct measured {
     std::uint64_t differing_answer = 0;
     // Where the parameters choose the allocator; empty means the one that the app was registered with.
     std::string allocator = {};
+    // Of all passes, from start() to stop(); wall_ns is another time where latencies are what is measured.
+    std::int64_t elapsed_ns = 0;
     // Of all passes together. Where there are any, the run prints p50_ns, p99_ns, p999_ns and max_ns of them.
     latencies waits = {};
     // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are of
@@ -105,12 +109,16 @@ public:
     // What the pass measured beside its time. On one thread at a time.
     [[nodiscard]] latencies& waits() noexcept { return waits_; }
     void figure(std::string_view name, double value) { figures_.set(name, value); }
+    // Where the pass measures how long each item took, and not how long all took together: wall is the sum of these.
+    void item_took(std::chrono::nanoseconds latency);
     // Throws std::logic_error where start() and stop() were not both called.
     [[nodiscard]] measured result(std::uint64_t answer) const;
 
 private:
     latencies waits_;
     named_figures figures_;
+    bool waits_are_the_wall_ = false;
+    std::int64_t sum_of_waits_ns_ = 0;
     std::chrono::steady_clock::time_point began_{};
     std::int64_t cpu_began_ns_ = 0;
     std::int64_t wall_ns_ = -1;
@@ -126,7 +134,7 @@ class passes {
 public:
     explicit passes(const request& r) : warmups_{r.warmup()}, least_{r.least()} {}
 
-    [[nodiscard]] bool more() const noexcept { return measured_ == 0 || all_.wall_ns < least_.count(); }
+    [[nodiscard]] bool more() const noexcept { return measured_ == 0 || all_.elapsed_ns < least_.count(); }
     void add(measured next) {
         if (warmups_ > 0) {
             --warmups_;
@@ -145,27 +153,34 @@ private:
     measured all_;
 };
 
+// What of the process's memory is in RAM now.
+[[nodiscard]] std::uint64_t rss_bytes();
+
+// One pass of what measure() takes, without a warm-up: where memory is measured, a pass before would leave its own.
+template <typename Body>
+    requires(std::is_invocable_r_v<std::uint64_t, Body&> || std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>)
+[[nodiscard]] measured measure_once(Body&& body) {
+    stopwatch watch;
+    std::uint64_t answer = 0;
+    if constexpr (std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>) {
+        answer = body(watch);
+    } else {
+        watch.start();
+        answer = body();
+        watch.stop();
+    }
+    return watch.result(answer);
+}
+
 // The same, for a body that runs one whole pass and returns its answer.
 // `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
 // which keeps the hand-over between the main thread and a pool out of the figure.
 template <typename Body>
     requires(std::is_invocable_r_v<std::uint64_t, Body&> || std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>)
 [[nodiscard]] measured measure(const request& r, Body body) {
-    const auto pass = [&body] {
-        stopwatch watch;
-        std::uint64_t answer = 0;
-        if constexpr (std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>) {
-            answer = body(watch);
-        } else {
-            watch.start();
-            answer = body();
-            watch.stop();
-        }
-        return watch.result(answer);
-    };
     passes all{r};
     while (all.more()) {
-        all.add(pass());
+        all.add(measure_once(body));
     }
     return all.result();
 }

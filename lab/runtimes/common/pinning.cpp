@@ -1,7 +1,9 @@
 #include "pinning.hpp"
 
+#include <cerrno>
 #include <pthread.h>
 #include <sched.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace harness {
@@ -45,6 +47,22 @@ bool move_beside(pid_t other) noexcept {
     }
     sched_setaffinity(0, sizeof before, &before);
     return false;
+}
+
+void stay_on(std::size_t cpus) {
+    cpu_set_t usable;
+    CPU_ZERO(&usable);
+    if (sched_getaffinity(0, sizeof usable, &usable) == 0) {
+        for (std::size_t i = 0, kept = 0; i < CPU_SETSIZE; ++i) {
+            if (CPU_ISSET(i, &usable) && ++kept > cpus) {
+                CPU_CLR(i, &usable);
+            }
+        }
+        if (sched_setaffinity(0, sizeof usable, &usable) == 0) {
+            return;
+        }
+    }
+    throw std::system_error{errno, std::generic_category(), "sched_setaffinity"};
 }
 
 }  // namespace harness

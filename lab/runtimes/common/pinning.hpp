@@ -15,4 +15,8 @@ void pin_this_thread(std::size_t cpu) noexcept;
 // are none it stays where it is.
 bool move_beside(pid_t other) noexcept;
 
+// Keeps the calling thread, and those that it makes from now on, on the first `cpus` of those that the process may use: before a
+// pool is made. Throws std::system_error where the system refuses.
+void stay_on(std::size_t cpus);
+
 }  // namespace harness

@@ -13,10 +13,33 @@ int main(int argc, char** argv) {
     app.add_expert("accept_churn", lab::accept_churn_expert, by_events);
     app.add("io_socket", lab::io_socket, "bufferevents; a loop and a thread for each side");
     app.unsupported("file_read", "libevent waits for what may be ready later, which a file always is");
-    for (const char* const name :
-         {"cachecalc", "cachecalc_sharded", "call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
-          "fairness", "fib", "fork_noop", "fork_pool", "matmul", "mpsc_batches", "mutex_handoff", "nqueens", "pipeline",
-          "skynet", "spawn_join", "timer_storm", "yield"}) {
+    for (const char* const name : {"cachecalc",
+                                   "cachecalc_sharded",
+                                   "call_overhead",
+                                   "channel_mpmc",
+                                   "channel_rendezvous",
+                                   "channel_spsc",
+                                   "fairness",
+                                   "fib",
+                                   "fork_noop",
+                                   "fork_pool",
+                                   "idle_tasks",
+                                   "inject",
+                                   "latency_under_load",
+                                   "matmul",
+                                   "memory_after",
+                                   "mpsc_batches",
+                                   "mutex_handoff",
+                                   "nqueens",
+                                   "outside_wake",
+                                   "oversubscribed",
+                                   "pipeline",
+                                   "skynet",
+                                   "spawn_join",
+                                   "suspend_chain",
+                                   "timer_storm",
+                                   "unbalanced",
+                                   "yield"}) {
         app.unsupported(name, "libevent is callbacks for I/O and timers, and no runtime for tasks");
     }
     return app.main(argc, argv);

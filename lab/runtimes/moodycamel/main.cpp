@@ -228,10 +228,11 @@ int main(int argc, char** argv) {
     app.unsupported("channel_rendezvous",
                     "the queue always has a buffer: a sender cannot wait until its value was taken");
     for (const char* const name :
-         {"accept_churn", "cachecalc",     "cachecalc_sharded", "call_overhead", "echo",      "echo_many",
-          "fairness",     "fib",           "file_read",         "fork_noop",     "fork_pool", "io_socket",
-          "matmul",       "mutex_handoff", "nqueens",           "pipeline",      "skynet",    "spawn_join",
-          "timer_storm",  "yield"}) {
+         {"accept_churn",  "cachecalc",    "cachecalc_sharded",  "call_overhead", "echo",         "echo_many",
+          "fairness",      "fib",          "file_read",          "fork_noop",     "fork_pool",    "idle_tasks",
+          "inject",        "io_socket",    "latency_under_load", "matmul",        "memory_after", "mutex_handoff",
+          "nqueens",       "outside_wake", "oversubscribed",     "pipeline",      "skynet",       "spawn_join",
+          "suspend_chain", "timer_storm",  "unbalanced",         "yield"}) {
         app.unsupported(name, "a queue and no runtime: it has no tasks, locks, timers or I/O");
     }
     return app.main(argc, argv);

@@ -3,13 +3,18 @@
 
 #include "crew.hpp"
 #include "definitions.hpp"
+#include "loads.hpp"
+#include "pinning.hpp"
 #include "queue.hpp"
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <future>
+#include <list>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace lab {
@@ -113,6 +118,62 @@ harness::measured mpsc_batches(const harness::request& r) {
         threads.run(watch);
         return sum.value();
     });
+}
+
+// One value at a time, so that each stage waits when its value comes.
+harness::measured suspend_chain(const harness::request& r) {
+    const std::uint64_t chains = r.integer("chains");
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t values = r.integer("values");
+    return harness::measure(r, [=](harness::stopwatch& watch) {
+        using place = blocking_queue<std::uint64_t>;
+        std::list<place> places;
+        std::atomic<std::uint64_t> sum{0};
+        harness::crew threads{chains * (depth + 1)};
+        for (std::uint64_t c = 0; c < chains; ++c) {
+            place& first = places.emplace_back(1);
+            for (std::uint64_t d = 0; d < depth; ++d) {
+                place& from = places.back();
+                place& to = places.emplace_back(1);
+                threads.add([&from, &to, values] {
+                    for (std::uint64_t i = 0; i < values; ++i) {
+                        to.push(*from.pop() + 1);
+                    }
+                });
+            }
+            threads.add([&first, &last = places.back(), &sum, values] {
+                for (std::uint64_t i = 0; i < values; ++i) {
+                    first.push(i);
+                    sum.fetch_add(*last.pop());
+                }
+            });
+        }
+        threads.run(watch);
+        return sum.load();
+    });
+}
+
+// What stands nearest to a pool is threads that wait at a queue.
+harness::measured outside_wake(const harness::request& r) {
+    harness::stay_on(r.integer("cpus"));
+    using question = std::packaged_task<std::uint64_t()>;
+    blocking_queue<question> questions{blocking_queue<question>::unbounded};
+    std::vector<std::jthread> workers;
+    for (unsigned w = 0; w < r.workers(); ++w) {
+        workers.emplace_back([&questions] {
+            while (auto question = questions.pop()) {
+                (*question)();
+            }
+        });
+    }
+    const harness::measured m = harness::ask_often(r, [&questions](std::uint64_t request) {
+        question asked{[request] { return request + 1; }};
+        std::future<std::uint64_t> answer = asked.get_future();
+        questions.push(std::move(asked));
+        return answer.get();
+    });
+    questions.close();
+    return m;
 }
 
 // std::mutex lets the thread in that has just unlocked it; a turn and a condition variable for each thread make it a lock

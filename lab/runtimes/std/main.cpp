@@ -75,8 +75,16 @@ int main(int argc, char** argv) {
     app.add("accept_churn", lab::accept_churn, "a new thread for each connection; --threads does not apply");
     app.add("io_socket", lab::io_socket, "a thread for each end of a connection; --threads does not apply");
     app.add("file_read", lab::file_read, "std::filebuf without a buffer");
-    app.unsupported("fork_pool", no_pool);
-    app.unsupported("pipeline", no_pool);
+    app.add("suspend_chain", lab::suspend_chain,
+            "mutex, condition variables and a deque of one place; a thread a stage");
+    app.add("outside_wake", lab::outside_wake,
+            "threads that wait at a mutex, a condition variable and a deque; a future");
+    app.add("idle_tasks", lab::idle_tasks, "std::this_thread::sleep_for in a thread a sleeper, so few sleepers only");
+    app.add("memory_after", lab::memory_after, "std::async(launch::async): a thread a task, so small bursts only");
+    app.add("unbalanced", lab::unbalanced, "std::async(launch::async): a thread a node, so the small tree only");
+    for (const char* const name : {"fork_pool", "inject", "latency_under_load", "oversubscribed", "pipeline"}) {
+        app.unsupported(name, no_pool);
+    }
     app.unsupported("fairness",
                     "the standard library has no pool: each task would be a thread, and the kernel would let it begin");
     return app.main(argc, argv);

@@ -3,7 +3,9 @@
 #include "board.hpp"
 #include "definitions.hpp"
 #include "inplace_vector.hpp"
+#include "loads.hpp"
 #include "matrices.hpp"
+#include "uts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -44,15 +46,20 @@ void require_threads(std::uint64_t threads) {
 }
 
 // The limits are the system's, and others use it too: what it refuses in the end is no failure of the runtime.
-template <typename Body>
-harness::measured measure_threads(const harness::request& r, std::uint64_t threads, Body body) {
+template <typename Measure>
+harness::measured with_threads(std::uint64_t threads, Measure measure) {
     require_threads(threads);
     try {
-        return harness::measure(r, body);
+        return measure();
     } catch (const std::system_error& refused) {
         throw harness::unsupported_params{"std::async is a thread a task: " + std::to_string(threads) +
                                           " threads were refused: " + refused.what()};
     }
+}
+
+template <typename Body>
+harness::measured measure_threads(const harness::request& r, std::uint64_t threads, Body body) {
+    return with_threads(threads, [&] { return harness::measure(r, body); });
 }
 
 std::uint64_t fib_of(std::uint64_t n) {
@@ -119,26 +126,51 @@ std::uint64_t parts_at_once(std::uint64_t n) {
     return n <= 32 ? 0 : 4 * (1 + parts_at_once(n / 2));
 }
 
+std::uint64_t spawn_then_join(std::uint64_t count, harness::stopwatch& watch) {
+    std::vector<std::future<std::uint64_t>> handles;
+    handles.reserve(count);
+    watch.start();
+    for (std::uint64_t i = 0; i < count; ++i) {
+        handles.push_back(std::async(std::launch::async, [i] { return i; }));
+    }
+    std::uint64_t sum = 0;
+    for (auto& handle : handles) {
+        sum += handle.get();
+    }
+    watch.stop();
+    return sum;
+}
+
+std::uint64_t nodes_below(const harness::uts_tree& tree, harness::uts_node node) {
+    std::vector<std::future<std::uint64_t>> children;
+    for (std::uint32_t c = 0; c < tree.children_of(node); ++c) {
+        children.push_back(
+            std::async(std::launch::async, nodes_below, std::cref(tree), harness::uts_tree::child_of(node, c)));
+    }
+    std::uint64_t nodes = 1;
+    for (auto& child : children) {
+        nodes += child.get();
+    }
+    return nodes;
+}
+
 }  // namespace
 
 harness::measured spawn_join(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
-    return measure_threads(r, count, [&](harness::stopwatch& clock) {
-        harness::phase_watch watch{r, clock};
-        std::vector<std::future<std::uint64_t>> handles;
-        handles.reserve(count);
-        watch.spawning();
-        for (std::uint64_t i = 0; i < count; ++i) {
-            handles.push_back(std::async(std::launch::async, [i] { return i; }));
-        }
-        watch.joining();
-        std::uint64_t sum = 0;
-        for (auto& handle : handles) {
-            sum += handle.get();
-        }
-        watch.joined();
-        return sum;
+    return measure_threads(r, count, [count](harness::stopwatch& watch) { return spawn_then_join(count, watch); });
+}
+
+harness::measured memory_after(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    return with_threads(count, [&] {
+        return harness::measure_rest(r, [count](harness::stopwatch& watch) { return spawn_then_join(count, watch); });
     });
+}
+
+harness::measured unbalanced(const harness::request& r) {
+    const harness::uts_tree tree{r};
+    return measure_threads(r, tree.nodes() - 1, [&tree] { return nodes_below(tree, tree.root()); });
 }
 
 harness::measured yield(const harness::request& r) {
@@ -198,6 +230,33 @@ harness::measured matmul(const harness::request& r) {
         multiply(matrices, matrices.whole());
         watch.stop();
         return matrices.right();
+    });
+}
+
+harness::measured idle_tasks(const harness::request& r) {
+    harness::idlers all{r};
+    return with_threads(all.count(), [&] {
+        return harness::measure_once([&all](harness::stopwatch& watch) {
+            all.spawning(watch);
+            std::vector<std::future<std::uint64_t>> sleepers;
+            sleepers.reserve(all.count());
+            for (std::uint64_t i = 0; i < all.count(); ++i) {
+                sleepers.push_back(std::async(std::launch::async, [&all] {
+                    const auto began = all.falls_asleep();
+                    std::this_thread::sleep_for(all.length());
+                    return all.wakes(began);
+                }));
+            }
+            while (!all.all_sleep()) {
+                std::this_thread::sleep_for(harness::idlers::look);
+            }
+            all.sleeping(watch);
+            std::uint64_t sum = 0;
+            for (auto& sleeper : sleepers) {
+                sum += sleeper.get();
+            }
+            return all.answer(sum);
+        });
     });
 }
 

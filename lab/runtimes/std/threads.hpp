@@ -14,5 +14,8 @@ harness::measured matmul(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
 harness::measured cachecalc(const harness::request& r);
 harness::measured cachecalc_sharded(const harness::request& r);
+harness::measured idle_tasks(const harness::request& r);
+harness::measured memory_after(const harness::request& r);
+harness::measured unbalanced(const harness::request& r);
 
 }  // namespace lab

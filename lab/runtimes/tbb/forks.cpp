@@ -1,5 +1,6 @@
 // Forks on the pool: awaited at once, joined as a burst, and nested as a pipeline.
 #include "definitions.hpp"
+#include "loads.hpp"
 #include "workloads.hpp"
 
 #include <tbb/task_group.h>
@@ -61,20 +62,19 @@ std::uint64_t sum_of_tasks(std::uint64_t tasks, Body body) {
     return sum.load(std::memory_order_relaxed);
 }
 
-std::uint64_t spawn_then_join(std::uint64_t count, harness::phase_watch watch) {
+std::uint64_t spawn_then_join(std::uint64_t count, harness::stopwatch& watch) {
     std::vector<std::uint64_t> results(count);
     tbb::task_group group;
-    watch.spawning();
+    watch.start();
     for (std::uint64_t i = 0; i < count; ++i) {
         group.run([&result = results[i], i] { result = i; });
     }
-    watch.joining();
     group.wait();
     std::uint64_t sum = 0;
     for (const std::uint64_t result : results) {
         sum += result;
     }
-    watch.joined();
+    watch.stop();
     return sum;
 }
 
@@ -91,9 +91,25 @@ harness::measured fork_pool(const harness::request& r) {
 harness::measured spawn_join(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
     workers pool{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) {
-        return pool.run([&] { return spawn_then_join(count, harness::phase_watch{r, watch}); });
-    });
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return spawn_then_join(count, watch); }); });
+}
+
+harness::measured memory_after(const harness::request& r) {
+    const std::uint64_t count = r.integer("count");
+    workers pool{r.threads()};
+    return harness::measure_rest(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return spawn_then_join(count, watch); }); });
+}
+
+harness::measured oversubscribed(const harness::request& r) {
+    const harness::crowd crowd{r};
+    if (crowd.sends()) {
+        throw harness::unsupported_params{"a TBB task that waits in a queue keeps its thread"};
+    }
+    workers pool{crowd.workers()};
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return spawn_then_join(crowd.count(), watch); }); });
 }
 
 harness::measured pipeline(const harness::request& r) {

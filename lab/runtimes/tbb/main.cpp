@@ -20,9 +20,16 @@ int main(int argc, char** argv) {
     app.add("channel_spsc", lab::channel_spsc, "concurrent_bounded_queue between two threads");
     app.add("channel_mpmc", lab::channel_mpmc, "concurrent_bounded_queue; a thread a task");
     app.add("mpsc_batches", lab::mpsc_batches, "concurrent_bounded_queue without a capacity between two threads");
+    app.add("suspend_chain", lab::suspend_chain, "task::suspend, resumed by the stage before");
+    app.add("outside_wake", lab::outside_wake, "task_arena::enqueue, and a promise");
+    app.add("inject", lab::inject, "task_arena::enqueue");
+    app.add("latency_under_load", lab::latency_under_load, "task_arena::enqueue");
+    app.add("memory_after", lab::memory_after, "task_group");
+    app.add("oversubscribed", lab::oversubscribed, "fork: task_group");
+    app.add("unbalanced", lab::unbalanced, "task_group");
     app.unsupported("channel_rendezvous", "no queue of oneTBB promises that a push waits until its value was taken");
     app.unsupported("mutex_handoff", "a TBB task that waits for a mutex keeps its thread: tasks cannot hand one over");
-    for (const char* const name : {"cachecalc", "cachecalc_sharded", "timer_storm"}) {
+    for (const char* const name : {"cachecalc", "cachecalc_sharded", "idle_tasks", "timer_storm"}) {
         app.unsupported(name, "oneTBB has no timers");
     }
     for (const char* const name : {"accept_churn", "echo", "echo_many", "file_read", "io_socket"}) {

@@ -38,5 +38,12 @@ harness::measured matmul(const harness::request& r);
 harness::measured channel_spsc(const harness::request& r);
 harness::measured channel_mpmc(const harness::request& r);
 harness::measured mpsc_batches(const harness::request& r);
+harness::measured suspend_chain(const harness::request& r);
+harness::measured outside_wake(const harness::request& r);
+harness::measured inject(const harness::request& r);
+harness::measured latency_under_load(const harness::request& r);
+harness::measured memory_after(const harness::request& r);
+harness::measured oversubscribed(const harness::request& r);
+harness::measured unbalanced(const harness::request& r);
 
 }  // namespace lab

@@ -55,6 +55,18 @@ impl Request {
         value.ok_or_else(|| UsageError(format!("--params needs the non-negative integer {name}")))
     }
 
+    /// The threads of the runtime: where the workload chooses them itself its parameter workers.
+    pub fn workers(&self) -> Result<u64, UsageError> {
+        if !matches!(self.workload.as_str(), "outside_wake" | "oversubscribed") {
+            return Ok(self.threads);
+        }
+        let workers = self.integer("workers")?;
+        if !(1..=MOST_THREADS).contains(&workers) {
+            return Err(UsageError(format!("workers = {workers} is not from 1 to {MOST_THREADS}")));
+        }
+        Ok(workers)
+    }
+
     pub fn choice<T: Copy>(&self, name: &str, allowed: &[(&str, T)]) -> Result<T, UsageError> {
         let text = self.params.get(name).and_then(Value::as_str).unwrap_or_default();
         let found = allowed.iter().find(|(word, _)| *word == text);

@@ -75,6 +75,35 @@ pub async fn channel_mpmc(count: u64, capacity: u64, producers: u64, consumers: 
     watch.stop().answer(sum)
 }
 
+/// Stages in a row, each of which waits at its channel for the one before it. One value at a time, so that all of them wait.
+async fn chain(depth: u64, values: u64) -> u64 {
+    let (first, mut last) = mpsc::channel(1);
+    for _ in 0..depth {
+        let (to, next) = mpsc::channel(1);
+        let mut from = std::mem::replace(&mut last, next);
+        spawn(async move {
+            while let Some(value) = from.recv().await {
+                to.send(value + 1).await.expect("the next stage is gone before the end");
+            }
+        });
+    }
+    let mut sum = 0u64;
+    for i in 0..values {
+        first.send(i).await.expect("the first stage is gone before the end");
+        sum += last.recv().await.expect("the last stage is gone before the end");
+    }
+    // Each stage ends when the one before has.
+    drop(first);
+    while last.recv().await.is_some() {}
+    sum
+}
+
+pub async fn suspend_chain(chains: u64, depth: u64, values: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let sum = sum_of((0..chains).map(|_| spawn(chain(depth, values))).collect()).await;
+    watch.stop().answer(sum)
+}
+
 async fn send_through_kanal(to: kanal::AsyncSender<u64>, first: u64, last: u64) {
     for i in first..=last {
         to.send(i).await.expect("the receivers are gone before the end");

@@ -13,7 +13,7 @@ use crate::workloads::join;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// All that a child does.
-fn compute_for(step: Duration) {
+pub fn compute_for(step: Duration) {
     if step.is_zero() {
         return;
     }

@@ -1,6 +1,7 @@
 //! What a run may ask of the machine.
 
 use crate::arguments::{Flavor, Request, UsageError};
+use crate::uts::Tree;
 
 /// Why this request would take more memory than the machine can spare, if so: a queue that holds a whole tree at once
 /// would otherwise take the machine down with it instead of leaving a row that says why.
@@ -29,6 +30,7 @@ fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
     Ok(match request.workload.as_str() {
         "skynet" => bytes_per_leaf * 10u128.pow(request.integer("depth")? as u32),
         "fib" => bytes_per_fib_call * u128::from(fib_calls(request.integer("n")?)),
+        "unbalanced" => bytes_per_leaf * u128::from(Tree::of(request)?.nodes),
         "nqueens" => bytes_per_board * u128::from(nqueens_boards(request.integer("n")?)?),
         _ => 0,
     })

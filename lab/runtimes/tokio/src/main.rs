@@ -11,10 +11,12 @@ mod fairness;
 mod io;
 mod limits;
 mod measure;
+mod outside;
 #[cfg(feature = "io")]
 mod servers;
 mod timers;
 mod trees;
+mod uts;
 mod workloads;
 
 use std::process::ExitCode;
@@ -24,8 +26,9 @@ use serde_json::{json, Map, Value};
 use tokio::runtime::{Builder, Runtime};
 
 use arguments::{Command, Flavor, Request, UsageError};
-use measure::{malloc_name, peak_rss_bytes, Measured};
-use workloads::{Mode, Phase};
+use measure::{malloc_name, peak_rss_bytes, rss_bytes, Measured};
+use uts::Tree;
+use workloads::Mode;
 
 const ALLOCATOR: &str = "malloc";
 const NO_INLINE_FORK: &str =
@@ -46,7 +49,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 24] = [
+const WORKLOADS: [(&str, &[&str], Ability); 32] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -77,33 +80,42 @@ const WORKLOADS: [(&str, &[&str], Ability); 24] = [
     ),
     ("fork_noop", &["resource", "count"], Unsupported(NO_INLINE_FORK)),
     ("fork_pool", &["mode", "count"], Supported),
+    ("idle_tasks", &["count", "sleep_ms"], Noted("tokio::time::sleep; its wheel has ticks of 1 ms and rounds up")),
+    ("inject", &["producers", "count"], Noted("Runtime::spawn, the handle dropped")),
     (
         "io_socket",
         &["connections", "requests", "request_bytes", "response_bytes"],
         Noted("tokio::net; tokio: both sides in one scheduler; tokio_ct: a scheduler of one thread for each side"),
     ),
+    ("latency_under_load", &["load_percent", "work_us", "count"], Noted("Runtime::spawn, the handle dropped")),
     ("matmul", &["n"], Noted("the tasks share C by an Arc, and write to it through UnsafeCell")),
+    ("memory_after", &["count", "idle_ms"], Supported),
     ("mpsc_batches", &["batches", "batch"], Noted("tokio::sync::mpsc, unbounded")),
     ("mutex_handoff", &["tasks", "locks"], Noted("tokio::sync::Mutex, which is fair")),
     ("nqueens", &["n"], Supported),
+    ("outside_wake", &["workers", "cpus", "gap_us", "requests"], Noted("Runtime::spawn, and block_on of the handle")),
+    ("oversubscribed", &["idiom", "workers", "count"], Noted("as channel_mpmc and spawn_join")),
     ("pipeline", &["concurrency", "depth", "items"], Supported),
     ("skynet", &["depth"], Supported),
-    ("spawn_join", &["count", "phase"], Supported),
+    ("spawn_join", &["count"], Supported),
+    ("suspend_chain", &["chains", "depth", "values"], Noted("tokio::sync::mpsc")),
     (
         "timer_storm",
         &["count", "shortest_us", "longest_us"],
         Noted("tokio::time::sleep; its wheel has ticks of 1 ms and rounds up"),
     ),
+    ("unbalanced", &["tree"], Supported),
     ("yield", &["tasks", "yields"], Supported),
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 4] = [
+const EXPERTS: [(&str, &str); 5] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
     ),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
+    ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
 ];
@@ -123,6 +135,16 @@ enum Idiom {
 const IDIOMS: [(&str, Idiom); 4] =
     [("compute", Idiom::Compute), ("worker", Idiom::Worker), ("strand", Idiom::Strand), ("mutex", Idiom::Mutex)];
 
+#[derive(Clone, Copy)]
+enum Crowd {
+    Channel,
+    Fork,
+}
+
+const CROWDS: [(&str, Crowd); 2] = [("channel", Crowd::Channel), ("fork", Crowd::Fork)];
+/// And as many receivers.
+const SENDERS: u64 = 4;
+
 /// What one of the two schedulers cannot do with these parameters, and why.
 fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
     let single = matches!(request.flavor, Flavor::CurrentThread);
@@ -133,6 +155,11 @@ fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
             Idiom::Strand => Some("Tokio has no strand: a task goes to any worker, and a LocalSet is one thread's"),
             _ => None,
         },
+        "inject" | "latency_under_load" | "outside_wake" if single => Some(
+            "a current-thread runtime has no thread of its own: its tasks run while a thread blocks on it, and here the \
+             threads outside have other things to do",
+        ),
+        "oversubscribed" if single => Some("it has one thread, however many are asked for"),
         "cachecalc_sharded" if !single => Some("a shard is a scheduler of one thread: tokio_ct"),
         _ => None,
     })
@@ -164,20 +191,20 @@ fn describe(flavor: Flavor) -> Value {
 }
 
 /// The time driver runs where the workload has timers, and nowhere else.
-fn runtime(request: &Request) -> std::io::Result<Runtime> {
+fn runtime(request: &Request) -> Result<Runtime, Box<dyn std::error::Error>> {
     let mut builder = match request.flavor {
         Flavor::MultiThread => Builder::new_multi_thread(),
         Flavor::CurrentThread => Builder::new_current_thread(),
     };
     if let Flavor::MultiThread = request.flavor {
-        builder.worker_threads(request.threads as usize);
+        builder.worker_threads(request.workers()? as usize);
     }
-    if matches!(request.workload.as_str(), "timer_storm" | "cachecalc" | "cachecalc_sharded") {
+    if matches!(request.workload.as_str(), "timer_storm" | "cachecalc" | "cachecalc_sharded" | "idle_tasks") {
         builder.enable_time();
     }
     #[cfg(feature = "io")]
     builder.enable_io();
-    builder.build()
+    Ok(builder.build()?)
 }
 
 /// The rows of I/O.
@@ -216,20 +243,40 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
             rt.spawn(workloads::fork_pool(mode, request.threads, integer("count")? / request.threads))
         }
+        "idle_tasks" => rt.spawn(timers::idle_tasks(integer("count")?, Duration::from_millis(integer("sleep_ms")?))),
+        "inject" => return Ok(outside::inject(rt, integer("producers")?, integer("count")?)),
+        "latency_under_load" => {
+            let (load, work) = (integer("load_percent")?, Duration::from_micros(integer("work_us")?));
+            return Ok(outside::latency_under_load(rt, request.threads, load, work, integer("count")?));
+        }
         "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?)),
+        "memory_after" => {
+            return Ok(memory_after(rt, integer("count")?, Duration::from_millis(integer("idle_ms")?)));
+        }
         "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
         "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
         "nqueens" => rt.spawn(trees::nqueens(integer("n")?)),
+        "outside_wake" => {
+            let gap = Duration::from_micros(integer("gap_us")?);
+            return Ok(outside::outside_wake(rt, integer("requests")?, gap));
+        }
+        "oversubscribed" => {
+            let count = integer("count")?;
+            match (request.choice("idiom", &CROWDS)?, request.expert) {
+                (Crowd::Fork, _) => rt.spawn(workloads::spawn_join(count)),
+                (Crowd::Channel, false) => rt.spawn(channels::channel_mpmc(count, 16, SENDERS, SENDERS)),
+                (Crowd::Channel, true) => rt.spawn(channels::channel_mpmc_expert(count, 16, SENDERS, SENDERS)),
+            }
+        }
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
         "skynet" if request.expert => rt.spawn(workloads::skynet_expert(integer("depth")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
-        "spawn_join" => {
-            let phases = [("spawn", Phase::Spawn), ("join", Phase::Join), ("total", Phase::Total)];
-            rt.spawn(workloads::spawn_join(integer("count")?, request.choice("phase", &phases)?))
-        }
+        "spawn_join" => rt.spawn(workloads::spawn_join(integer("count")?)),
+        "suspend_chain" => rt.spawn(channels::suspend_chain(integer("chains")?, integer("depth")?, integer("values")?)),
         "timer_storm" => {
             rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
         }
+        "unbalanced" => rt.spawn(uts::unbalanced(Tree::of(request)?)),
         "yield" if request.expert => rt.spawn(workloads::yields_expert(integer("tasks")?, integer("yields")?)),
         "yield" => rt.spawn(workloads::yields(integer("tasks")?, integer("yields")?)),
         other => return Err(UsageError(format!("workload {other} has no function"))),
@@ -257,11 +304,19 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         "fib" => limits::fib_calls(integer("n")?),
         "fork_pool" => integer("count")? / request.threads * request.threads,
         "matmul" => (integer("n")? / 32).pow(3),
+        "inject" => integer("count")? / integer("producers")? * integer("producers")?,
         "mpsc_batches" => integer("batches")? * integer("batch")?,
         "mutex_handoff" => integer("tasks")? * integer("locks")?,
         "nqueens" => limits::nqueens_boards(integer("n")?)?,
+        "outside_wake" => integer("requests")?,
+        "oversubscribed" => match request.choice("idiom", &CROWDS)? {
+            Crowd::Channel => integer("count")? / SENDERS * SENDERS,
+            Crowd::Fork => integer("count")?,
+        },
         "pipeline" => integer("concurrency")? * integer("items")?,
         "skynet" => (0..=integer("depth")?).map(|level| 10u64.pow(level as u32)).sum(),
+        "suspend_chain" => integer("chains")? * integer("depth")? * integer("values")?,
+        "unbalanced" => Tree::of(request)?.nodes,
         "yield" => integer("tasks")? * integer("yields")?,
         _ => integer("count")?,
     })
@@ -285,12 +340,16 @@ fn run(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     if request.expert && expert_note(&request.workload).is_none() {
         return Err(UsageError(format!("{} has no dress expert", request.workload)).into());
     }
+    if request.workload == "outside_wake" {
+        outside::stay_on(request.integer("cpus")?)?;
+    }
     if is_io(&request.workload) {
         return run_io(request);
     }
     let rt = runtime(request)?;
-    let pass = || Ok(repetition(&rt, request)?);
-    measure(request, pass)
+    // Where memory is measured, a pass before would leave its own.
+    let cold = matches!(request.workload.as_str(), "idle_tasks" | "memory_after");
+    measure(request, if cold { (0, 0) } else { (request.warmup, request.least_ms) }, || Ok(repetition(&rt, request)?))
 }
 
 #[cfg(feature = "io")]
@@ -300,7 +359,7 @@ fn run_io(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     }
     let rt = runtime(request)?;
     let mut kept = io::Kept::new(&rt, request)?;
-    let mut said = measure(request, || kept.pass(&rt, request))?;
+    let mut said = measure(request, (request.warmup, request.least_ms), || kept.pass(&rt, request))?;
     if let Some(figures) = kept.figures() {
         said["figures"] = json!(figures);
     }
@@ -316,27 +375,27 @@ fn run_io(_request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     Err(format!("cannot start {}: {error}", other.display()).into())
 }
 
-/// The warm-ups, and then as many passes as the request asks for: what a run prints.
+/// The warm-ups, and then as many passes as are asked for: what a run prints.
 fn measure(
     request: &Request,
+    (warmup, least_ms): (u64, u64),
     mut pass: impl FnMut() -> Result<Measured, Box<dyn std::error::Error>>,
 ) -> Result<Value, Box<dyn std::error::Error>> {
-    for _ in 0..request.warmup {
+    for _ in 0..warmup {
         pass()?;
     }
     let mut sums = pass()?;
     let mut answer = sums.answer.to_string();
     let mut passes = 1;
-    while sums.wall_ns < request.least_ms * 1_000_000 {
+    while sums.elapsed_ns < least_ms * 1_000_000 {
         let next = pass()?;
         passes += 1;
-        sums.wall_ns += next.wall_ns;
-        sums.cpu_ns += next.cpu_ns;
         if next.answer != sums.answer && !answer.contains("then") {
             answer = format!("{answer}, then {} in pass {passes}", next.answer);
         }
+        sums.add(next);
     }
-    Ok(json!({
+    let mut said = json!({
         "answer": answer,
         "wall_ns": sums.wall_ns,
         "cpu_ns": sums.cpu_ns,
@@ -345,7 +404,22 @@ fn measure(
         "allocator": ALLOCATOR,
         "malloc": malloc_name(),
         "items_done": items(request)? * passes,
-    }))
+    });
+    let figures = sums.all_figures();
+    if !figures.is_empty() {
+        said["figures"] = json!(figures);
+    }
+    Ok(said)
+}
+
+/// What a burst leaves, at once and after the runtime was idle.
+fn memory_after(rt: &Runtime, count: u64, idle: Duration) -> Measured {
+    let before = rss_bytes();
+    let kept = || rss_bytes().saturating_sub(before) as f64;
+    let measured = rt.block_on(rt.spawn(workloads::spawn_join(count))).expect("the root task ended without a value");
+    let measured = measured.figure("kept_bytes", kept());
+    std::thread::sleep(idle);
+    measured.figure("kept_when_idle_bytes", kept())
 }
 
 fn main() -> ExitCode {

@@ -1,13 +1,19 @@
 //! The clocks: the same intervals as the C++ adapters measure.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Answer, wall and process CPU of one repetition.
-#[derive(Clone, Copy)]
 pub struct Measured {
     pub answer: u64,
     pub wall_ns: u64,
     pub cpu_ns: u64,
+    /// From start to stop: `wall_ns` is another time where it is measured how long each item took.
+    pub elapsed_ns: u64,
+    /// Of each item. Where there are any, their percentiles are figures.
+    pub waits: Vec<u64>,
+    /// What else was measured, by name.
+    pub figures: BTreeMap<&'static str, f64>,
 }
 
 /// Wall and process CPU of what lies between `start` and `stop`.
@@ -22,10 +28,17 @@ impl Stopwatch {
         Self { began: Instant::now(), cpu_began_ns }
     }
 
-    /// The answer may still be open here: a phase ends before the sum is known.
+    /// The answer may still be open here.
     pub fn stop(self) -> Measured {
         let wall_ns = self.began.elapsed().as_nanos() as u64;
-        Measured { answer: 0, wall_ns, cpu_ns: process_cpu_ns() - self.cpu_began_ns }
+        Measured {
+            answer: 0,
+            wall_ns,
+            cpu_ns: process_cpu_ns() - self.cpu_began_ns,
+            elapsed_ns: wall_ns,
+            waits: Vec::new(),
+            figures: BTreeMap::new(),
+        }
     }
 }
 
@@ -33,6 +46,49 @@ impl Measured {
     pub fn answer(self, answer: u64) -> Self {
         Self { answer, ..self }
     }
+
+    /// How long each item took, in nanoseconds: wall is the sum of these.
+    pub fn items_took(self, waits: Vec<u64>) -> Self {
+        Self { wall_ns: waits.iter().sum(), waits, ..self }
+    }
+
+    pub fn figure(mut self, name: &'static str, value: f64) -> Self {
+        self.figures.insert(name, value);
+        self
+    }
+
+    /// Adds a further pass.
+    pub fn add(&mut self, next: Measured) {
+        self.wall_ns += next.wall_ns;
+        self.cpu_ns += next.cpu_ns;
+        self.elapsed_ns += next.elapsed_ns;
+        self.waits.extend(next.waits);
+        self.figures = next.figures;
+    }
+
+    /// The figures, with the percentiles of the waits.
+    pub fn all_figures(&self) -> BTreeMap<&'static str, f64> {
+        let mut figures = self.figures.clone();
+        let mut sorted = self.waits.clone();
+        sorted.sort_unstable();
+        if let Some(longest) = sorted.last() {
+            for (name, share) in [("p50_ns", 0.5), ("p99_ns", 0.99), ("p999_ns", 0.999)] {
+                // The least that is not below so large a share of all.
+                let at = (share * sorted.len() as f64).ceil() as usize - 1;
+                figures.insert(name, sorted[at] as f64);
+            }
+            figures.insert("max_ns", *longest as f64);
+        }
+        figures
+    }
+}
+
+/// What of the process's memory is in RAM now. The counters of /proc/self/statm lag behind.
+pub fn rss_bytes() -> u64 {
+    let rollup = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
+    let rss = rollup.lines().find_map(|line| line.strip_prefix("Rss:"));
+    let kilobytes = rss.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.expect("/proc/self/smaps_rollup does not say what is in memory") * 1024
 }
 
 /// Which malloc this process has: what is preloaded is mapped.

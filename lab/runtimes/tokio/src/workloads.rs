@@ -15,13 +15,6 @@ pub enum Mode {
     Final,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    Spawn,
-    Join,
-    Total,
-}
-
 /// A task of this adapter cannot be cancelled and does not panic, so its handle always has a value.
 pub async fn join<T>(handle: JoinHandle<T>) -> T {
     handle.await.expect("a task ended without a value")
@@ -65,17 +58,12 @@ pub async fn fork_pool(mode: Mode, sub_tasks: u64, forks: u64) -> Measured {
     watch.stop().answer(sum)
 }
 
-pub async fn spawn_join(count: u64, phase: Phase) -> Measured {
+pub async fn spawn_join(count: u64) -> Measured {
     let mut handles = Vec::with_capacity(count as usize);
-    let spawning = Stopwatch::start();
+    let watch = Stopwatch::start();
     for i in 0..count {
         handles.push(spawn(async move { i }));
     }
-    if phase == Phase::Spawn {
-        let measured = spawning.stop();
-        return measured.answer(sum_of(handles).await);
-    }
-    let watch = if phase == Phase::Join { Stopwatch::start() } else { spawning };
     let sum = sum_of(handles).await;
     watch.stop().answer(sum)
 }
