@@ -45,6 +45,11 @@ func (r *request) atEnd(end func()) {
 	r.ends = append(r.ends, end)
 }
 
+// cold asks for one pass and no warm-up: where memory is measured, a pass before would leave its own.
+func (r *request) cold() {
+	r.warmup, r.leastMS = 0, 0
+}
+
 func (r *request) fail(err error) {
 	if r.err == nil {
 		r.err = err

@@ -58,8 +58,11 @@ func share(r *request) uint64 {
 }
 
 func channelMPMC(r *request) body {
-	each, capacity := share(r), r.integer("capacity")
-	producers, consumers := r.integer("producers"), r.integer("consumers")
+	return throughOne(share(r), r.integer("capacity"), r.integer("producers"), r.integer("consumers"))
+}
+
+// throughOne has each producer send its share through one channel.
+func throughOne(each, capacity, producers, consumers uint64) body {
 	return func(watch *stopwatch) uint64 {
 		watch.start()
 		defer watch.stop()

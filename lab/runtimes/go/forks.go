@@ -68,7 +68,6 @@ func forkPool(r *request) body {
 
 func spawnJoin(r *request) body {
 	count := r.integer("count")
-	phase := r.choice("phase", "spawn", "join", "total")
 	return func(watch *stopwatch) uint64 {
 		results := make([]uint64, count)
 		var all sync.WaitGroup
@@ -80,16 +79,9 @@ func spawnJoin(r *request) body {
 				results[i] = uint64(i)
 			}(i)
 		}
-		if phase == "spawn" {
-			watch.stop()
-		} else if phase == "join" {
-			watch.start()
-		}
 		all.Wait()
 		sum := total(results)
-		if phase != "spawn" {
-			watch.stop()
-		}
+		watch.stop()
 		return sum
 	}
 }

@@ -88,6 +88,11 @@ var workloads = []workload{
 	{name: "fork_pool", params: []string{"mode", "count"},
 		items: func(r *request) uint64 { return r.integer("count") / uint64(r.threads) * uint64(r.threads) },
 		plain: variant{"goroutines and a sync.WaitGroup", forkPool}},
+	{name: "idle_tasks", params: []string{"count", "sleep_ms"}, items: product("count"),
+		plain: variant{"time.Sleep in a goroutine a sleeper", idleTasks}},
+	{name: "inject", params: []string{"producers", "count"},
+		items: func(r *request) uint64 { return shareOf(r) * r.integer("producers") },
+		plain: variant{"go, by goroutines that are locked to a thread each: there are no other threads", inject}},
 	{name: "io_socket", params: []string{"connections", "requests", "request_bytes", "response_bytes"},
 		items: func(r *request) uint64 {
 			connections := r.integer("connections")
@@ -97,9 +102,14 @@ var workloads = []workload{
 			return r.integer("requests") / connections * connections
 		},
 		plain: variant{"a goroutine a connection on either side, in one scheduler of two threads", ioSocket}},
+	{name: "latency_under_load", params: []string{"load_percent", "work_us", "count"}, items: product("count"),
+		plain: variant{"go, by a goroutine that is locked to a thread and has a place in GOMAXPROCS beside the others",
+			latencyUnderLoad}},
 	{name: "matmul", params: []string{"n"},
 		items: func(r *request) uint64 { blocks := r.integer("n") / leafSize; return blocks * blocks * blocks },
 		plain: variant{"four goroutines and a sync.WaitGroup, twice; the loops of a leaf are Go's", matmul}},
+	{name: "memory_after", params: []string{"count", "idle_ms"}, items: product("count"),
+		plain: variant{"goroutines and a sync.WaitGroup, as in spawn_join", memoryAfter}},
 	{name: "mpsc_batches", params: []string{"batches", "batch"}, items: product("batches", "batch"),
 		plain: variant{"a slice under a sync.Mutex with a sync.Cond: every chan has a bound", mpscBatches}},
 	{name: "mutex_handoff", params: []string{"tasks", "locks"}, items: product("tasks", "locks"),
@@ -107,14 +117,29 @@ var workloads = []workload{
 			mutexHandoff}},
 	{name: "nqueens", params: []string{"n"}, items: func(r *request) uint64 { return nqueensBoards(r) },
 		plain: variant{"a goroutine for each safe row, and a sync.WaitGroup", nqueens}, expert: seldom(nqueens)},
+	{name: "outside_wake", params: []string{"workers", "cpus", "gap_us", "requests"}, items: product("requests"),
+		plain: variant{"go and a chan, by a goroutine that is locked to its thread: there are no other threads",
+			outsideWake}},
+	{name: "oversubscribed", params: []string{"idiom", "workers", "count"},
+		items: func(r *request) uint64 {
+			if r.choice("idiom", "channel", "fork") == "channel" {
+				return r.integer("count") / senders * senders
+			}
+			return r.integer("count")
+		},
+		plain: variant{"GOMAXPROCS; a chan, and goroutines with a sync.WaitGroup", oversubscribed}},
 	{name: "pipeline", params: []string{"concurrency", "depth", "items"}, items: product("concurrency", "items"),
 		plain: variant{"a goroutine a stage, and a sync.WaitGroup", pipeline}},
 	{name: "skynet", params: []string{"depth"}, items: func(r *request) uint64 { return skynetTasks(r.integer("depth")) },
 		plain: variant{"ten goroutines a node, which answer through a chan", skynet}, expert: seldom(skynet)},
-	{name: "spawn_join", params: []string{"count", "phase"}, items: product("count"),
+	{name: "spawn_join", params: []string{"count"}, items: product("count"),
 		plain: variant{"goroutines and a sync.WaitGroup", spawnJoin}},
+	{name: "suspend_chain", params: []string{"chains", "depth", "values"}, items: product("chains", "depth", "values"),
+		plain: variant{"a chan of one place between two goroutines", suspendChain}},
 	{name: "timer_storm", params: []string{"count", "shortest_us", "longest_us"}, items: product("count"),
 		plain: variant{"time.Sleep in a goroutine a sleeper", timerStorm}},
+	{name: "unbalanced", params: []string{"tree"}, items: func(r *request) uint64 { return treeOf(r).nodes },
+		plain: variant{"a goroutine for each child, and a sync.WaitGroup; crypto/sha1", unbalanced}},
 	{name: "yield", params: []string{"tasks", "yields"}, items: product("tasks", "yields"),
 		plain: variant{"runtime.Gosched", yield}},
 }

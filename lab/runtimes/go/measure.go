@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
+	"sort"
 	"strings"
 	"syscall"
 	"time"
@@ -16,6 +18,21 @@ type stopwatch struct {
 	cpuNS    int64
 	// What a client measured beside the time, over all passes so far but the warm-ups.
 	figures map[string]float64
+	// How long each item took, where that is measured, and not how long all took together.
+	waits []time.Duration
+}
+
+// itemTook adds to what wall is then the sum of.
+func (w *stopwatch) itemTook(latency time.Duration) {
+	w.waits = append(w.waits, latency)
+}
+
+// figure tells a number of this pass beside its time.
+func (w *stopwatch) figure(name string, value float64) {
+	if w.figures == nil {
+		w.figures = map[string]float64{}
+	}
+	w.figures[name] = value
 }
 
 func (w *stopwatch) start() {
@@ -47,11 +64,20 @@ func measure(r *request, pass body) measured {
 	}
 	var all measured
 	var first uint64
-	for differs := false; all.passes == 0 || all.wallNS < r.leastMS*int64(time.Millisecond); {
+	elapsedNS := int64(0)
+	var waits []time.Duration
+	for differs := false; all.passes == 0 || elapsedNS < r.leastMS*int64(time.Millisecond); {
 		var watch stopwatch
 		answer := pass(&watch)
 		all.passes++
-		all.wallNS += watch.wallNS
+		elapsedNS += watch.wallNS
+		if len(watch.waits) == 0 {
+			all.wallNS += watch.wallNS
+		}
+		for _, wait := range watch.waits {
+			all.wallNS += wait.Nanoseconds()
+		}
+		waits = append(waits, watch.waits...)
 		all.cpuNS += watch.cpuNS
 		all.figures = watch.figures
 		if all.passes == 1 {
@@ -62,7 +88,19 @@ func measure(r *request, pass body) measured {
 			all.answer += fmt.Sprintf(", then %d in pass %d", answer, all.passes)
 		}
 	}
+	if len(waits) > 0 {
+		all.figures = percentiles(waits)
+	}
 	return all
+}
+
+// percentiles are each the least that is not below so large a share of all.
+func percentiles(waits []time.Duration) map[string]float64 {
+	sort.Slice(waits, func(a, b int) bool { return waits[a] < waits[b] })
+	of := func(share float64) float64 {
+		return float64(waits[int(math.Ceil(share*float64(len(waits))))-1].Nanoseconds())
+	}
+	return map[string]float64{"p50_ns": of(0.5), "p99_ns": of(0.99), "p999_ns": of(0.999), "max_ns": of(1)}
 }
 
 func processCPU() int64 {
