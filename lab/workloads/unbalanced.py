@@ -18,12 +18,13 @@ THREADS = None
 # From the field's suite: T1 and T3 of UTS.
 SEED: list[dict[str, Any]] = [{"tree": "T1"}, {"tree": "T3"}]
 
-# The two that are named as in the suite are published with their node counts; small is T1 with leaves at depth 4.
-NODES = {"small": 944, "T1": 4_130_071, "T3": 4_112_897}
-CASES = {"smoke": ("small",), "base": ("T1",), "large": ("T1", "T3")}
+# The two that are named as in the suite are published with their node counts; small and medium are T1
+# with leaves at depths 4 and 8.
+NODES = {"small": 944, "medium": 257_042, "T1": 4_130_071, "T3": 4_112_897}
+CASES = {"smoke": ("small",), "base": ("medium",), "large": ("T1", "T3")}
 
 # Geometric with a fixed shape: the seed of the root, its expected children, and the depth of the leaves.
-GEOMETRIC = {"small": (19, 4.0, 4), "T1": (19, 4.0, 10)}
+GEOMETRIC = {"small": (19, 4.0, 4), "medium": (19, 4.0, 8), "T1": (19, 4.0, 10)}
 # Binomial: the seed of the root, its children, and what every other node has with what probability.
 BINOMIAL = {"T3": (42, 2_000, 8, 0.124875)}
 

@@ -214,10 +214,11 @@ class Definitions(unittest.TestCase):
                 self.assertGreater(params["workers"], WORKLOADS["oversubscribed"].THREADS)
                 self.assertLessEqual(params["workers"], MOST_THREADS)
 
-    def test_the_small_tree_has_the_nodes_that_its_definition_gives_and_the_named_ones_those_published(self) -> None:
+    def test_the_small_trees_have_the_nodes_that_their_definition_gives_and_the_named_ones_those_published(self) -> None:
         unbalanced = WORKLOADS["unbalanced"]
-        counted = unbalanced.count_nodes("small")
-        self.assert_defined("unbalanced", {"tree": "small"}, 2, counted, counted)
+        for tree in ("small", "medium"):
+            counted = unbalanced.count_nodes(tree)
+            self.assert_defined("unbalanced", {"tree": tree}, 2, counted, counted)
         # Counting these, too, takes half a minute: https://sourceforge.net/projects/uts-benchmark has them.
         for tree, nodes in (("T1", 4_130_071), ("T3", 4_112_897)):
             self.assert_defined("unbalanced", {"tree": tree}, 2, nodes, nodes)

@@ -60,14 +60,14 @@ void put(std::array<std::uint8_t, N>& bytes, std::size_t at, std::uint32_t numbe
 }  // namespace
 
 uts_tree::uts_tree(const request& r) {
-    const std::string name = r.choice("tree", {"small", "T1", "T3"});
+    const std::string name = r.choice("tree", {"small", "medium", "T1", "T3"});
     if (name == "T3") {
         shape_ = shape::binomial;
         seed_ = 42;
         nodes_ = 4'112'897;
     } else {
-        leaves_at_ = name == "T1" ? 10 : 4;
-        nodes_ = name == "T1" ? 4'130'071 : 944;
+        leaves_at_ = name == "small" ? 4 : name == "medium" ? 8 : 10;
+        nodes_ = name == "small" ? 944 : name == "medium" ? 257'042 : 4'130'071;
     }
 }
 

@@ -25,8 +25,9 @@ pub struct Tree {
     pub nodes: u64,
 }
 
-const TREES: [(&str, Tree); 3] = [
+const TREES: [(&str, Tree); 4] = [
     ("small", Tree { shape: Shape::Geometric { leaves_at: 4 }, seed: 19, nodes: 944 }),
+    ("medium", Tree { shape: Shape::Geometric { leaves_at: 8 }, seed: 19, nodes: 257_042 }),
     ("T1", Tree { shape: Shape::Geometric { leaves_at: 10 }, seed: 19, nodes: 4_130_071 }),
     ("T3", Tree { shape: Shape::Binomial, seed: 42, nodes: 4_112_897 }),
 ];
