@@ -22,7 +22,8 @@ class Workload(Protocol):
     ITEM: str
     # A number where the workload itself fixes the threads, None where the run chooses them.
     THREADS: int | None
-    # The sizes that the seed documents measured.
+    # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
+    # suite seed each case is also run with these.
     SEED: list[Params]
 
     def cases(self, size: str) -> list[Params]:

@@ -78,9 +78,17 @@ def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int) -> list[
     for workload in chosen:
         for size in sizes:
             for params in workload.SEED if size == SEED else workload.cases(size):
-                for count in [workload.THREADS] if workload.THREADS else threads:
+                for count in _threads(workload, size, threads):
                     case = Case(workload.NAME, params, count, TIMEOUT_SECONDS[size])
                     known = cases.get(case.key)
                     if known is None or known.timeout_seconds < case.timeout_seconds:
                         cases[case.key] = case
     return list(cases.values())
+
+
+def _threads(workload: Workload, size: str, asked: tuple[int, ...]) -> list[int]:
+    """Those that the workload fixes, else those asked for; in the suite seed also those that its document has."""
+    if workload.THREADS:
+        return [workload.THREADS]
+    own = getattr(workload, "SEED_THREADS", ()) if size == SEED else ()
+    return list(dict.fromkeys((*own, *asked)))

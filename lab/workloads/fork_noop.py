@@ -13,9 +13,9 @@ ITEM = "one child"
 THREADS = 1
 
 RESOURCES = ("monotonic", "pool", "frame_pool")
-SEED = [{"resource": "monotonic", "count": count} for count in
-        (100_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 7_000_000, 10_000_000)]
-SEED += [{"resource": "pool", "count": 100_000}]
+# Document 000 has these counts on the monotonic resource, document 001 on the pool.
+SWEEP = (100_000, 500_000, 1_000_000, 3_000_000, 5_000_000, 7_000_000, 10_000_000)
+SEED = [{"resource": resource, "count": count} for resource in ("monotonic", "pool") for count in SWEEP]
 
 
 def cases(size: str) -> list[dict[str, Any]]:

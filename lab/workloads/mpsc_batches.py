@@ -11,6 +11,8 @@ DESCRIPTION = ("One task fills vectors of numbers and sends them through an unbo
                "receiver; another receives and adds them.")
 ITEM = "one number"
 THREADS = None
+# The document's tests have one thread, whatever they say of themselves.
+SEED_THREADS = (1,)
 
 SEED = [{"batches": 100, "batch": 100}]
 

@@ -10,6 +10,8 @@ NAME = "spawn_join"
 DESCRIPTION = "A task on a worker creates and submits tasks, keeps their handles and then awaits them all."
 ITEM = "one task"
 THREADS = None
+# The document's tests have one thread, whatever they say of themselves.
+SEED_THREADS = (1,)
 
 SEED = [{"count": 10_000}, {"count": 50_000}]
 

@@ -10,6 +10,8 @@ NAME = "yield"
 DESCRIPTION = "Tasks on the runtime each yield to the scheduler again and again."
 ITEM = "one yield"
 THREADS = None
+# The document's tests have one thread, whatever they say of themselves.
+SEED_THREADS = (1,)
 
 SEED = [{"tasks": 1, "yields": 5_000}, {"tasks": 1, "yields": 500_000}, {"tasks": 8, "yields": 20_000}]
 

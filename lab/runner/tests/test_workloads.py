@@ -62,13 +62,15 @@ class Definitions(unittest.TestCase):
         self.assertEqual(workload.items(params, threads), items)
 
     def test_the_catalog_has_all_workloads(self) -> None:
-        self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "call_overhead",
-                                           "channel_mpmc", "channel_rendezvous", "channel_spsc", "echo", "echo_many",
-                                           "fairness", "fib", "file_read", "fork_noop", "fork_pool", "idle_tasks",
-                                           "inject", "io_socket", "latency_under_load", "matmul", "memory_after",
+        self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "cachecalc_variants",
+                                           "call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
+                                           "coroutine_costs", "echo", "echo_many", "fairness", "fib", "fib_tasks",
+                                           "file_read", "fork_noop", "fork_pool", "idle_tasks", "inject",
+                                           "io_socket", "latency_under_load", "matmul", "memory_after",
                                            "mpsc_batches", "mutex_handoff", "nqueens", "outside_wake",
-                                           "oversubscribed", "pipeline", "skynet", "spawn_join", "suspend_chain",
-                                           "timer_storm", "unbalanced", "yield"])
+                                           "oversubscribed", "partition_receiver", "pipeline", "record_path",
+                                           "skynet", "spawn_join", "suspend_chain", "timer_storm", "unbalanced",
+                                           "wait", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -254,7 +256,35 @@ class Definitions(unittest.TestCase):
             self.assertTrue((ROOT / "docs" / "bench" / f"{name}.md").is_file(), name)
 
 
+    def test_the_tasks_of_the_seed_documents_agree_with_their_definition(self) -> None:
+        self.assert_defined("cachecalc_variants", {"variant": "async", "rounds": 3, "tasks": 7, "wait_us": 8}, 2,
+                            3 * cache_by_definition(14), 21)
+        self.assert_defined("fib_tasks", {"shape": "thread", "n": 10, "tasks": 7}, 2, 7 * fib_by_definition(10)[0], 7)
+        self.assert_defined("partition_receiver", {"receiver": "parks", "gap_us": 0, "batches": 4, "yields": 0}, 2,
+                            1 * 1 + 2 * 2 + 3 * 3 + 4 * 4, 4)
+        self.assert_defined("wait", {"idiom": "timer", "count": 5, "wait_us": 64}, 1, 320, 5)
+        self.assert_defined("coroutine_costs", {"step": "switch", "count": 9, "live": 3}, 1, 9, 9)
+
+    def test_the_results_of_records_agree_with_their_definition(self) -> None:
+        def result(value: int, steps: int) -> int:
+            for _ in range(steps):
+                value = (value * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2 ** 64
+                value ^= value >> 29
+            return value
+        for path in ("plain", "shared"):
+            params = {"path": path, "records": 30, "batch": 8, "partitions": 3, "steps": 17}
+            self.assert_defined("record_path", params, 2, sum(result(record, 17) for record in range(1, 31)) % 2 ** 64, 30)
+
+
 class Plans(unittest.TestCase):
+    def test_the_suite_seed_has_the_threads_of_the_document_beside_those_of_the_run(self) -> None:
+        def threads(name: str, size: str, *asked: int) -> list[int]:
+            return sorted({case.threads for case in plan([WORKLOADS[name]], (size,), *asked)})
+        self.assertEqual(threads("spawn_join", "seed", 2), [1, 2])
+        self.assertEqual(threads("spawn_join", "seed", 1), [1])
+        self.assertEqual(threads("spawn_join", "base", 2), [2])
+        self.assertEqual(threads("pipeline", "seed", 2), [2])
+
     def test_a_case_that_two_sizes_share_is_planned_once_with_the_longer_timeout(self) -> None:
         base = plan([WORKLOADS["pipeline"]], ("base",), 2)
         both = plan([WORKLOADS["pipeline"]], SUITES["full"].sizes, 2)
@@ -264,7 +294,8 @@ class Plans(unittest.TestCase):
     def test_single_threaded_workloads_are_recorded_with_one_thread(self) -> None:
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
         self.assertEqual({name for name, count in threads.items() if count == 1},
-                         {"accept_churn", "call_overhead", "echo", "echo_many", "file_read", "fork_noop"})
+                         {"accept_churn", "call_overhead", "coroutine_costs", "echo", "echo_many", "file_read", "fork_noop",
+                          "wait"})
         self.assertEqual(threads["fib"], 4)
 
     def test_a_full_run_measures_each_row_on_one_thread_too_and_only_where_nobody_chose_the_threads(self) -> None:
@@ -283,4 +314,5 @@ class Plans(unittest.TestCase):
         self.assertEqual([catalog.compact(value) for value in (0, 999, 1_500, 2_000_000)], ["0", "999", "1500", "2M"])
         for workload in WORKLOADS.values():
             cases = plan([workload], ("base", "large", "seed"), 2)
-            self.assertEqual(len({catalog.short_label(case.params) for case in cases}), len(cases), workload.NAME)
+            params = {catalog.label(case.params) for case in cases}
+            self.assertEqual(len({catalog.short_label(case.params) for case in cases}), len(params), workload.NAME)

@@ -51,5 +51,12 @@ int main(int argc, char** argv) {
     app.add("oversubscribed", lab::oversubscribed,
             "experimental::concurrent_channel; co_spawn with a completion handler that counts");
     app.add("unbalanced", lab::unbalanced, "co_spawn of each child");
+    app.add("cachecalc_variants", lab::cachecalc_variants, "the document's four programs for Boost.Asio");
+    app.add("partition_receiver", lab::partition_receiver, channel);
+    app.add("record_path", lab::record_path,
+            "a channel to each partition; shared: a std::mutex, taken for each record");
+    app.add("fib_tasks", lab::fib_tasks, "co_spawn of each task");
+    app.add("coroutine_costs", lab::coroutine_costs, "an awaitable, its frame from Asio's recycling allocator");
+    app.add("wait", lab::wait, "a steady_timer on an io_context");
     return app.main(argc, argv);
 }

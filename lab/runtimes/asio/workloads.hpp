@@ -36,5 +36,11 @@ harness::measured oversubscribed(const harness::request& r);
 // The part of it that spawns.
 harness::measured forks_of_a_crowd(const harness::request& r);
 harness::measured unbalanced(const harness::request& r);
+harness::measured cachecalc_variants(const harness::request& r);
+harness::measured partition_receiver(const harness::request& r);
+harness::measured record_path(const harness::request& r);
+harness::measured fib_tasks(const harness::request& r);
+harness::measured coroutine_costs(const harness::request& r);
+harness::measured wait(const harness::request& r);
 
 }  // namespace lab

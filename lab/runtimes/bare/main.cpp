@@ -6,6 +6,8 @@
 #include "harness.hpp"
 #include "io.hpp"
 #include "pinning.hpp"
+#include "seed_work.hpp"
+#include "workloads.hpp"
 
 #include <atomic>
 #include <coroutine>
@@ -274,6 +276,18 @@ harness::measured cachecalc_sharded(const harness::request& r) {
     });
 }
 
+// The plain loop, whatever the path.
+harness::measured record_path(const harness::request& r) {
+    const harness::record_work work{r};
+    return harness::measure(r, [&work] {
+        harness::engine own{work};
+        for (std::uint64_t b = 0; b < work.batches(); ++b) {
+            own.process(work.read(b));
+        }
+        return own.answer();
+    });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -293,6 +307,13 @@ int main(int argc, char** argv) {
     app.add_dress("echo_many", "ring", bare::echo_many_on_ring, ring);
     app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
+    app.add("cachecalc_variants", cachecalc, "the calculations alone, on one thread, whatever the variant");
+    app.add("fib_tasks", lab::fib_tasks, "one thread; shape thread: the loop, as sequential");
+    app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
+    app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
+    app.unsupported("wait", "to wait is the system's: std has it");
+    app.unsupported("partition_receiver",
+                    "hand-written coroutines have no scheduler; a floor for this would be a runtime");
     for (const char* const name :
          {"fork_pool",      "pipeline",     "spawn_join",         "fib",          "skynet",
           "nqueens",        "matmul",       "channel_spsc",       "channel_mpmc", "channel_rendezvous",

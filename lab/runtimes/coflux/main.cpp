@@ -29,6 +29,13 @@ int main(int argc, char** argv) {
     app.add("cachecalc", lab::cachecalc,
             "a fork a task, on a worker_executor, on a strand, or under a mutex on a pool");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "a shard_group, a fork a task");
+    app.unsupported("cachecalc_variants", "the document's programs for other runtimes; Coflux's stand under cachecalc");
+    app.add("partition_receiver", lab::partition_receiver,
+            "make_unbounded_mpsc between two forks; parks: a receive that waits");
+    app.add("record_path", lab::record_path, "make_spsc to each partition; shared: a mutex, taken for each record");
+    app.add("fib_tasks", lab::fib_tasks, "a fork a task on the pool; a generator");
+    app.add("coroutine_costs", lab::coroutine_costs, "a generator, its frame from the frame pool");
+    app.add("wait", lab::wait, "co_await of sleep_for on a worker_executor");
     app.add("suspend_chain", lab::suspend_chain, "make_spsc of one place between two forks");
     app.add("outside_wake", lab::outside_wake, "get() of a task");
     app.add("inject", lab::inject, "spawn() of a task_scope that a task keeps open");

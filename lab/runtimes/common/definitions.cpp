@@ -16,8 +16,8 @@ struct definition {
     count_items items;
 };
 
-const std::array<definition, 32>& definitions() {
-    static const std::array<definition, 32> all{{
+const std::vector<definition>& definitions() {
+    static const std::vector<definition> all{
         {"accept_churn", {"connections", "in_flight"}, [](const request& r) { return r.integer("connections"); }},
         {"cachecalc",
          {"idiom", "rounds", "tasks", "wait_us"},
@@ -25,12 +25,16 @@ const std::array<definition, 32>& definitions() {
         {"cachecalc_sharded",
          {"shards", "rounds", "tasks", "wait_us"},
          [](const request& r) { return r.integer("shards") * r.integer("rounds") * r.integer("tasks"); }},
+        {"cachecalc_variants",
+         {"variant", "rounds", "tasks", "wait_us"},
+         [](const request& r) { return r.integer("rounds") * r.integer("tasks"); }},
         {"call_overhead", {"calls"}, [](const request& r) { return r.integer("calls"); }},
         {"channel_mpmc",
          {"count", "capacity", "producers", "consumers"},
          [](const request& r) { return r.integer("count") / r.integer("producers") * r.integer("producers"); }},
         {"channel_rendezvous", {"count"}, [](const request& r) { return r.integer("count"); }},
         {"channel_spsc", {"count", "capacity"}, [](const request& r) { return r.integer("count"); }},
+        {"coroutine_costs", {"step", "count", "live"}, [](const request& r) { return r.integer("count"); }},
         {"echo", {"transport", "processes", "rounds"}, [](const request& r) { return r.integer("rounds"); }},
         {"echo_many",
          {"connections", "mode", "requests", "bytes", "rate"},
@@ -38,6 +42,7 @@ const std::array<definition, 32>& definitions() {
         {"fairness", {"jobs", "step_us"}, [](const request& r) { return r.integer("jobs"); }},
         // Every call but a leaf forks one call and makes another.
         {"fib", {"n"}, [](const request& r) { return 2 * fib_forks(r.integer("n")) + 1; }},
+        {"fib_tasks", {"shape", "n", "tasks"}, [](const request& r) { return r.integer("tasks"); }},
         {"file_read", {"bytes", "file_mib", "reads", "pattern"}, [](const request& r) { return r.integer("reads"); }},
         {"fork_noop", {"resource", "count"}, [](const request& r) { return r.integer("count"); }},
         {"fork_pool",
@@ -69,9 +74,15 @@ const std::array<definition, 32>& definitions() {
              const crowd c{r};
              return c.sends() ? c.count() / crowd::senders * crowd::senders : c.count();
          }},
+        {"partition_receiver",
+         {"receiver", "gap_us", "batches", "yields"},
+         [](const request& r) { return r.integer("batches"); }},
         {"pipeline",
          {"concurrency", "depth", "items"},
          [](const request& r) { return r.integer("concurrency") * r.integer("items"); }},
+        {"record_path",
+         {"path", "records", "batch", "partitions", "steps"},
+         [](const request& r) { return r.integer("records"); }},
         {"skynet", {"depth"}, [](const request& r) { return skynet_tasks(r.integer("depth")); }},
         {"spawn_join", {"count"}, [](const request& r) { return r.integer("count"); }},
         {"suspend_chain",
@@ -79,8 +90,9 @@ const std::array<definition, 32>& definitions() {
          [](const request& r) { return r.integer("chains") * r.integer("depth") * r.integer("values"); }},
         {"timer_storm", {"count", "shortest_us", "longest_us"}, [](const request& r) { return r.integer("count"); }},
         {"unbalanced", {"tree"}, [](const request& r) { return uts_tree{r}.nodes(); }},
+        {"wait", {"idiom", "count", "wait_us"}, [](const request& r) { return r.integer("count"); }},
         {"yield", {"tasks", "yields"}, [](const request& r) { return r.integer("tasks") * r.integer("yields"); }},
-    }};
+    };
     return all;
 }
 

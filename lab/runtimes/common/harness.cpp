@@ -153,6 +153,14 @@ void stopwatch::start() noexcept {
     began_ = std::chrono::steady_clock::now();
 }
 
+void stopwatch::go_on() noexcept {
+    const std::int64_t wall = std::max<std::int64_t>(wall_ns_, 0);
+    const std::int64_t cpu = wall_ns_ < 0 ? 0 : cpu_ns_;
+    start();
+    cpu_began_ns_ -= cpu;
+    began_ -= std::chrono::nanoseconds{wall};
+}
+
 void stopwatch::stop() noexcept {
     wall_ns_ = std::chrono::nanoseconds{std::chrono::steady_clock::now() - began_}.count();
     cpu_ns_ = process_cpu_ns() - cpu_began_ns_;

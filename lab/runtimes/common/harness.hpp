@@ -106,6 +106,8 @@ class stopwatch {
 public:
     void start() noexcept;
     void stop() noexcept;
+    // As start(), and what was timed before counts too: for steps between which something else must be done.
+    void go_on() noexcept;
     // What the pass measured beside its time. On one thread at a time.
     [[nodiscard]] latencies& waits() noexcept { return waits_; }
     void figure(std::string_view name, double value) { figures_.set(name, value); }

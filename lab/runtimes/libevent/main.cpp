@@ -15,12 +15,15 @@ int main(int argc, char** argv) {
     app.unsupported("file_read", "libevent waits for what may be ready later, which a file always is");
     for (const char* const name : {"cachecalc",
                                    "cachecalc_sharded",
+                                   "cachecalc_variants",
                                    "call_overhead",
                                    "channel_mpmc",
                                    "channel_rendezvous",
                                    "channel_spsc",
+                                   "coroutine_costs",
                                    "fairness",
                                    "fib",
+                                   "fib_tasks",
                                    "fork_noop",
                                    "fork_pool",
                                    "idle_tasks",
@@ -33,12 +36,15 @@ int main(int argc, char** argv) {
                                    "nqueens",
                                    "outside_wake",
                                    "oversubscribed",
+                                   "partition_receiver",
                                    "pipeline",
+                                   "record_path",
                                    "skynet",
                                    "spawn_join",
                                    "suspend_chain",
                                    "timer_storm",
                                    "unbalanced",
+                                   "wait",
                                    "yield"}) {
         app.unsupported(name, "libevent is callbacks for I/O and timers, and no runtime for tasks");
     }

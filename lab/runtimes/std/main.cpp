@@ -70,6 +70,13 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", lab::mpsc_batches, "mutex, condition variable and a deque between two threads");
     app.add("mutex_handoff", lab::mutex_handoff,
             "std::mutex with a turn and a condition variable a thread: it would let the last owner in again");
+    app.add("cachecalc_variants", lab::cachecalc_variants, "the document's four programs for the standard library");
+    app.add("partition_receiver", lab::partition_receiver, "two threads and the queue of mpsc_batches");
+    app.add("record_path", lab::record_path,
+            "a thread for the coordinator and one a partition, with the queue of channel_spsc");
+    app.add("fib_tasks", lab::fib_tasks, "std::thread; all are made before the first is joined");
+    app.add("coroutine_costs", lab::coroutine_costs, "std::thread; step thread only");
+    app.add("wait", lab::wait, "std::this_thread::sleep_for; devzero: reads by an ifstream");
     app.add("echo", lab::echo, "a thread for each side, and calls that block");
     app.add("echo_many", lab::echo_many, "a thread a connection, and calls that block; --threads does not apply");
     app.add("accept_churn", lab::accept_churn, "a new thread for each connection; --threads does not apply");

@@ -44,6 +44,18 @@ public:
         return value;
     }
 
+    // Empty when there is nothing just now.
+    std::optional<T> try_pop() {
+        const std::lock_guard lock{mutex_};
+        std::optional<T> value;
+        if (!values_.empty()) {
+            value = std::move(values_.front());
+            values_.pop_front();
+            not_full_.notify_one();
+        }
+        return value;
+    }
+
     void close() {
         {
             const std::lock_guard lock{mutex_};

@@ -17,5 +17,11 @@ harness::measured cachecalc_sharded(const harness::request& r);
 harness::measured idle_tasks(const harness::request& r);
 harness::measured memory_after(const harness::request& r);
 harness::measured unbalanced(const harness::request& r);
+harness::measured cachecalc_variants(const harness::request& r);
+harness::measured partition_receiver(const harness::request& r);
+harness::measured record_path(const harness::request& r);
+harness::measured fib_tasks(const harness::request& r);
+harness::measured coroutine_costs(const harness::request& r);
+harness::measured wait(const harness::request& r);
 
 }  // namespace lab

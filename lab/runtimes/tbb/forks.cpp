@@ -1,6 +1,7 @@
 // Forks on the pool: awaited at once, joined as a burst, and nested as a pipeline.
 #include "definitions.hpp"
 #include "loads.hpp"
+#include "seed_work.hpp"
 #include "workloads.hpp"
 
 #include <tbb/task_group.h>
@@ -86,6 +87,17 @@ harness::measured fork_pool(const harness::request& r) {
     workers pool{r.threads()};
     return harness::measure(
         r, [&] { return pool.run([&] { return sum_of_tasks(r.threads(), [&] { return body(forks); }); }); });
+}
+
+harness::measured fib_tasks(const harness::request& r) {
+    if (r.choice("shape", {"sequential", "thread", "coroutine", "generator"}) != "coroutine") {
+        throw harness::unsupported_params("oneTBB has tasks, which stand for the coroutines");
+    }
+    const std::uint64_t n = r.integer("n");
+    const std::uint64_t tasks = r.integer("tasks");
+    workers pool{r.threads()};
+    return harness::measure(
+        r, [&] { return pool.run([&] { return sum_of_tasks(tasks, [n] { return harness::fib_by_recursion(n); }); }); });
 }
 
 harness::measured spawn_join(const harness::request& r) {

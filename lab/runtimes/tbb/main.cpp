@@ -29,7 +29,11 @@ int main(int argc, char** argv) {
     app.add("unbalanced", lab::unbalanced, "task_group");
     app.unsupported("channel_rendezvous", "no queue of oneTBB promises that a push waits until its value was taken");
     app.unsupported("mutex_handoff", "a TBB task that waits for a mutex keeps its thread: tasks cannot hand one over");
-    for (const char* const name : {"cachecalc", "cachecalc_sharded", "idle_tasks", "timer_storm"}) {
+    app.add("fib_tasks", lab::fib_tasks, "task_group::run of each task");
+    app.unsupported("record_path", "a TBB task that waits for a batch keeps its thread: std has it with threads");
+    app.unsupported("coroutine_costs", "a TBB task is no coroutine");
+    for (const char* const name : {"cachecalc", "cachecalc_sharded", "cachecalc_variants", "idle_tasks",
+                                   "partition_receiver", "timer_storm", "wait"}) {
         app.unsupported(name, "oneTBB has no timers");
     }
     for (const char* const name : {"accept_churn", "echo", "echo_many", "file_read", "io_socket"}) {

@@ -32,6 +32,7 @@ harness::measured pipeline(const harness::request& r);
 harness::measured fairness(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fib(const harness::request& r);
+harness::measured fib_tasks(const harness::request& r);
 harness::measured skynet(const harness::request& r);
 harness::measured nqueens(const harness::request& r);
 harness::measured matmul(const harness::request& r);

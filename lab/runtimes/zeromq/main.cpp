@@ -152,12 +152,15 @@ int main(int argc, char** argv) {
     app.unsupported("file_read", "ZeroMQ has no files");
     for (const char* const name : {"cachecalc",
                                    "cachecalc_sharded",
+                                   "cachecalc_variants",
                                    "call_overhead",
                                    "channel_mpmc",
                                    "channel_rendezvous",
                                    "channel_spsc",
+                                   "coroutine_costs",
                                    "fairness",
                                    "fib",
+                                   "fib_tasks",
                                    "fork_noop",
                                    "fork_pool",
                                    "idle_tasks",
@@ -170,12 +173,15 @@ int main(int argc, char** argv) {
                                    "nqueens",
                                    "outside_wake",
                                    "oversubscribed",
+                                   "partition_receiver",
                                    "pipeline",
+                                   "record_path",
                                    "skynet",
                                    "spawn_join",
                                    "suspend_chain",
                                    "timer_storm",
                                    "unbalanced",
+                                   "wait",
                                    "yield"}) {
         app.unsupported(name, "ZeroMQ is messages between threads and processes, and no runtime for tasks");
     }

@@ -4,14 +4,17 @@
 mod arguments;
 mod cachecalc;
 mod channels;
+mod costs;
 #[cfg(feature = "io")]
 mod echo;
 mod fairness;
 #[cfg(feature = "io")]
 mod io;
+mod latencies;
 mod limits;
 mod measure;
 mod outside;
+mod records;
 #[cfg(feature = "io")]
 mod servers;
 mod timers;
@@ -27,6 +30,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use arguments::{Command, Flavor, Request, UsageError};
 use measure::{malloc_name, peak_rss_bytes, rss_bytes, Measured};
+use records::Receiver;
 use uts::Tree;
 use workloads::Mode;
 
@@ -37,6 +41,10 @@ const NO_INLINE_FORK: &str =
 
 const NO_RENDEZVOUS: &str =
     "the least capacity of tokio::sync::mpsc is 1: a sender cannot wait until its value was taken";
+
+const PROGRAMS_OF_OTHERS: &str = "the document's programs for other runtimes; Tokio's stand under cachecalc";
+
+const NO_FRAME: &str = "a future is a value of its caller's: it has no frame that is created and destroyed";
 
 enum Ability {
     Supported,
@@ -49,7 +57,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 32] = [
+const WORKLOADS: [(&str, &[&str], Ability); 38] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -61,6 +69,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 32] = [
         &["shards", "rounds", "tasks", "wait_us"],
         Noted("a LocalSet on a current-thread runtime and a thread a shard; tokio::time::sleep has ticks of 1 ms"),
     ),
+    ("cachecalc_variants", &["variant", "rounds", "tasks", "wait_us"], Unsupported(PROGRAMS_OF_OTHERS)),
     ("call_overhead", &["calls"], Supported),
     (
         "channel_mpmc",
@@ -69,10 +78,12 @@ const WORKLOADS: [(&str, &[&str], Ability); 32] = [
     ),
     ("channel_rendezvous", &["count"], Unsupported(NO_RENDEZVOUS)),
     ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
+    ("coroutine_costs", &["step", "count", "live"], Unsupported(NO_FRAME)),
     ("echo", &["transport", "processes", "rounds"], Noted("tokio::net; two tasks")),
     ("echo_many", &["connections", "mode", "requests", "bytes", "rate"], Noted("tokio::net, a task a connection")),
     ("fairness", &["jobs", "step_us"], Supported),
     ("fib", &["n"], Supported),
+    ("fib_tasks", &["shape", "n", "tasks"], Noted("a spawned task each")),
     (
         "file_read",
         &["bytes", "file_mib", "reads", "pattern"],
@@ -95,7 +106,17 @@ const WORKLOADS: [(&str, &[&str], Ability); 32] = [
     ("nqueens", &["n"], Supported),
     ("outside_wake", &["workers", "cpus", "gap_us", "requests"], Noted("Runtime::spawn, and block_on of the handle")),
     ("oversubscribed", &["idiom", "workers", "count"], Noted("as channel_mpmc and spawn_join")),
+    (
+        "partition_receiver",
+        &["receiver", "gap_us", "batches", "yields"],
+        Noted("tokio::sync::mpsc, unbounded; tokio::time::sleep has ticks of 1 ms"),
+    ),
     ("pipeline", &["concurrency", "depth", "items"], Supported),
+    (
+        "record_path",
+        &["path", "records", "batch", "partitions", "steps"],
+        Noted("tokio::sync::mpsc to each partition; shared: a tokio::sync::Mutex, taken for each record"),
+    ),
     ("skynet", &["depth"], Supported),
     ("spawn_join", &["count"], Supported),
     ("suspend_chain", &["chains", "depth", "values"], Noted("tokio::sync::mpsc")),
@@ -105,6 +126,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 32] = [
         Noted("tokio::time::sleep; its wheel has ticks of 1 ms and rounds up"),
     ),
     ("unbalanced", &["tree"], Supported),
+    ("wait", &["idiom", "count", "wait_us"], Noted("tokio::time::sleep has ticks of 1 ms and rounds up")),
     ("yield", &["tasks", "yields"], Supported),
 ];
 
@@ -145,6 +167,20 @@ const CROWDS: [(&str, Crowd); 2] = [("channel", Crowd::Channel), ("fork", Crowd:
 /// And as many receivers.
 const SENDERS: u64 = 4;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Path {
+    Plain,
+    Direct,
+    Coordinator,
+    Shared,
+}
+
+const PATHS: [(&str, Path); 4] =
+    [("plain", Path::Plain), ("direct", Path::Direct), ("coordinator", Path::Coordinator), ("shared", Path::Shared)];
+
+const RECEIVERS: [(&str, Receiver); 3] =
+    [("yields", Receiver::Yields), ("polls", Receiver::Polls), ("parks", Receiver::Parks)];
+
 /// What one of the two schedulers cannot do with these parameters, and why.
 fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
     let single = matches!(request.flavor, Flavor::CurrentThread);
@@ -161,6 +197,14 @@ fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
         ),
         "oversubscribed" if single => Some("it has one thread, however many are asked for"),
         "cachecalc_sharded" if !single => Some("a shard is a scheduler of one thread: tokio_ct"),
+        "fib_tasks" => {
+            let others = [("sequential", false), ("thread", false), ("generator", false), ("coroutine", true)];
+            (!request.choice("shape", &others)?).then_some("nothing of Tokio is in it: bare has it, std the threads")
+        }
+        "wait" => {
+            let devzero = request.choice("idiom", &[("timer", false), ("devzero", true)])?;
+            devzero.then_some("std has it: the thread reads, and nothing of a runtime is in it")
+        }
         _ => None,
     })
 }
@@ -199,7 +243,10 @@ fn runtime(request: &Request) -> Result<Runtime, Box<dyn std::error::Error>> {
     if let Flavor::MultiThread = request.flavor {
         builder.worker_threads(request.workers()? as usize);
     }
-    if matches!(request.workload.as_str(), "timer_storm" | "cachecalc" | "cachecalc_sharded" | "idle_tasks") {
+    if matches!(
+        request.workload.as_str(),
+        "timer_storm" | "cachecalc" | "cachecalc_sharded" | "idle_tasks" | "partition_receiver" | "wait"
+    ) {
         builder.enable_time();
     }
     #[cfg(feature = "io")]
@@ -239,6 +286,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
         "fairness" => rt.spawn(fairness::fairness(integer("jobs")?, integer("step_us")?)),
         "fib" => rt.spawn(workloads::fib(integer("n")?)),
+        "fib_tasks" => rt.spawn(costs::fib_tasks(integer("n")?, integer("tasks")?)),
         "fork_pool" => {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
             rt.spawn(workloads::fork_pool(mode, request.threads, integer("count")? / request.threads))
@@ -268,7 +316,23 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
                 (Crowd::Channel, true) => rt.spawn(channels::channel_mpmc_expert(count, 16, SENDERS, SENDERS)),
             }
         }
+        "partition_receiver" => rt.spawn(records::partition_receiver(records::Partition {
+            receiver: request.choice("receiver", &RECEIVERS)?,
+            batches: integer("batches")?,
+            yields: integer("yields")?,
+            gap: Duration::from_micros(integer("gap_us")?),
+        })),
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
+        "record_path" => {
+            let (path, partitions) = (request.choice("path", &PATHS)?, integer("partitions")?);
+            let (records, batch, steps) = (integer("records")?, integer("batch")?.max(1), integer("steps")?);
+            let partitions = if path == Path::Direct { 1 } else { partitions };
+            let work = records::Work { records, batch, partitions, steps };
+            match path {
+                Path::Plain => rt.spawn(records::plain(work)),
+                _ => rt.spawn(records::partitions(work, path == Path::Shared)),
+            }
+        }
         "skynet" if request.expert => rt.spawn(workloads::skynet_expert(integer("depth")?)),
         "skynet" => rt.spawn(workloads::skynet(integer("depth")?)),
         "spawn_join" => rt.spawn(workloads::spawn_join(integer("count")?)),
@@ -277,6 +341,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
         }
         "unbalanced" => rt.spawn(uts::unbalanced(Tree::of(request)?)),
+        "wait" => rt.spawn(costs::wait(integer("count")?, integer("wait_us")?)),
         "yield" if request.expert => rt.spawn(workloads::yields_expert(integer("tasks")?, integer("yields")?)),
         "yield" => rt.spawn(workloads::yields(integer("tasks")?, integer("yields")?)),
         other => return Err(UsageError(format!("workload {other} has no function"))),
@@ -302,6 +367,7 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         "channel_mpmc" => integer("count")? / integer("producers")? * integer("producers")?,
         "fairness" => integer("jobs")?,
         "fib" => limits::fib_calls(integer("n")?),
+        "fib_tasks" => integer("tasks")?,
         "fork_pool" => integer("count")? / request.threads * request.threads,
         "matmul" => (integer("n")? / 32).pow(3),
         "inject" => integer("count")? / integer("producers")? * integer("producers")?,
@@ -313,7 +379,9 @@ fn items(request: &Request) -> Result<u64, UsageError> {
             Crowd::Channel => integer("count")? / SENDERS * SENDERS,
             Crowd::Fork => integer("count")?,
         },
+        "partition_receiver" => integer("batches")?,
         "pipeline" => integer("concurrency")? * integer("items")?,
+        "record_path" => integer("records")?,
         "skynet" => (0..=integer("depth")?).map(|level| 10u64.pow(level as u32)).sum(),
         "suspend_chain" => integer("chains")? * integer("depth")? * integer("values")?,
         "unbalanced" => Tree::of(request)?.nodes,
@@ -384,6 +452,7 @@ fn measure(
     for _ in 0..warmup {
         pass()?;
     }
+    latencies::clear();
     let mut sums = pass()?;
     let mut answer = sums.answer.to_string();
     let mut passes = 1;
@@ -408,6 +477,9 @@ fn measure(
     let figures = sums.all_figures();
     if !figures.is_empty() {
         said["figures"] = json!(figures);
+    }
+    if let Some(figures) = latencies::figures() {
+        said["figures"] = figures;
     }
     Ok(said)
 }

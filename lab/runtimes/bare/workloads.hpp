@@ -1,0 +1,11 @@
+// The floors that are in files of their own.
+#pragma once
+
+#include "harness.hpp"
+
+namespace lab {
+
+harness::measured fib_tasks(const harness::request& r);
+harness::measured coroutine_costs(const harness::request& r);
+
+}  // namespace lab

@@ -1,0 +1,203 @@
+//! Batches and records on their way: a coordinator, partitions and their receivers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::{mpsc, Mutex};
+use tokio::task::{spawn, yield_now};
+use tokio::time::sleep;
+
+use crate::channels::OrderedSum;
+use crate::latencies;
+use crate::measure::{Measured, Stopwatch};
+use crate::workloads::{join, sum_of};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Receiver {
+    Yields,
+    Polls,
+    Parks,
+}
+
+/// The numbers of a request for partition_receiver.
+#[derive(Clone, Copy)]
+pub struct Partition {
+    pub receiver: Receiver,
+    pub batches: u64,
+    pub yields: u64,
+    pub gap: Duration,
+}
+
+struct Dispatched {
+    number: u64,
+    sent: Instant,
+}
+
+async fn dispatch(to: mpsc::UnboundedSender<Dispatched>, work: Partition) {
+    for number in 1..=work.batches {
+        if work.gap.is_zero() {
+            yield_now().await;
+        } else {
+            sleep(work.gap).await;
+        }
+        to.send(Dispatched { number, sent: Instant::now() }).ok().expect("the receiver is gone before the end");
+    }
+}
+
+/// The next batch, by the idiom of the receiver.
+async fn next(from: &mut mpsc::UnboundedReceiver<Dispatched>, work: Partition) -> Option<Dispatched> {
+    if work.receiver != Receiver::Polls {
+        return from.recv().await;
+    }
+    loop {
+        match from.try_recv() {
+            Ok(batch) => return Some(batch),
+            Err(TryRecvError::Empty) => yield_now().await,
+            Err(TryRecvError::Disconnected) => return None,
+        }
+    }
+}
+
+pub async fn partition_receiver(work: Partition) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, mut from) = mpsc::unbounded_channel();
+    let coordinator = spawn(dispatch(to, work));
+    let receiver = spawn(async move {
+        let mut sum = OrderedSum::default();
+        let mut waits = Vec::with_capacity(work.batches as usize);
+        while let Some(batch) = next(&mut from, work).await {
+            waits.push(batch.sent.elapsed().as_nanos() as u64);
+            for _ in 0..work.yields {
+                yield_now().await;
+            }
+            sum.add(batch.number);
+        }
+        (sum.sum, waits)
+    });
+    join(coordinator).await;
+    let (sum, waits) = join(receiver).await;
+    let measured = watch.stop();
+    latencies::record(&waits);
+    measured.answer(sum)
+}
+
+/// The numbers of a request for record_path.
+#[derive(Clone, Copy)]
+pub struct Work {
+    pub records: u64,
+    pub batch: u64,
+    pub partitions: u64,
+    pub steps: u64,
+}
+
+type Batch = Vec<u64>;
+
+impl Work {
+    fn batches(self) -> u64 {
+        self.records.div_ceil(self.batch)
+    }
+
+    /// What the reader gives as number `index`, counted from 0.
+    fn read(self, index: u64) -> Batch {
+        let first = index * self.batch;
+        (first + 1..=(first + self.batch).min(self.records)).collect()
+    }
+
+    /// FNV-1a over the bytes of the record's number.
+    fn partition(self, record: u64) -> usize {
+        let hash = record.to_le_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        (hash % self.partitions) as usize
+    }
+}
+
+/// What makes a result of each record, some 5 us for 4 000 steps.
+struct Engine {
+    steps: u64,
+    sum: u64,
+}
+
+impl Engine {
+    fn new(work: Work) -> Self {
+        Self { steps: work.steps, sum: 0 }
+    }
+
+    fn process(&mut self, record: u64) {
+        let mut value = record;
+        for _ in 0..self.steps {
+            value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            value ^= value >> 29;
+        }
+        self.sum = self.sum.wrapping_add(value);
+    }
+}
+
+pub async fn plain(work: Work) -> Measured {
+    let watch = Stopwatch::start();
+    let mut engine = Engine::new(work);
+    for index in 0..work.batches() {
+        for record in work.read(index) {
+            engine.process(record);
+        }
+    }
+    watch.stop().answer(engine.sum)
+}
+
+/// Batches that a receiver has not begun with hold their reader up.
+const MOST_BATCHES_WAITING: usize = 16;
+
+async fn process_own(mut from: mpsc::Receiver<Batch>, work: Work) -> u64 {
+    let mut engine = Engine::new(work);
+    while let Some(batch) = from.recv().await {
+        for record in batch {
+            engine.process(record);
+        }
+    }
+    engine.sum
+}
+
+async fn process_shared(mut from: mpsc::Receiver<Batch>, shared: Arc<Mutex<Engine>>) -> u64 {
+    while let Some(batch) = from.recv().await {
+        for record in batch {
+            shared.lock().await.process(record);
+        }
+    }
+    0
+}
+
+async fn route(to: Vec<mpsc::Sender<Batch>>, work: Work) {
+    for index in 0..work.batches() {
+        let mut parts = vec![Batch::new(); to.len()];
+        for record in work.read(index) {
+            parts[work.partition(record)].push(record);
+        }
+        for (sender, part) in to.iter().zip(parts) {
+            if !part.is_empty() {
+                sender.send(part).await.expect("a receiver is gone before the end");
+            }
+        }
+    }
+}
+
+/// One partition is the direct path.
+pub async fn partitions(work: Work, shares: bool) -> Measured {
+    let watch = Stopwatch::start();
+    let shared = Arc::new(Mutex::new(Engine::new(work)));
+    let mut senders = Vec::new();
+    let mut receivers = Vec::new();
+    for _ in 0..work.partitions {
+        let (to, from) = mpsc::channel(MOST_BATCHES_WAITING);
+        senders.push(to);
+        receivers.push(if shares {
+            spawn(process_shared(from, Arc::clone(&shared)))
+        } else {
+            spawn(process_own(from, work))
+        });
+    }
+    join(spawn(route(senders, work))).await;
+    let sum = sum_of(receivers).await;
+    let shared = shared.lock().await.sum;
+    watch.stop().answer(sum.wrapping_add(shared))
+}

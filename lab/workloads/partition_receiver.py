@@ -1,0 +1,43 @@
+"""The receiver of a partition, which gets a batch now and then: how long a batch waits, and what the waiting costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, ordered_sum_to, word
+
+NAME = "partition_receiver"
+DESCRIPTION = ("A coordinator sends the numbers of batches through a queue without a bound and sleeps before each; a receiver "
+               "gets them and yields 50 times after each (yields), looks into the queue and yields while it is empty (polls), "
+               "or is woken by what comes (parks).")
+ITEM = "one batch, from its send until its receiver has it and is done with it"
+THREADS = None
+# The document's test has one thread, whatever it says of itself.
+SEED_THREADS = (1,)
+
+RECEIVERS = ("yields", "polls", "parks")
+YIELDS = 50
+
+
+def _cases(batches: int, gaps: tuple[int, ...]) -> list[dict[str, Any]]:
+    return [{"receiver": receiver, "gap_us": gap, "batches": batches, "yields": YIELDS if receiver == "yields" else 0}
+            for gap in gaps for receiver in RECEIVERS]
+
+
+SEED = _cases(100, (100, 0))
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    return _cases({"smoke": 10, "base": 500, "large": 5_000}[size], (100,))
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["batches"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    return word(ordered_sum_to(params["batches"]))
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))

@@ -1,0 +1,39 @@
+"""Waits one after the other: what a wait of some microseconds takes, and whether it burns the time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workloads.answers import mismatch, word
+
+NAME = "wait"
+DESCRIPTION = ("One task waits again and again, by a timer or by reading /dev/zero until the time is over, and checks "
+               "that it did not wait too short.")
+ITEM = "one wait"
+THREADS = 1
+
+IDIOMS = ("timer", "devzero")
+
+
+def _cases(count: int, waits: tuple[int, ...]) -> list[dict[str, Any]]:
+    return [{"idiom": idiom, "count": count, "wait_us": wait} for wait in waits for idiom in IDIOMS]
+
+
+SEED = _cases(200, (8, 64))
+
+
+def cases(size: str) -> list[dict[str, Any]]:
+    return _cases({"smoke": 20, "base": 500, "large": 5_000}[size], (64,))
+
+
+def items(params: dict[str, Any], threads: int) -> int:
+    return params["count"]
+
+
+def expected(params: dict[str, Any], threads: int) -> str:
+    """The microseconds of all waits; one that ended early adds nothing."""
+    return word(params["count"] * params["wait_us"])
+
+
+def check(answer: str, params: dict[str, Any], threads: int) -> str | None:
+    return mismatch(answer, expected(params, threads))
