@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from runner import catalog, comparison, plots, results, stats, tables
+from runner import catalog, comparison, derived, plots, results, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
 from runner.runtimes import COFLUX, RUNTIMES
@@ -114,7 +114,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "lines": sorted(line for row in rows for line in row["line_round_trip_ns"] or [] if line is not None),
         "ratio_plot": plots.ratios(losses_first(cases), runtimes),
         "workloads": _sections(cases, runtimes),
-        "comparison": compared,
+        "comparison": compared, "seeds": derived.sections(cases),
     }
 
 

@@ -171,8 +171,9 @@ class CaseResult:
 
     @property
     def without_figure(self) -> bool:
-        """Coflux took part and has no figure to show: worse than any loss."""
-        return self.baseline is not None and self.baseline["status"] != "ok"
+        """Coflux took part and has no figure to show: worse than any loss. What it is not written for, as a program of the seed
+        documents for another runtime, is none of its figures."""
+        return self.baseline is not None and self.baseline["status"] not in ("ok", "unsupported")
 
 
 def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:

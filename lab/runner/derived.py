@@ -1,0 +1,170 @@
+"""What the report computes of rows that were measured: figures in a document's units, and differences, round by round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from runner import stats
+from runner.runtimes import COFLUX, RUNTIMES
+from runner.seeds import DOCUMENTS, ONE, Document, Experiment, Table, Term
+from runner.suites import case_key
+from runner.verdicts import CaseResult, ResultRow
+
+# Of a wait, from this much of it on, the CPU is taken to be spent in the waiting.
+BURNS_FROM = 0.5
+COFLUX_FIRST = (COFLUX, *(name for name in RUNTIMES if name != COFLUX))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A median in ns, with the interval of the rounds that it is made of."""
+
+    runtime: str
+    summary: stats.Summary
+    n: int
+
+    def text(self) -> str:
+        return duration(self.summary.median)
+
+    def interval_text(self) -> str:
+        found = self.summary.interval
+        if found is None:
+            return "n = 1"
+        said = f"{duration(found.low)} to {duration(found.high)}"
+        return said if found.coverage >= stats.CONFIDENCE else f"{said} ({100 * found.coverage:.0f} %)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """An experiment of a document and its figures here, Coflux's first."""
+
+    experiment: Experiment
+    figures: list[Figure]
+
+    def of(self, runtime: str) -> Figure | None:
+        return next((figure for figure in self.figures if figure.runtime == runtime), None)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A table of a document with what was measured of it."""
+
+    table: Table
+    lines: list[Line]
+
+    @property
+    def runtimes(self) -> list[str]:
+        present = {figure.runtime for line in self.lines for figure in line.figures}
+        return [name for name in COFLUX_FIRST if name in present]
+
+
+@dataclass(frozen=True)
+class Burning:
+    """Of a row whose tasks wait, the CPU that it spends over the floor's for each wait, as a share of the wait."""
+
+    name: str
+    runtime: str
+    share: float
+
+    @property
+    def burns(self) -> bool:
+        return self.share >= BURNS_FROM
+
+
+@dataclass(frozen=True)
+class Section:
+    """A document of the report."""
+
+    document: Document
+    tables: list[Answered]
+    burning: list[Burning]
+
+
+def duration(ns: float) -> str:
+    """With its unit: 97.6 ns, 4.67 us, 13.1 ms; below nothing with a minus."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if abs(ns) >= size:
+            return f"{ns / size:.3g} {unit}" if abs(ns) < 1_000 * size else f"{ns / size:,.0f} {unit}"
+    return f"{ns:.3g} ns" if abs(ns) < 1_000 else f"{ns:,.0f} ns"
+
+
+class Cases:
+    """The cases of a run, to be found by what a document asks for."""
+
+    def __init__(self, cases: Iterable[CaseResult]) -> None:
+        self._threads: dict[str, dict[int, CaseResult]] = {}
+        for case in cases:
+            self._threads.setdefault(case_key(case.workload, case.params, 0), {})[case.threads] = case
+
+    def find(self, term: Term) -> CaseResult | None:
+        """None where the run does not have it."""
+        by_threads = self._threads.get(case_key(term.workload, term.params, 0), {})
+        if term.threads == ONE:
+            return by_threads.get(1)
+        return by_threads[max(by_threads)] if by_threads else None
+
+    def samples(self, term: Term, runtime: str, cpu: bool) -> list[float] | None:
+        """The rounds of a runtime's row, or of the floor's where the term says so; None where there is no figure."""
+        case = self.find(term)
+        row = None if case is None else case.floor if term.floor else case.rows.get(runtime)
+        if row is None or row["status"] != "ok":
+            return None
+        samples: list[float | None] = row["cpu_samples" if cpu else "samples"]
+        return None if None in samples else list(samples)
+
+    def runtimes(self, term: Term) -> list[str]:
+        case = self.find(term)
+        return [] if case is None else [name for name in COFLUX_FIRST if name in case.rows]
+
+
+def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
+    """The figures of an experiment. The difference of two terms is taken in each round that both have."""
+    figures = []
+    for runtime in cases.runtimes(experiment.term):
+        if experiment.minus is not None and experiment.minus.floor and RUNTIMES[runtime].floor:
+            # The floor less itself.
+            continue
+        over = cases.samples(experiment.term, runtime, experiment.cpu)
+        under = None if experiment.minus is None else cases.samples(experiment.minus, runtime, experiment.cpu)
+        if over is None or (experiment.minus is not None and under is None):
+            continue
+        values = [experiment.factor * value for value in
+                  (over if under is None else (above - below for above, below in zip(over, under)))]
+        if values:
+            figures.append(Figure(runtime, stats.summarize(values), len(values)))
+    return figures
+
+
+def burning(cases: Cases, document: Document) -> list[Burning]:
+    """Which programs spend CPU while their tasks wait, by what they spend over the floor. The longest waits tell it: beside a short one
+    what a task costs is much."""
+    terms = [each.term for table in document.tables for each in table.experiments if "wait_us" in each.term.params]
+    longest = max((term.params["wait_us"] for term in terms), default=0)
+    found: dict[tuple[str, str, str], Burning] = {}
+    for term in terms:
+        case = cases.find(term)
+        if term.params["wait_us"] < longest or case is None or case.floor is None:
+            continue
+        for name, row in case.rows.items():
+            if row["status"] == "ok" and row is not case.floor and (share := _share(row, case.floor, 1_000 * longest)) is not None:
+                found.setdefault((case.workload, case.short_label, name), Burning(f"{case.workload} {case.short_label}", name, share))
+    return sorted(found.values(), key=lambda each: -each.share)
+
+
+def _share(row: ResultRow, floor: ResultRow, wait_ns: float) -> float | None:
+    if row["cpu_median"] is None or floor["cpu_median"] is None:
+        return None
+    return (row["cpu_median"] - floor["cpu_median"]) / wait_ns
+
+
+def sections(cases: Iterable[CaseResult]) -> list[Section]:
+    """The documents of which the run has a figure."""
+    known = Cases(cases)
+    found = []
+    for document in DOCUMENTS:
+        tables = [Answered(table, [Line(each, measured(known, each)) for each in table.experiments]) for table in document.tables]
+        tables = [table for table in tables if table.runtimes]
+        if tables:
+            found.append(Section(document, tables, burning(known, document)))
+    return found
