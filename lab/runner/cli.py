@@ -21,7 +21,7 @@ from runner.state import Row, State, StateError, WriteError
 ALL_RIGHT = 0
 NOT_RIGHT = 1
 BAD_ARGUMENTS = 2
-# What --check-args says when there is nothing to measure, so nothing to build: --help and --list.
+# What --check-args says when there is nothing to measure, so nothing to build: --help, --list and --publish.
 NOTHING_TO_MEASURE = 3
 NOT_WRITTEN = 4
 BUSY = 5
@@ -79,6 +79,9 @@ def make_parser() -> Parser:
                         help="with --resume: measure the rows again that were wrong, failed or out of time")
     parser.add_argument("--compare", type=Path, metavar="OLD_DIR",
                         help="also compare with an older run; with --resume of a complete run, do only that")
+    parser.add_argument("--publish", type=Path, metavar="DIR",
+                        help="write the pages of docs/bench, and README's table, from the results of a run or a file of lab/results; "
+                             "measure nothing")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
     parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -93,6 +96,8 @@ def main(arguments: list[str]) -> int:
             return NOTHING_TO_MEASURE
         print(listing.text(paths.build_dir()) if chosen.list else parser.format_help(), end="")
         return ALL_RIGHT
+    if chosen.publish:
+        return NOTHING_TO_MEASURE if chosen.check_args else published(parser, chosen.publish)
     if chosen.retry_failed and not chosen.resume:
         parser.error("--retry-failed needs --resume DIR: it measures rows of that run again")
     state, directory = resumed(parser, chosen) if chosen.resume else planned(parser, chosen)
@@ -122,6 +127,19 @@ def main(arguments: list[str]) -> int:
         print(f"scripts/lab: {error}; what was saved before is whole, go on with: scripts/lab --resume "
               f"{paths.shown(directory)}", file=sys.stderr)
         return NOT_WRITTEN
+
+
+def published(parser: Parser, source: Path) -> int:
+    """What a result file says goes into the documentation."""
+    from runner import publish
+    try:
+        kept = publish.store(source)
+        changed = publish.publish(kept)
+    except publish.PublishError as error:
+        parser.error(str(error))
+    for path in (kept, *changed):
+        print(paths.shown(path))
+    return ALL_RIGHT
 
 
 def free_machine() -> int:

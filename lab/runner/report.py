@@ -79,7 +79,7 @@ def write(collected: dict[str, Any], compared: Comparison | None, directory: Pat
     context = _context(collected, compared)
     written = []
     for name, template, escape in ((MARKDOWN, "report.md.j2", False), (HTML, "report.html.j2", True)):
-        text = _environment(escape).get_template(template).render(context)
+        text = environment(escape).get_template(template).render(context)
         write_atomically(directory / name, text.rstrip() + "\n")
         written.append(directory / name)
     return written
@@ -187,7 +187,7 @@ def _names(cases: list[CaseResult], in_all: Counter[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
-def _environment(escape: bool) -> jinja2.Environment:
+def environment(escape: bool) -> jinja2.Environment:
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=escape, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     environment.filters.update(ns=tables.nanoseconds, figure=tables.figure, label=catalog.label,

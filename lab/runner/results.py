@@ -102,11 +102,15 @@ def save(results: dict[str, Any], directory: Path) -> Path:
 
 def load(directory: Path) -> dict[str, Any]:
     """Raises ResultsError where there is nothing to compare with."""
-    path = directory / FILE
+    return read(directory / FILE)
+
+
+def read(path: Path) -> dict[str, Any]:
+    """The same of a file."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ResultsError(f"{directory} holds no results: {error.strerror}: {path.name}") from error
+        raise ResultsError(f"{path.parent} holds no results: {error.strerror}: {path.name}") from error
     except ValueError as error:
         raise ResultsError(f"{path} is damaged: {error}") from error
     try:

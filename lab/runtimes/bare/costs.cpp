@@ -164,6 +164,9 @@ harness::measured fib_tasks(const harness::request& r) {
     const std::uint64_t n = r.integer("n");
     const std::uint64_t tasks = r.integer("tasks");
     const std::string shape = r.choice("shape", {"sequential", "thread", "coroutine", "generator"});
+    if (shape == "thread") {
+        throw harness::unsupported_params("a thread is the system's: std has it");
+    }
     const auto run = shape == "coroutine"   ? compute_in_coroutines
                      : shape == "generator" ? compute_in_a_generator
                                             : compute;

@@ -1,0 +1,182 @@
+"""--publish: the pages of docs/bench, and README's table and picture, from one result file under lab/results."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner import catalog, derived, plots, report, results, seeds, tables
+from runner.paths import ROOT
+from runner.runtimes import COFLUX
+from runner.state import write_atomically
+from runner.verdicts import CaseResult, by_case, losses_first
+
+# What stands between these lines is the generator's.
+BEGIN, END = "<!-- figures: made by scripts/lab --publish -->", "<!-- figures end -->"
+BLOCK = re.compile(re.escape(BEGIN) + r"\n.*?" + re.escape(END) + r"\n", re.DOTALL)
+PICTURE = "docs/bench/figures.svg"
+# README tells the whole: a run of fewer workloads leaves it as it is.
+README_WORKLOADS = 12
+STORE = "lab/results"
+
+
+class PublishError(Exception):
+    """There is nothing to publish, or nowhere."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A result file and what its pages say of it."""
+
+    collected: dict[str, Any]
+    # Relative to the checkout.
+    file: str
+
+    @property
+    def cases(self) -> list[CaseResult]:
+        return by_case(self.collected["rows"])
+
+    @property
+    def source(self) -> str:
+        """Where, when and how: the first thing below a table."""
+        machine = self.collected["machine"]
+        counts = sorted({row["n"] for row in self.collected["rows"] if row["n"]})
+        rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
+        busy = report.busy_line(self.collected)
+        return (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
+                f"{rounds} rounds; Coflux {machine['coflux_version'] or '(absent)'}. Result file: `{self.file}`."
+                + (f" {busy}." if busy else ""))
+
+
+def store(directory: Path, root: Path = ROOT) -> Path:
+    """Keeps the results of a run in the checkout; a file that is there already stays where it is."""
+    if directory.is_file():
+        if not directory.resolve().is_relative_to(root / STORE):
+            raise PublishError(f"{directory} is not under {STORE}: give the directory of a run, or a file that is there")
+        return directory.resolve()
+    try:
+        collected = results.load(directory)
+    except results.ResultsError as error:
+        raise PublishError(str(error)) from error
+    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{collected['suite'] or 'run'}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(kept, json.dumps(collected, separators=(",", ":")) + "\n")
+    return kept
+
+
+def publish(file: Path, root: Path = ROOT) -> list[Path]:
+    """Writes what the file has figures of, and returns what it changed."""
+    try:
+        collected = results.read(file)
+    except results.ResultsError as error:
+        raise PublishError(str(error)) from error
+    found = Published(collected, str(file.relative_to(root)))
+    changed = []
+    for path, text in pages(found, root):
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            write_atomically(path, text)
+            changed.append(path)
+    return changed
+
+
+def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
+    """Path and text of all that the file speaks for."""
+    bench = root / "docs" / "bench"
+    sections = derived.sections(found.cases)
+    yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
+                                   mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+    steps = _steps(found.cases)
+    if {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
+        yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,
+                                                  section=next(each for each in sections if each.document is seeds.COROUTINES))
+    by_workload: dict[str, list[CaseResult]] = {}
+    for case in found.cases:
+        by_workload.setdefault(case.workload, []).append(case)
+    for name, cases in by_workload.items():
+        page = bench / f"{name}.md"
+        if page.is_file() and _runtimes(cases):
+            yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, cases))
+    picked = _picked(by_workload)
+    readme = root / "README.md"
+    if len(picked) >= README_WORKLOADS and BLOCK.search(readme.read_text(encoding="utf-8")):
+        picture = plots.ratios(picked, _runtimes(picked))
+        if picture is not None:
+            yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
+            yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
+
+
+def _page(template: str, found: Published, **context: Any) -> str:
+    text = report.environment(False).get_template(template).render(context | {"published": found, "machine": found.collected["machine"]})
+    return text.rstrip() + "\n"
+
+
+def _mapping(document: seeds.Document) -> Iterator[tuple[str, str]]:
+    """Each experiment of a document, and which case it is here."""
+    def told(term: seeds.Term) -> str:
+        threads = {seeds.ONE: ", one thread"}.get(term.threads, "")
+        return f"[{term.workload}]({term.workload}.md) {catalog.short_label(term.params)}{threads}{', the floor' if term.floor else ''}"
+    for table in document.tables:
+        for each in table.experiments:
+            yield each.name, told(each.term) + ("" if each.minus is None else f", less {told(each.minus)}") + (", CPU" if each.cpu else "")
+    for other in document.elsewhere:
+        yield other.name, other.reason
+
+
+def _steps(cases: list[CaseResult]) -> dict[str, float]:
+    """The floor's median of each step of coroutine_costs."""
+    return {case.params["step"]: case.floor["median"] for case in cases if case.workload == "coroutine_costs" and case.floor is not None}
+
+
+def _runtimes(cases: list[CaseResult]) -> list[str]:
+    return [name for name in report.runtimes_of([row for case in cases for row in case.every if row["status"] == "ok"])]
+
+
+def _picked(by_workload: dict[str, list[CaseResult]]) -> list[CaseResult]:
+    """The case of each workload that has the most items, of those in which Coflux and a rival have a figure; losses first."""
+    picked = []
+    for cases in by_workload.values():
+        comparable = [case for case in cases if case.baseline is not None and case.baseline["status"] == "ok" and
+                      any(case.ratio_to_baseline(name) for name in case.rows if name != COFLUX)]
+        if comparable:
+            picked.append(max(comparable, key=lambda case: case.baseline["items"]))
+    return losses_first(picked)
+
+
+def _table(cases: list[CaseResult], first: str) -> str:
+    runtimes = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
+    lines = [f"| {first} | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
+    for case in cases:
+        cells = []
+        for name in runtimes:
+            row = case.rows.get(name)
+            against = tables.against_coflux(case, name)
+            told = "" if row is None or row["status"] != "ok" else tables.figure(row) + (f" ({against})" if against else "")
+            cells.append(f"**{told}**" if name in case.losses else told)
+        name = f"{case.workload} {case.short_label}" if first == "row" else case.short_label
+        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _figures(found: Published, cases: list[CaseResult]) -> str:
+    shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
+    return (f"## Figures\n\nns an item; in brackets the time over Coflux's, round by round; bold: faster than Coflux.\n\n"
+            f"{_table(shown, 'case')}\n\n{found.source}\n")
+
+
+def _readme(found: Published, picked: list[CaseResult]) -> str:
+    return (f"ns an item; in brackets the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the\n"
+            f"largest case; [docs/bench](docs/bench) has all.\n\n{_table(picked, 'row')}\n\n"
+            f"![Each runtime's time over Coflux's]({PICTURE})\n\n{found.source}\n")
+
+
+def _with_block(text: str, block: str) -> str:
+    """The block in place of the one before, or at the end."""
+    whole = f"{BEGIN}\n{block}{END}\n"
+    if BLOCK.search(text):
+        return BLOCK.sub(lambda _: whole, text, count=1)
+    return f"{text.rstrip()}\n\n{whole}"

@@ -1,0 +1,123 @@
+import json
+import unittest
+from pathlib import Path
+
+from runner import catalog, publish, seeds
+from runner.paths import ROOT
+from runner.tests.fakes import LabTest, near, results_of
+
+README = f"# Coflux\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
+
+
+def steps(**changed: float) -> list[dict[str, object]]:
+    medians = {"rdtsc": 20.0, "clock": 19.0, "allocate": 11.0, "create_destroy": 12.7, "create_destroy_pooled": 3.1, "create_live": 7.25,
+               "destroy_live": 6.75, "switch": 1.62} | changed
+    return [near("bare", value, workload="coroutine_costs", threads=1, params=seeds._step(step).params) for step, value in medians.items()]
+
+
+class Publishing(LabTest):
+    def setUp(self) -> None:
+        super().setUp()
+        (self.root / "docs" / "bench").mkdir(parents=True)
+        (self.root / "README.md").write_text(README, encoding="utf-8")
+        (self.root / "docs" / "bench" / "fib.md").write_text("# fib\n\nA tree.\n", encoding="utf-8")
+
+    def kept(self, *rows: dict[str, object]) -> Path:
+        file = self.root / publish.STORE / "2026-01-01-quick.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(results_of(*rows)), encoding="utf-8")
+        return file
+
+    def published(self, *rows: dict[str, object]) -> set[str]:
+        return {str(path.relative_to(self.root)) for path in publish.publish(self.kept(*rows), self.root)}
+
+    def text(self, name: str) -> str:
+        return (self.root / name).read_text(encoding="utf-8")
+
+    def test_a_workload_s_page_has_its_figures_and_where_they_are_from(self) -> None:
+        changed = self.published(near("coflux", 10.0), near("asio", 8.0), near("tbb", 30.0))
+        self.assertEqual(changed, {"docs/bench/fib.md", "docs/bench/seed.md"})
+        text = self.text("docs/bench/fib.md")
+        self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.BEGIN))
+        self.assertIn("| n=18 | 10.0 | **8.00 (0.80 x)** | 30.0 (2.98 x) |", text)
+        self.assertIn("lab/results/2026-01-01-quick.json", text)
+
+    def test_the_same_file_changes_nothing_and_another_takes_its_place(self) -> None:
+        self.published(near("coflux", 10.0), near("asio", 8.0))
+        self.assertEqual(self.published(near("coflux", 10.0), near("asio", 8.0)), set())
+        self.published(near("coflux", 77.0), near("asio", 8.0))
+        text = self.text("docs/bench/fib.md")
+        self.assertEqual((text.count(publish.BEGIN), text.count(publish.END)), (1, 1))
+        self.assertIn("77.0", text)
+        self.assertNotIn("10.0", text)
+
+    def test_a_few_workloads_leave_readme_as_it_is(self) -> None:
+        self.published(near("coflux", 10.0), near("asio", 8.0))
+        self.assertEqual(self.text("README.md"), README)
+
+    def test_a_run_of_most_workloads_has_readme_s_table_and_picture_losses_first(self) -> None:
+        rows = []
+        for name in list(catalog.all_workloads())[:publish.README_WORKLOADS]:
+            (small, large) = ({"count": 10}, {"count": 1000})
+            rows += [near(who, value, workload=name, params=params, items=params["count"]) for params in (small, large)
+                     for who, value in (("coflux", 10.0), ("asio", 8.0 if name == "call_overhead" else 20.0))]
+        self.assertLessEqual({"README.md", publish.PICTURE}, self.published(*rows))
+        text = self.text("README.md")
+        self.assertTrue(text.startswith("# Coflux\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
+        lines = [line for line in text.splitlines() if line.startswith("| ")]
+        self.assertEqual(lines[2], "| call_overhead 1k | 10.0 | **8.00 (0.80 x)** |")
+        self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
+        self.assertNotIn("nothing yet", text)
+        self.assertIn("<svg", self.text(publish.PICTURE))
+
+    def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
+        self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps()))
+        text = self.text("docs/bench/coroutine-costs.md")
+        for said in ("| creation | 17.9 / 17.9 | 7.25 |", "| destruction | 31.4 / 33.9 | 6.75 |", "switch\n  alone is 1.62 ns here"):
+            self.assertIn(said, text)
+
+    def test_without_its_steps_there_is_no_such_page(self) -> None:
+        rows = [row for row in steps() if row["params"]["step"] != "rdtsc"]
+        self.assertNotIn("docs/bench/coroutine-costs.md", self.published(*rows))
+
+    def test_the_page_of_the_seeds_has_every_experiment_and_its_workload(self) -> None:
+        self.published(near("coflux", 10.0))
+        text = self.text("docs/bench/seed.md")
+        for document in seeds.DOCUMENTS:
+            for each in [each for table in document.tables for each in table.experiments]:
+                self.assertIn(f"| {each.name} | [{each.term.workload}]({each.term.workload}.md)", text)
+        self.assertIn("Folly has no Debian package", text)
+
+    def test_a_run_is_kept_and_what_holds_none_is_refused(self) -> None:
+        run = self.root / "run"
+        run.mkdir()
+        (run / "results.json").write_text(json.dumps(results_of(near("coflux", 10.0))), encoding="utf-8")
+        kept = publish.store(run, self.root)
+        self.assertEqual(kept, self.root / publish.STORE / "2026-01-01-quick.json")
+        self.assertEqual(publish.store(kept, self.root), kept)
+        for wrong in (self.root / "nowhere", run / "results.json"):
+            with self.assertRaises(publish.PublishError):
+                publish.store(wrong, self.root)
+        (kept.parent / "broken.json").write_text("{", encoding="utf-8")
+        with self.assertRaises(publish.PublishError):
+            publish.publish(kept.parent / "broken.json", self.root)
+
+    def test_the_command_line_refuses_what_holds_no_results(self) -> None:
+        done = self.lab("--publish", str(self.root / "nowhere"))
+        self.assertEqual(done.status, 2)
+        self.assertIn("holds no results", done.stderr)
+        self.assertEqual(self.lab("--check-args", "--publish", "anything").status, 3)
+
+
+class InTheTree(unittest.TestCase):
+    def test_the_pages_are_those_of_their_result_file(self) -> None:
+        """A page that was changed by hand, or a generator that was changed since, is found. A page names its file."""
+        for file in sorted((ROOT / publish.STORE).glob("*.json")):
+            found = publish.Published(publish.results.read(file), str(file.relative_to(ROOT)))
+            for path, text in publish.pages(found, ROOT):
+                if path.suffix == ".md" and found.file in (there := path.read_text(encoding="utf-8")):
+                    self.assertEqual(there, text, path.name)
+
+
+if __name__ == "__main__":
+    unittest.main()
