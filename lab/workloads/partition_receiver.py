@@ -28,7 +28,7 @@ SEED = _cases(100, (100, 0))
 
 
 def cases(size: str) -> list[dict[str, Any]]:
-    return _cases({"smoke": 10, "base": 500, "large": 5_000}[size], (100,))
+    return _cases({"smoke": 10, "base": 100, "large": 5_000}[size], (100,))
 
 
 def items(params: dict[str, Any], threads: int) -> int:
