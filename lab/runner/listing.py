@@ -8,7 +8,7 @@ from pathlib import Path
 from runner import allocators, catalog
 from runner.catalog import SIZES, Params
 from runner.runtimes import RUNTIMES
-from runner.suites import SEED, SUITES
+from runner.suites import MOST_THREADS, SEED, SUITES, plan
 
 WIDTH = 120
 
@@ -17,7 +17,8 @@ def text(build: Path) -> str:
     """Suites, workloads with their cases, and runtimes with their state."""
     lines = ["suites"]
     for name, suite in SUITES.items():
-        lines.append(f"  {name:<8}{suite.repetitions} repetitions of {' and '.join(suite.sizes)}: {suite.purpose}")
+        cases = len(plan(list(catalog.all_workloads().values()), suite.sizes, MOST_THREADS))
+        lines.append(f"  {name:<8}{suite.repetitions} repetitions of {' and '.join(suite.sizes)}, {cases} cases: {suite.purpose}")
     lines.append("\nworkloads")
     for name, workload in catalog.all_workloads().items():
         lines += textwrap.wrap(f"{workload.DESCRIPTION} An item is {workload.ITEM}.", WIDTH,
@@ -26,6 +27,8 @@ def text(build: Path) -> str:
             lines += _cases(size, workload.cases(size))
         if workload.SEED:
             lines += _cases(SEED, workload.SEED)
+            if own := getattr(workload, "SEED_THREADS", ()):
+                lines.append(f"{'':<11}with {' and '.join(map(str, own))} thread beside the run's")
     lines.append("\nruntimes")
     for name, runtime in RUNTIMES.items():
         state = runtime.unavailable(build) or "built"
