@@ -1,5 +1,6 @@
 import itertools
 import unittest
+from collections.abc import Callable
 from unittest import mock
 
 from runner import catalog, cli
@@ -36,13 +37,37 @@ def nqueens_by_definition(n: int, rows: tuple[int, ...] = ()) -> tuple[int, int]
     return sum(answer for answer, _ in below), sum(boards for _, boards in below) + 1
 
 
+Split = list[tuple[int, int, int]]
+# Of a product of two blocks: which quadrant of C gets which of A's columns and B's rows, in units of half a block.
+RIGHT_SPLIT: Split = [(down, right, inner) for inner in (0, 1) for down in (0, 1) for right in (0, 1)]
+
+
+def matmul_by_quadrants(n: int, element: Callable[[int, int], int], other: Callable[[int, int], int], split: Split) -> list[list[int]]:
+    """The product of two matrices given by their elements, down to single numbers, modulo 2^32."""
+    product = [[0] * n for _ in range(n)]
+
+    def multiply(row: int, column: int, inner: int, size: int) -> None:
+        if size == 1:
+            product[row][column] = (product[row][column] + element(row, inner) * other(inner, column)) % 2 ** 32
+            return
+        half = size // 2
+        for down, right, further in split:
+            multiply(row + half * down, column + half * right, inner + half * further, half)
+    multiply(0, 0, 0, n)
+    return product
+
+
+def matmul_in_closed_form(n: int) -> list[list[int]]:
+    """What the adapters compare with."""
+    total, squares = sum(range(n)), sum(k * k for k in range(n))
+    return [[(squares + (i - j) * total - n * i * j) % 2 ** 32 for j in range(n)] for i in range(n)]
+
+
 def matmul_by_definition(n: int) -> tuple[int, int]:
-    """The elements of the product of two matrices of ones that are n, and how many products of blocks it takes."""
+    """The elements of a product, all of which must be right, and how many products of blocks it takes."""
     def products(size: int) -> int:
         return 1 if size <= 32 else 8 * products(size // 2)
-    ones = [[1] * n] * n
-    product = [[sum(a * b for a, b in zip(row, column)) for column in zip(*ones)] for row in ones]
-    return sum(row.count(n) for row in product), products(n)
+    return n * n, products(n)
 
 
 def cache_by_definition(calculations: int) -> int:
@@ -82,6 +107,19 @@ class Definitions(unittest.TestCase):
             self.assert_defined("nqueens", {"n": n}, 2, *nqueens_by_definition(n))
         for n in (32, 64, 128):
             self.assert_defined("matmul", {"n": n}, 2, *matmul_by_definition(n))
+
+    def test_a_wrong_split_of_matmul_gives_a_wrong_product(self) -> None:
+        def product(split: Split) -> list[list[int]]:
+            return matmul_by_quadrants(8, lambda i, k: i + k, lambda k, j: k - j, split)
+        right = matmul_in_closed_form(8)
+        self.assertEqual(product(RIGHT_SPLIT), right)
+        # Each multiplies as many blocks into each quadrant as the right one, so matrices of ones tell none of them.
+        crossed = [(down, right, inner ^ down ^ right) for down, right, inner in RIGHT_SPLIT]
+        same_half_twice = [(down, right, 0) for down, right, _ in RIGHT_SPLIT]
+        self.assertEqual(product(crossed), right)
+        self.assertNotEqual(product(same_half_twice), right)
+        ones = [[8] * 8 for _ in range(8)]
+        self.assertEqual(matmul_by_quadrants(8, lambda i, k: 1, lambda k, j: 1, same_half_twice), ones)
 
     def test_the_large_sizes_of_the_trees_are_those_of_the_field_s_suite(self) -> None:
         cases = {name: WORKLOADS[name].cases("large") for name in ("fib", "skynet", "nqueens", "matmul")}

@@ -1,5 +1,6 @@
 // Tasks that go through the pool again and again: pipelines and yields.
 #include "adapter.hpp"
+#include "definitions.hpp"
 #include "workloads.hpp"
 
 namespace lab {
@@ -34,21 +35,26 @@ awaitable<std::uint64_t> run_pipelines(std::uint64_t concurrency, std::uint64_t 
     co_return total;
 }
 
-awaitable<std::uint64_t> yield_often(std::uint64_t yields) {
+awaitable<std::uint64_t> yield_often(std::uint64_t yields, harness::roll_call& all) {
     co_await to_the_pool();
+    all.come();
+    while (all.waits()) {
+        co_await asio::defer(asio::deferred);
+    }
     std::uint64_t done = 0;
     for (; done < yields; ++done) {
         co_await asio::defer(asio::deferred);
     }
-    co_return done;
+    co_return all.complete() ? done : 0;
 }
 
 awaitable<std::uint64_t> run_yielders(std::uint64_t tasks, std::uint64_t yields, harness::stopwatch& watch) {
     const pool_executor pool = co_await asio::this_coro::executor;
     sum_of_children all{tasks};
+    harness::roll_call roll{tasks};
     watch.start();
     for (std::uint64_t t = 0; t < tasks; ++t) {
-        asio::co_spawn(pool, yield_often(yields), all.delivery());
+        asio::co_spawn(pool, yield_often(yields, roll), all.delivery());
     }
     const std::uint64_t done = co_await all.wait();
     watch.stop();

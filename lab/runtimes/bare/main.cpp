@@ -224,7 +224,11 @@ struct yield_to {
     void await_resume() const noexcept {}
 };
 
-root yielder(ready_queue& queue, std::uint64_t yields, std::uint64_t& done) {
+root yielder(ready_queue& queue, std::uint64_t yields, std::uint64_t& done, harness::roll_call& all) {
+    all.come();
+    while (all.waits()) {
+        co_await yield_to{queue};
+    }
     for (std::uint64_t i = 0; i < yields; ++i) {
         co_await yield_to{queue};
         ++done;
@@ -238,8 +242,9 @@ harness::measured yield(const harness::request& r) {
         ready_queue queue(64);
         std::vector<root> all;
         std::uint64_t done = 0;
+        harness::roll_call roll{tasks};
         for (std::uint64_t t = 0; t < tasks; ++t) {
-            all.push_back(yielder(queue, yields, done));
+            all.push_back(yielder(queue, yields, done, roll));
             queue.push(all.back().frame);
         }
         watch.start();
@@ -248,7 +253,7 @@ harness::measured yield(const harness::request& r) {
         for (const root& t : all) {
             t.frame.destroy();
         }
-        return done;
+        return roll.complete() ? done : 0;
     });
 }
 
@@ -308,7 +313,7 @@ int main(int argc, char** argv) {
     app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     app.add("cachecalc_variants", cachecalc, "the calculations alone, on one thread, whatever the variant");
-    app.add("fib_tasks", lab::fib_tasks, "one thread; shape thread: the loop, as sequential");
+    app.add("fib_tasks", lab::fib_tasks, "one thread, whatever --threads says");
     app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
     app.unsupported("wait", "to wait is the system's: std has it");

@@ -51,12 +51,16 @@ coflux::task<std::uint64_t, noop_executor> await_calls(auto&&, std::uint64_t cal
     co_return x;
 }
 
-coflux::fork<std::uint64_t, pool> yielder(auto&&, std::uint64_t yields) {
+coflux::fork<std::uint64_t, pool> yielder(auto&&, std::uint64_t yields, coflux::borrowed<harness::roll_call> all) {
+    all->come();
+    while (all->waits()) {
+        co_await coflux::yield();
+    }
     std::uint64_t done = 0;
     for (; done < yields; ++done) {
         co_await coflux::yield();
     }
-    co_return done;
+    co_return all->complete() ? done : 0;
 }
 
 coflux::task<std::uint64_t, pool> run_yielders(auto&&, std::uint64_t tasks, std::uint64_t yields,
@@ -64,9 +68,10 @@ coflux::task<std::uint64_t, pool> run_yielders(auto&&, std::uint64_t tasks, std:
     auto&& here = co_await coflux::context();
     std::vector<coflux::fork<std::uint64_t, pool>> all;
     all.reserve(tasks);
+    harness::roll_call roll{tasks};
     watch->start();
     for (std::uint64_t t = 0; t < tasks; ++t) {
-        all.push_back(yielder(here, yields));
+        all.push_back(yielder(here, yields, coflux::borrowed(roll)));
     }
     std::uint64_t done = 0;
     for (const std::uint64_t d : co_await coflux::when_all(std::move(all))) {

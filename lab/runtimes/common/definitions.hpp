@@ -5,6 +5,7 @@
 
 #include "harness.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -76,6 +77,25 @@ private:
 // The vector that the producer of mpsc_batches sends as number `index`, counted from 0.
 [[nodiscard]] std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size);
 [[nodiscard]] std::uint64_t sum_of(const std::vector<std::uint64_t>& batch) noexcept;
+
+// What shows that the yields of `yield` let others run: each task yields until all have begun, which with a yield that does nothing
+// never happens where there are more tasks than threads. Then the answer is 0.
+class roll_call {
+public:
+    explicit roll_call(std::uint64_t tasks) noexcept : tasks_{tasks} {}
+
+    // A task has begun.
+    void come() noexcept { present_.fetch_add(1, std::memory_order_relaxed); }
+    // Whether it shall yield once more before it counts: some have not begun, and there is time left.
+    [[nodiscard]] bool waits() const noexcept { return !complete() && std::chrono::steady_clock::now() < given_up_; }
+    [[nodiscard]] bool complete() const noexcept { return present_.load(std::memory_order_relaxed) == tasks_; }
+
+private:
+    std::uint64_t tasks_;
+    std::atomic<std::uint64_t> present_{0};
+    // A thread that has yet to make the others may be kept from its CPU for long.
+    std::chrono::steady_clock::time_point given_up_ = std::chrono::steady_clock::now() + std::chrono::seconds{5};
+};
 
 // How long the sleepers of timer_storm sleep, and what they answer.
 class storm {

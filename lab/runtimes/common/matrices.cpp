@@ -1,6 +1,5 @@
 #include "matrices.hpp"
 
-#include <algorithm>
 #include <bit>
 
 namespace harness {
@@ -28,18 +27,25 @@ std::array<std::array<block_product, 4>, 2> block_product::rounds() const noexce
 
 matrices::matrices(std::uint64_t n)
     : n_{checked(n)},
-      a_(std::size_t{n_} * n_, 1),
-      b_(std::size_t{n_} * n_, 1),
-      c_(std::size_t{n_} * n_, 0) {}
+      a_(std::size_t{n_} * n_),
+      b_(std::size_t{n_} * n_),
+      c_(std::size_t{n_} * n_) {
+    for (std::uint32_t row = 0, place = 0; row < n_; ++row) {
+        for (std::uint32_t column = 0; column < n_; ++column, ++place) {
+            a_[place] = row + column;
+            b_[place] = row - column;
+        }
+    }
+}
 
 void matrices::multiply(block_product p) noexcept {
     const std::size_t n = n_;
-    const int* const a = a_.data() + p.row * n + p.inner;
-    const int* const b = b_.data() + p.inner * n + p.column;
-    int* const c = c_.data() + p.row * n + p.column;
+    const std::uint32_t* const a = a_.data() + p.row * n + p.inner;
+    const std::uint32_t* const b = b_.data() + p.inner * n + p.column;
+    std::uint32_t* const c = c_.data() + p.row * n + p.column;
     for (std::size_t i = 0; i < p.size; ++i) {
         for (std::size_t k = 0; k < p.size; ++k) {
-            const int factor = a[i * n + k];
+            const std::uint32_t factor = a[i * n + k];
             for (std::size_t j = 0; j < p.size; ++j) {
                 c[i * n + j] += factor * b[k * n + j];
             }
@@ -47,8 +53,18 @@ void matrices::multiply(block_product p) noexcept {
     }
 }
 
+// The sum of (i + k)(k - j) over k, by the sums of k and of its squares.
 std::uint64_t matrices::right() const noexcept {
-    return static_cast<std::uint64_t>(std::ranges::count(c_, static_cast<int>(n_)));
+    const std::uint64_t n = n_;
+    const auto sum = static_cast<std::uint32_t>(n * (n - 1) / 2);
+    const auto squares = static_cast<std::uint32_t>((n - 1) * n * (2 * n - 1) / 6);
+    std::uint64_t count = 0;
+    for (std::uint32_t row = 0, place = 0; row < n_; ++row) {
+        for (std::uint32_t column = 0; column < n_; ++column, ++place) {
+            count += c_[place] == squares + (row - column) * sum - n_ * row * column ? 1 : 0;
+        }
+    }
+    return count;
 }
 
 }  // namespace harness

@@ -27,19 +27,21 @@ struct block_product {
 
 class matrices {
 public:
-    // A and B of ones, C of zeroes, n by n. Throws usage_error where n is no power of two from 32 to 32 768.
+    // n by n: A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes; numbers are modulo 2^32. No two blocks are
+    // alike, so another split than the right one gives another product. Throws usage_error where n is no power of two from 32 to
+    // 32 768.
     explicit matrices(std::uint64_t n);
 
     [[nodiscard]] block_product whole() const noexcept { return {.row = 0, .column = 0, .inner = 0, .size = n_}; }
     void multiply(block_product p) noexcept;
-    // How many elements of C are n, as all of them are in the end.
+    // How many elements of C are right, as all of them are in the end.
     [[nodiscard]] std::uint64_t right() const noexcept;
 
 private:
     std::uint32_t n_;
-    std::vector<int> a_;
-    std::vector<int> b_;
-    std::vector<int> c_;
+    std::vector<std::uint32_t> a_;
+    std::vector<std::uint32_t> b_;
+    std::vector<std::uint32_t> c_;
 };
 
 }  // namespace harness

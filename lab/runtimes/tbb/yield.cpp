@@ -1,4 +1,5 @@
 // A task that is set aside and resumed at once: what stands nearest to a yield in oneTBB.
+#include "definitions.hpp"
 #include "workloads.hpp"
 
 #include <tbb/task.h>
@@ -9,13 +10,21 @@
 namespace lab {
 namespace {
 
-std::uint64_t yield_often(std::uint64_t yields) {
+// The task's stack is left as it is, the thread goes on with another one, and any thread may take this one up again.
+void give_way() {
+    tbb::task::suspend([](tbb::task::suspend_point here) { tbb::task::resume(here); });
+}
+
+std::uint64_t yield_often(std::uint64_t yields, harness::roll_call& all) {
+    all.come();
+    while (all.waits()) {
+        give_way();
+    }
     std::uint64_t done = 0;
     for (; done < yields; ++done) {
-        // The task's stack is left as it is, the thread goes on with another one, and any thread may take this one up again.
-        tbb::task::suspend([](tbb::task::suspend_point here) { tbb::task::resume(here); });
+        give_way();
     }
-    return done;
+    return all.complete() ? done : 0;
 }
 
 }  // namespace
@@ -27,9 +36,10 @@ harness::measured yield(const harness::request& r) {
     return harness::measure(r, [&] {
         return pool.run([&] {
             std::vector<std::uint64_t> done(tasks);
+            harness::roll_call roll{tasks};
             tbb::task_group group;
             for (std::uint64_t& mine : done) {
-                group.run([&mine, yields] { mine = yield_often(yields); });
+                group.run([&mine, &roll, yields] { mine = yield_often(yields, roll); });
             }
             group.wait();
             std::uint64_t sum = 0;

@@ -120,18 +120,24 @@ impl BlockProduct {
 /// What the tasks share: a spawned task cannot borrow, so each has its count of an Arc.
 struct Matrices {
     n: usize,
-    a: Vec<i32>,
-    b: Vec<i32>,
-    c: Vec<UnsafeCell<i32>>,
+    a: Vec<u32>,
+    b: Vec<u32>,
+    c: Vec<UnsafeCell<u32>>,
 }
 
 // SAFETY: tasks write to C in `multiply` only, and those that run at the same time write different blocks of it.
 unsafe impl Sync for Matrices {}
 
 impl Matrices {
-    /// A and B of ones, C of zeroes.
+    /// A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes, modulo 2^32: no two blocks are alike.
     fn new(n: usize) -> Self {
-        Self { n, a: vec![1; n * n], b: vec![1; n * n], c: (0..n * n).map(|_| UnsafeCell::new(0)).collect() }
+        let places = || (0..n as u32).flat_map(move |row| (0..n as u32).map(move |column| (row, column)));
+        Self {
+            n,
+            a: places().map(|(row, column)| row + column).collect(),
+            b: places().map(|(row, column)| row.wrapping_sub(column)).collect(),
+            c: (0..n * n).map(|_| UnsafeCell::new(0)).collect(),
+        }
     }
 
     fn multiply(&self, p: BlockProduct) {
@@ -141,16 +147,27 @@ impl Matrices {
             let row = unsafe { slice::from_raw_parts_mut(UnsafeCell::raw_get(row.as_ptr()), row.len()) };
             for (k, factor) in (p.inner..).zip(&self.a[i * self.n + p.inner..][..p.size]) {
                 for (sum, b) in row.iter_mut().zip(&self.b[k * self.n + p.column..][..p.size]) {
-                    *sum += factor * b;
+                    *sum = sum.wrapping_add(factor.wrapping_mul(*b));
                 }
             }
         }
     }
 
-    /// How many elements of C are n, as all of them are in the end.
+    /// How many elements of C are right: the sum of (i + k)(k - j) over k, by the sums of k and of its squares.
     fn right(&mut self) -> u64 {
-        let n = self.n as i32;
-        self.c.iter_mut().map(|element| *element.get_mut()).filter(|element| *element == n).count() as u64
+        let n = self.n as u64;
+        let (sum, squares) = ((n * (n - 1) / 2) as u32, ((n - 1) * n * (2 * n - 1) / 6) as u32);
+        let n = n as u32;
+        let expected = |row: u32, column: u32| {
+            squares
+                .wrapping_add(row.wrapping_sub(column).wrapping_mul(sum))
+                .wrapping_sub(n.wrapping_mul(row).wrapping_mul(column))
+        };
+        (0..n)
+            .flat_map(|row| (0..n).map(move |column| (row, column)))
+            .zip(&mut self.c)
+            .filter_map(|((row, column), element)| (*element.get_mut() == expected(row, column)).then_some(()))
+            .count() as u64
     }
 }
 

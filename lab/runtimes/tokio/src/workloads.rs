@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::hint::black_box;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use tokio::task::{spawn, yield_now, JoinHandle};
 
@@ -95,17 +98,54 @@ pub async fn pipeline(concurrency: u64, depth: u64, items: u64) -> Measured {
     watch.stop().answer(total)
 }
 
+/// What shows that the yields let others run: each task yields until all have begun, which with a yield that does nothing never
+/// happens where there are more tasks than threads. Then the answer is 0.
+struct RollCall {
+    tasks: u64,
+    present: AtomicU64,
+    given_up: Instant,
+}
+
+impl RollCall {
+    fn new(tasks: u64) -> Arc<Self> {
+        let given_up = Instant::now() + Duration::from_secs(5);
+        Arc::new(Self { tasks, present: AtomicU64::new(0), given_up })
+    }
+
+    fn come(&self) {
+        self.present.fetch_add(1, Relaxed);
+    }
+
+    fn complete(&self) -> bool {
+        self.present.load(Relaxed) == self.tasks
+    }
+
+    fn waits(&self) -> bool {
+        !self.complete() && Instant::now() < self.given_up
+    }
+}
+
 pub async fn yields(tasks: u64, yields: u64) -> Measured {
+    let roll = RollCall::new(tasks);
     let watch = Stopwatch::start();
     let tasks = (0..tasks)
         .map(|_| {
+            let roll = Arc::clone(&roll);
             spawn(async move {
+                roll.come();
+                while roll.waits() {
+                    yield_now().await;
+                }
                 let mut done = 0;
                 while done < yields {
                     yield_now().await;
                     done += 1;
                 }
-                done
+                if roll.complete() {
+                    done
+                } else {
+                    0
+                }
             })
         })
         .collect();
@@ -133,16 +173,26 @@ impl Future for YieldByWake {
 }
 
 pub async fn yields_expert(tasks: u64, yields: u64) -> Measured {
+    let roll = RollCall::new(tasks);
     let watch = Stopwatch::start();
     let tasks = (0..tasks)
         .map(|_| {
+            let roll = Arc::clone(&roll);
             spawn(async move {
+                roll.come();
+                while roll.waits() {
+                    YieldByWake { yielded: false }.await;
+                }
                 let mut done = 0;
                 while done < yields {
                     YieldByWake { yielded: false }.await;
                     done += 1;
                 }
-                done
+                if roll.complete() {
+                    done
+                } else {
+                    0
+                }
             })
         })
         .collect();
