@@ -4,6 +4,8 @@ package main
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // sum waits for as many goroutines as it starts, and adds what they return: the join that Go programs write.
@@ -123,14 +125,25 @@ func pipeline(r *request) body {
 
 func yield(r *request) body {
 	tasks, yields := r.integer("tasks"), r.integer("yields")
-	yieldOften := func(uint64) uint64 {
-		done := uint64(0)
-		for ; done < yields; done++ {
-			runtime.Gosched()
-		}
-		return done
-	}
 	return func(watch *stopwatch) uint64 {
+		// Each yields until all have begun, which with a yield that does nothing never happens where there are more tasks
+		// than threads. Then the answer is 0.
+		var present atomic.Uint64
+		givesUp := time.Now().Add(5 * time.Second)
+		yieldOften := func(uint64) uint64 {
+			present.Add(1)
+			for present.Load() != tasks && time.Now().Before(givesUp) {
+				runtime.Gosched()
+			}
+			done := uint64(0)
+			for ; done < yields; done++ {
+				runtime.Gosched()
+			}
+			if present.Load() != tasks {
+				return 0
+			}
+			return done
+		}
 		watch.start()
 		defer watch.stop()
 		return sum(tasks, yieldOften)

@@ -27,14 +27,19 @@ func (p blockProduct) rounds() [2][4]blockProduct {
 
 type matrices struct {
 	n       uint64
-	a, b, c []int32
+	a, b, c []uint32
 }
 
-// newMatrices has A and B of ones, C of zeroes.
+// newMatrices has A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes; modulo 2^32. No two
+// blocks are alike, so another split than the right one gives another product.
 func newMatrices(n uint64) *matrices {
-	m := &matrices{n: n, a: make([]int32, n*n), b: make([]int32, n*n), c: make([]int32, n*n)}
-	for i := range m.a {
-		m.a[i], m.b[i] = 1, 1
+	m := &matrices{n: n, a: make([]uint32, n*n), b: make([]uint32, n*n), c: make([]uint32, n*n)}
+	place := 0
+	for row := uint32(0); row < uint32(n); row++ {
+		for column := uint32(0); column < uint32(n); column++ {
+			m.a[place], m.b[place] = row+column, row-column
+			place++
+		}
 	}
 	return m
 }
@@ -70,11 +75,15 @@ func (m *matrices) product(p blockProduct) {
 	}
 }
 
-// right counts the elements of C that are n, as all of them are in the end.
+// right counts the elements of C that are right, as all of them are in the end: the sum of (i + k)(k - j) over k, by the
+// sums of k and of its squares.
 func (m *matrices) right() uint64 {
+	n := uint32(m.n)
+	sum, squares := uint32(m.n*(m.n-1)/2), uint32((m.n-1)*m.n*(2*m.n-1)/6)
 	count := uint64(0)
-	for _, element := range m.c {
-		if element == int32(m.n) {
+	for place, element := range m.c {
+		row, column := uint32(uint64(place)/m.n), uint32(uint64(place)%m.n)
+		if element == squares+(row-column)*sum-n*row*column {
 			count++
 		}
 	}

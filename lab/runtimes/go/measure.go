@@ -18,13 +18,19 @@ type stopwatch struct {
 	cpuNS    int64
 	// What a client measured beside the time, over all passes so far but the warm-ups.
 	figures map[string]float64
-	// How long each item took, where that is measured, and not how long all took together.
-	waits []time.Duration
+	// How long something took, for percentiles; and whether wall is the sum of these, and not how long all took together.
+	waits           []time.Duration
+	waitsAreTheWall bool
 }
 
-// itemTook adds to what wall is then the sum of.
-func (w *stopwatch) itemTook(latency time.Duration) {
+func (w *stopwatch) waited(latency time.Duration) {
 	w.waits = append(w.waits, latency)
+}
+
+// itemTook is how long an item took, where wall is the sum of these.
+func (w *stopwatch) itemTook(latency time.Duration) {
+	w.waited(latency)
+	w.waitsAreTheWall = true
 }
 
 // figure tells a number of this pass beside its time.
@@ -71,11 +77,12 @@ func measure(r *request, pass body) measured {
 		answer := pass(&watch)
 		all.passes++
 		elapsedNS += watch.wallNS
-		if len(watch.waits) == 0 {
+		if watch.waitsAreTheWall {
+			for _, wait := range watch.waits {
+				all.wallNS += wait.Nanoseconds()
+			}
+		} else {
 			all.wallNS += watch.wallNS
-		}
-		for _, wait := range watch.waits {
-			all.wallNS += wait.Nanoseconds()
 		}
 		waits = append(waits, watch.waits...)
 		all.cpuNS += watch.cpuNS
