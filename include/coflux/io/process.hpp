@@ -97,25 +97,41 @@ enum class when_dropped : unsigned char {
 
 /// Where a child begins: a path, or nothing.
 ///
-/// Shapes: it can be moved byte by byte, as g++ 12 does with process_options that are written inside a co_await; a
-/// std::string cannot.
+/// Shapes: owns a copy of the path. It may be written in process_options inside a co_await, of which g++ 12 makes a second
+/// object byte by byte and destroys both: such a twin knows by its address that the path is not its own.
 class child_directory {
 public:
-    child_directory() = default;
+    child_directory() noexcept = default;
     template <std::convertible_to<std::string_view> Path>
-    child_directory(const Path& path) {  // NOLINT(google-explicit-constructor): a path
-        path_.emplace_back(std::string_view(path));
+    child_directory(const Path& path)  // NOLINT(google-explicit-constructor): a path
+        : path_(new std::string(std::string_view(path))) {}
+    child_directory(const child_directory& other)
+        : path_(other.path_ == nullptr ? nullptr : new std::string(*other.path_)) {}
+    // NOLINTNEXTLINE(performance-noexcept-move-constructor): it copies what is a twin's
+    child_directory(child_directory&& other)
+        : path_(other.is_twin() && other.path_ != nullptr ? new std::string(*other.path_)
+                                                          : std::exchange(other.path_, nullptr)) {}
+    child_directory& operator=(child_directory other) noexcept {
+        std::swap(path_, other.path_);
+        return *this;
+    }
+    ~child_directory() {
+        if (!is_twin()) delete path_;
     }
     /// nullptr: that of this process.
     [[nodiscard]] const std::string* path() const noexcept {
-        return path_.empty() || path_[0].empty() ? nullptr : &path_[0];
+        return path_ == nullptr || path_->empty() ? nullptr : path_;
     }
 
 private:
-    std::vector<std::string> path_;
+    [[nodiscard]] bool is_twin() const noexcept { return self_ != this; }
+
+    std::string* path_ = nullptr;
+    const child_directory* self_ = this;
 };
 
-/// How a child is started.
+/// How a child is started. An `environment` that is not empty is no part of options that are written inside a co_await:
+/// g++ 12 destroys it twice. Name such options first.
 struct process_options {
     standard_stream input = standard_stream::inherit();
     standard_stream output = standard_stream::inherit();

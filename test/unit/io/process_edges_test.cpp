@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,6 +86,43 @@ TEST(process_edges, blocks_no_signals_whatever_its_maker_blocks) {
     }
     std::signal(SIGPIPE, handler);
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+task begins_where_it_is_told_at_once(environment&, std::string* far) {
+    auto&& here = co_await coflux::context();
+    // Options that are written in the expression that is awaited, with a short path and a long one.
+    process near = co_await process::spawn(words{"pwd"}, {.output = standard_stream::pipe(), .directory = "/usr"});
+    EXPECT_EQ(co_await coflux_test::all_of(here, near.standard_output()), "/usr\n");
+    process other = co_await process::spawn(words{"pwd"}, {.output = standard_stream::pipe(), .directory = *far});
+    EXPECT_EQ(co_await coflux_test::all_of(here, other.standard_output()), *far + "\n");
+    const auto refused = co_await coflux::as_result(process::spawn(words{"pwd"}, {.directory = "/no/such/place"}));
+    EXPECT_EQ(refused.error(), std::errc::no_such_file_or_directory);
+    EXPECT_TRUE((co_await near.wait()).is_success());
+    EXPECT_TRUE((co_await other.wait()).is_success());
+}
+TEST(process_edges, begins_in_a_directory_that_is_written_where_it_is_awaited) {
+    const temporary_folder folder;
+    std::string far = folder.path(std::string(60, 'x'));
+    ASSERT_EQ(::mkdir(far.c_str(), 0700), 0);
+    on_a_worker(begins_where_it_is_told_at_once, &far);
+    ::rmdir(far.c_str());
+}
+
+TEST(child_directory, is_copied_moved_and_assigned) {
+    coflux::child_directory one = "/usr";
+    coflux::child_directory two = one;
+    ASSERT_NE(two.path(), nullptr);
+    EXPECT_NE(two.path(), one.path());
+    EXPECT_EQ(*two.path(), "/usr");
+    const coflux::child_directory three = std::move(one);
+    EXPECT_EQ(*three.path(), "/usr");
+    two = std::string("/bin");
+    EXPECT_EQ(*two.path(), "/bin");
+    two = three;
+    EXPECT_EQ(*two.path(), "/usr");
+    two = {};
+    EXPECT_EQ(two.path(), nullptr);
+    EXPECT_EQ(coflux::child_directory("").path(), nullptr);
 }
 
 // --- what cannot be started ------------------------------------------------------------------------------------------
