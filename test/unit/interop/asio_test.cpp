@@ -351,16 +351,22 @@ TEST(use_coflux, begins_and_cancels_on_the_executor_that_is_bound_to_it) {
     binds(env, &io.context).get();
 }
 
-/// An executor that calls back once before it takes a function.
+/// An executor that calls back once before it takes a function, and once after.
+struct observer {
+    std::function<void()> before;
+    std::function<void()> after;
+};
 template <typename Inner>
 struct observed {
     Inner inner;
-    std::function<void()>* before;
+    observer* by;
 
     template <typename F>
     void execute(F&& f) const {
-        if (*before) std::exchange(*before, nullptr)();
+        observer& mine = *by;
+        if (mine.before) std::exchange(mine.before, nullptr)();
         inner.execute(std::forward<F>(f));
+        if (mine.after) std::exchange(mine.after, nullptr)();
     }
     template <typename P>
     auto query(const P& p) const -> decltype(asio::query(std::declval<const Inner&>(), p)) {
@@ -368,7 +374,7 @@ struct observed {
     }
     template <typename P>
     auto require(const P& p) const -> observed<std::decay_t<decltype(asio::require(std::declval<const Inner&>(), p))>> {
-        return {asio::require(inner, p), before};
+        return {asio::require(inner, p), by};
     }
     bool operator==(const observed& other) const noexcept { return inner == other.inner; }
 };
@@ -393,16 +399,16 @@ coflux::task<void, worker> cancels_late(coflux::environment&) {
     auto&& here = co_await coflux::context();
     asio::io_context io;
     asio::steady_timer timer(io, 1h);
-    std::function<void()> before;
-    auto fork = awaits_observed(here, &timer, observed_context{io.get_executor(), &before});
+    observer by;
+    auto fork = awaits_observed(here, &timer, observed_context{io.get_executor(), &by});
     co_await coflux::yield();
     EXPECT_GE(io.poll(), 1U);  // it begins
-    before = [&] {
+    by.before = [&] {
         timer.cancel();
         EXPECT_GE(io.poll(), 1U);  // it ends
     };
     fork.request_stop();
-    EXPECT_FALSE(before);
+    EXPECT_FALSE(by.before);
     EXPECT_FALSE(io.stopped());
     EXPECT_EQ(io.poll(), 1U);
     EXPECT_TRUE(io.stopped());
@@ -414,6 +420,29 @@ TEST(use_coflux, keeps_an_io_context_at_work_until_a_late_cancellation_has_run) 
     worker w;
     auto env = coflux::make_environment(w);
     cancels_late(env).get();
+}
+/// The cancellation has run, and the operation has ended, when the stopper comes back from post().
+coflux::task<void, worker> cancels_early(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    asio::io_context io;
+    asio::steady_timer timer(io, 1h);
+    observer by;
+    auto fork = awaits_observed(here, &timer, observed_context{io.get_executor(), &by});
+    co_await coflux::yield();
+    EXPECT_GE(io.poll(), 1U);  // it begins
+    by.after = [&] {
+        EXPECT_EQ(io.poll(), 2U);  // the cancellation, and the end
+        EXPECT_FALSE(io.stopped());
+    };
+    fork.request_stop();
+    EXPECT_FALSE(by.after);
+    EXPECT_TRUE(io.stopped());
+    EXPECT_TRUE((co_await coflux::as_outcome(std::move(fork))).is_stopped());
+}
+TEST(use_coflux, keeps_an_io_context_at_work_until_a_stopper_has_returned_from_its_post) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    cancels_early(env).get();
 }
 
 /// A function, and a handler, that no thread has run when their context dies.

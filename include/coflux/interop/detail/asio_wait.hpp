@@ -132,7 +132,7 @@ protected:
         for (;;) {
             if ((s & ended) != 0) return false;
             const bool has_begun = (s & begun) != 0;
-            const std::uint32_t next = (s | asked) + (has_begun ? party : 0);
+            const std::uint32_t next = (s | asked) + (has_begun ? 2 * party : 0);  // the stopper, and its step
             // acq_rel pairs with begin_operation(), completed() and is_last().
             if (!self.word_.compare_exchange_weak(s, next, memory_order_acq_rel, memory_order_relaxed)) continue;
             if (has_begun) self.claimed_ = true;
@@ -146,6 +146,7 @@ protected:
         } catch (...) {
             // No memory: the step has left in its destructor, and the operation is waited for.
         }
+        self.leave(party);  // now, as Asio may use its context to the end of that
     }
     static constexpr wait_kind stops_as{&claim, &cancel, "an operation of Asio"};
 
@@ -180,7 +181,8 @@ private:
     // ended | set once: the operation has completed, or was dropped
     // asked | a stop is requested, before the operation ended
     // begun | set once: its initiation has returned; from now on a stopper cancels it
-    // above | how many may still touch the wait, from 3: its coroutine, the initiation, the operation; and cancellers
+    // above | how many may still touch the wait, from 3: its coroutine, the initiation, the operation; a stopper and its
+    //       | cancellation, which come together
     static constexpr std::uint32_t ended = 1;
     static constexpr std::uint32_t asked = 2;
     static constexpr std::uint32_t begun = 4;
