@@ -14,8 +14,11 @@
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/dispatch.hpp>
+#include <boost/asio/execution/executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/system/system_error.hpp>
 
@@ -48,7 +51,8 @@ struct use_coflux_t {
 /// names. So coroutines on any executors may use one object, if that executor runs one function at a time: an
 /// io_context that one thread runs, or a strand. An io_context does not run out of work while an operation is awaited.
 /// Costs: what Asio allocates for the operation and for its way to the object's executor.
-/// Lifetime: the I/O object, and buffers, until the await ends.
+/// Lifetime: the I/O object, and buffers, until the await ends. An io_context may die before that; then the coroutine
+/// has no strand of it, nor a bind_executor() to one in the expression of the co_await.
 inline constexpr use_coflux_t use_coflux{};
 
 namespace detail {
@@ -156,8 +160,18 @@ public:
     using executor_type = typename Awaiter::io_executor;
     using asio_handler<Awaiter>::asio_handler;
 
-    [[nodiscard]] executor_type get_executor() const noexcept { return this->of_->io_; }
+    [[nodiscard]] executor_type get_executor() const noexcept { return *this->of_->io_; }
 };
+
+/// Holds an executor's context at work, and lets it go last. An executor_work_guard has the executor beyond that.
+template <typename Executor>
+auto asio_work(const Executor& on) {
+    if constexpr (boost::asio::execution::is_executor<Executor>::value) {
+        return boost::asio::prefer(on, boost::asio::execution::outstanding_work.tracked);
+    } else {
+        return boost::asio::executor_work_guard<Executor>(on);
+    }
+}
 
 template <typename Start, typename... Args>
 class [[nodiscard]] asio_awaiter : public asio_wait {
@@ -168,11 +182,12 @@ class [[nodiscard]] asio_awaiter : public asio_wait {
 public:
     using io_executor = decltype(std::declval<const Start&>().executor());
 
-    asio_awaiter(promise_base& p, Start& start)
+    asio_awaiter(promise_base& p, std::optional<Start>& start)
         : asio_wait(p, how_it_stops),
           start_(std::move(start)),
-          io_(start_.executor()),
-          work_(io_) {
+          io_(start_->executor()),
+          work_(asio_work(*io_)) {
+        start.reset();  // what has moved may still have copies
         // The system's executor is what Asio assumes where none is told; it runs functions on threads of its own.
         static_assert(
             Start::is_bound || !std::is_same_v<io_executor, boost::asio::system_executor>,
@@ -229,33 +244,39 @@ private:
 
     static void begin_on_io(asio_wait& w) {
         auto& self = static_cast<asio_awaiter&>(w);
-        boost::asio::dispatch(self.io_, asio_step<&asio_wait::begin_operation>(w));
+        boost::asio::dispatch(*self.io_, asio_step<&asio_wait::begin_operation>(w));
     }
     static void initiate(asio_wait& w) {
         auto& self = static_cast<asio_awaiter&>(w);
-        std::apply([&self](auto&... given) { std::move(self.start_.initiation)(handler(self), std::move(given)...); },
-                   self.start_.given);
+        std::apply([&self](auto&... given) { std::move(self.start_->initiation)(handler(self), std::move(given)...); },
+                   self.start_->given);
     }
     static void cancel_on_io(asio_wait& w) {
         auto& self = static_cast<asio_awaiter&>(w);
-        boost::asio::post(self.io_, asio_step<&asio_wait::cancel_operation>(w));
+        boost::asio::post(*self.io_, asio_step<&asio_wait::cancel_operation>(w));
     }
-    static void end_work(asio_wait& w) noexcept { static_cast<asio_awaiter&>(w).work_.reset(); }
+    static void end_work(asio_wait& w) noexcept {
+        auto& self = static_cast<asio_awaiter&>(w);
+        self.start_.reset();
+        self.io_.reset();
+        self.work_.reset();  // the last: from now on the context may be gone
+    }
     static constexpr asio_kind how_it_stops{asio_wait::stops_as, &begin_on_io, &initiate, &cancel_on_io, &end_work};
 
-    Start start_;
-    io_executor io_;
-    boost::asio::executor_work_guard<io_executor> work_;  // until none may touch the wait any more
+    // Until none may touch the wait any more.
+    std::optional<Start> start_;
+    std::optional<io_executor> io_;
+    std::optional<decltype(asio_work(std::declval<const io_executor&>()))> work_;
     std::optional<std::tuple<Args...>> given_;
 };
 
 /// What an asynchronous operation returns for use_coflux.
 template <typename Awaiter, typename Start>
 class [[nodiscard("the operation does not begin until this is awaited: co_await it")]] asio_request
-    : public request<Awaiter, Start> {
+    : public request<Awaiter, std::optional<Start>> {
 public:
     using single_use = void;
-    using request<Awaiter, Start>::request;
+    using request<Awaiter, std::optional<Start>>::request;
 };
 template <typename... Args>
 struct asio_initiation {

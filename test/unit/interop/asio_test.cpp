@@ -477,4 +477,49 @@ TEST(use_coflux, stops_what_asio_drops) {
     drops(env, true).get();
 }
 
+/// The same on a strand, which its cancellation knows, too.
+struct never_on_strand {
+    using executor_type = asio::strand<asio::io_context::executor_type>;
+    const executor_type on;  // a move copies it
+    [[nodiscard]] executor_type get_executor() const noexcept { return on; }
+    template <typename Handler>
+    void operator()(Handler&& handler) const {
+        asio::get_associated_cancellation_slot(handler).assign([strand = on](asio::cancellation_type) {});
+        asio::post(on, [h = std::forward<Handler>(handler)]() mutable { std::move(h)(); });
+    }
+};
+using strand_of_context = never_on_strand::executor_type;
+coflux::fork<void, worker> awaits_on_strand(coflux::environment&, const strand_of_context* strand) {
+    auto unused = asio::async_initiate<const coflux::use_coflux_t, void()>(never_on_strand{*strand}, use_coflux);
+    co_await std::move(unused);
+}
+coflux::fork<void, worker> posts_to_strand(coflux::environment&, const strand_of_context* strand) {
+    co_await asio::post(*strand, use_coflux);
+}
+coflux::fork<void, worker> posts_bound_to_strand(coflux::environment&, const strand_of_context* strand) {
+    auto unused = asio::post(strand->get_inner_executor(), asio::bind_executor(*strand, use_coflux));
+    co_await std::move(unused);
+}
+coflux::task<void, worker> drops_strands(coflux::environment&, bool begins) {
+    auto&& here = co_await coflux::context();
+    for (auto* const awaits : {&awaits_on_strand, &posts_to_strand, &posts_bound_to_strand}) {
+        std::optional<asio::io_context> context(std::in_place);
+        std::optional<strand_of_context> strand(asio::make_strand(*context));
+        auto fork = awaits(here, &*strand);
+        co_await coflux::yield();
+        if (begins) {
+            EXPECT_EQ(context->poll_one(), 1U);
+        }
+        strand.reset();
+        context.reset();
+        EXPECT_TRUE((co_await coflux::as_outcome(std::move(fork))).is_stopped());
+    }
+}
+TEST(use_coflux, has_no_strand_of_an_io_context_that_has_died) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    drops_strands(env, false).get();
+    drops_strands(env, true).get();
+}
+
 }  // namespace

@@ -25,7 +25,7 @@ struct asio_kind {
     void (*begin_on_io)(asio_wait& w);        // has begin_operation() called, on the I/O object's executor
     void (*initiate)(asio_wait& w);           // begins the operation
     void (*cancel_on_io)(asio_wait& w);       // has cancel_operation() called there
-    void (*end_work)(asio_wait& w) noexcept;  // lets the executor's context run out of work
+    void (*end_work)(asio_wait& w) noexcept;  // gives up its executors, and lets their context run out of work
 };
 
 /// A function of the wait, as Asio takes it. One that Asio drops is called with false.
@@ -99,7 +99,7 @@ protected:
             throw;
         }
         if (!is_last(party)) return suspended();  // this object may be gone
-        kind_.end_work(*this);
+        end_on_io();
         if (!stops()) return transfer(p.handle());
         withdraw_unless_claimed();
         this_thread.current = &p;
@@ -153,7 +153,7 @@ protected:
 private:
     void leave(std::uint32_t what) noexcept {
         if (!is_last(what)) return;
-        kind_.end_work(*this);
+        end_on_io();
         if (!stops()) return wake();
         withdraw_unless_claimed();
         stop_claimed(*this);
@@ -161,6 +161,11 @@ private:
     [[nodiscard]] bool is_last(std::uint32_t what) noexcept {
         // acq_rel: the last sees what the others have written.
         return (word_.fetch_sub(what, memory_order_acq_rel) - what) / party == 0;
+    }
+    /// Pre: the last. Where Asio's context dies, its destructor runs this: what is of the context goes before it is gone.
+    void end_on_io() noexcept {
+        signal_.slot().clear();  // it may have an executor
+        kind_.end_work(*this);
     }
     /// Pre: the last.
     [[nodiscard]] bool stops() const noexcept {
