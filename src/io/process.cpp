@@ -13,12 +13,24 @@
 
 #include "descriptor.hpp"
 #include "os/child_process.hpp"
+#include "os/process.hpp"
 #include "os/socket.hpp"
 #include "os/thread.hpp"
 
 namespace coflux {
 namespace detail {
 namespace {
+
+/// What every child_state is. A process that fork() makes has a copy of it, and no child.
+struct made_child : child_state {
+    os::process_mark parent;
+};
+bool is_own(const child_state& s) noexcept {
+    return static_cast<const made_child&>(s).parent.is_here();
+}
+void forget(child_state* of) noexcept {
+    delete static_cast<made_child*>(of);
+}
 
 void record_end(child_state& s, const os::child_end& end) noexcept {
     s.is_signal = end.is_signal;
@@ -50,7 +62,7 @@ void take_left_children() noexcept {
     while (all != nullptr) {
         child_state* const one = std::exchange(all, all->next_left);
         if (os::has_child_ended(one->pid)) {
-            delete one;
+            forget(one);
         } else {
             keep_left_child(one);
         }
@@ -66,7 +78,7 @@ void leave_child(child_state* of) noexcept {
             os::name_this_thread("coflux-reaper");
             os::await_child(pid);
         }).detach();
-        delete of;
+        forget(of);
     } catch (...) {  // no thread, or no memory for one: its state is there already
         keep_left_child(of);
     }
@@ -89,7 +101,7 @@ child_state& child_handle::get() const noexcept {
 }
 void child_handle::drop() noexcept {
     if (owned_ == nullptr) return;
-    if (!has_child_ended(*owned_) && owned_->pidfd.is_open()) {
+    if (is_own(*owned_) && !has_child_ended(*owned_) && owned_->pidfd.is_open()) {
         COFLUX_VERIFY(!owned_->pidfd.get().is_waited_for(), "a process dies while wait() waits for its end (%s)",
                       owned_->pidfd.peer().to_string().c_str());
         if (owned_->leaves_running) return leave_child(std::exchange(owned_, nullptr));
@@ -97,7 +109,7 @@ void child_handle::drop() noexcept {
         (void)os::signal_child(owned_->pidfd.number(), SIGKILL);
         (void)os::await_child_end(owned_->pidfd.number(), end);
     }
-    delete std::exchange(owned_, nullptr);
+    forget(std::exchange(owned_, nullptr));
 }
 
 constinit const io_kind wait_process_awaiter::kind{
@@ -161,7 +173,7 @@ spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, proce
     if (const std::string* const d = options.directory.path(); d != nullptr && d->find('\0') != std::string::npos)
         throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + *d);
     if (options.environment.has_value()) environment_ = argument_pointers(*options.environment);
-    made_ = child_handle(new child_state);
+    made_ = child_handle(new made_child);
     made_.get().leaves_running = options.dropped == when_dropped::leave;
 }
 

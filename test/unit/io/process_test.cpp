@@ -22,6 +22,7 @@
 
 #include "children.hpp"
 #include "connected.hpp"
+#include "support/no_hang.hpp"
 #include "temporary_folder.hpp"
 
 namespace {
@@ -245,6 +246,29 @@ task leaves_it(environment&) {
 }
 TEST(process, that_is_left_runs_on_and_leaves_no_zombie) {
     on_a_worker(leaves_it);
+}
+
+/// In what fork() makes.
+task drops_a_copy(environment&, coflux::when_dropped dropped) {
+    process_options options{.input = standard_stream::pipe()};
+    options.dropped = dropped;
+    process p = co_await process::spawn("cat", options);
+    const pid_t copy = ::fork();
+    if (copy == 0) {
+        coflux_test::die_rather_than_hang();
+        p = process();
+        ::_exit(0);
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(copy, &status, 0), copy);
+    EXPECT_EQ(status, 0);
+    p.standard_input().close();
+    const exit_status end = co_await p.wait();
+    EXPECT_TRUE(end.is_success()) << end.to_string();
+}
+TEST(process, is_not_ended_by_a_copy_of_it_in_another_process) {
+    for (const auto dropped : {coflux::when_dropped::kill, coflux::when_dropped::leave})
+        on_a_worker(drops_a_copy, dropped);
 }
 
 // --- a stop ----------------------------------------------------------------------------------------------------------
