@@ -5,6 +5,7 @@
 #include <iterator>
 #include <system_error>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <coflux/base/atomic.hpp>
@@ -30,13 +31,32 @@ struct {
     atomic<int> first{0};
     static_assert(atomic<int>::is_always_lock_free, "a handler uses it");
     running_handlers running;
-    int pipe[2] = {-1, -1};  // what a handler can write to; of the process in `target`
+    int pipe[2] = {-1, -1};  // what a handler can write to; of the process in `target`, or of one that it comes from
+    ino_t pipe_number = 0;   // of both ends
     struct sigaction before[std::size(end_signals)] = {};
 } state;
 
 void write_number(int to, int number) noexcept {
     const auto byte = static_cast<unsigned char>(number);
     while (::write(to, &byte, 1) < 0 && errno == EINTR) {}
+}
+
+ino_t number_of_pipe(int end) noexcept {
+    struct stat of = {};
+    return ::fstat(end, &of) == 0 && S_ISFIFO(of.st_mode) ? of.st_ino : 0;
+}
+void close_pipe() noexcept {
+    for (int& end : state.pipe) {
+        (void)::close(end);
+        end = -1;
+    }
+}
+/// In a child of fork(), which has ends of its parent's pipe; unless it has closed them, and opened other things.
+void close_pipe_of_parent() noexcept {
+    for (int& end : state.pipe) {
+        if (end >= 0 && state.pipe_number != 0 && number_of_pipe(end) == state.pipe_number) (void)::close(end);
+        end = -1;
+    }
 }
 
 /// Of a first signal: false if this is none, or is not for this process.
@@ -56,8 +76,11 @@ extern "C" void coflux_on_end_signal(int number) {
         // Where they were given back meanwhile, it has the effect of before.
         struct sigaction now = {};
         (void)::sigaction(number, nullptr, &now);
-        if (now.sa_handler == &coflux_on_end_signal) (void)std::signal(number, SIG_DFL);
-        (void)std::raise(number);  // takes effect when this handler returns: until then the signal is blocked
+        // Where they were taken anew meanwhile, it is the first of those.
+        const bool is_taken = now.sa_handler == &coflux_on_end_signal && is_first(number);
+        if (now.sa_handler == &coflux_on_end_signal && !is_taken) (void)std::signal(number, SIG_DFL);
+        if (!is_taken)
+            (void)std::raise(number);  // takes effect when this handler returns: until then the signal is blocked
     }
     errno = error;
 }
@@ -67,10 +90,13 @@ extern "C" void coflux_on_end_signal(int number) {
 bool take_end_signals() {
     const pid_t here = ::getpid();
     if (!state.target.take(here)) return false;
+    close_pipe_of_parent();
     if (const int e = open_own_pipe(state.pipe, 0); e < 0) {
+        state.pipe[0] = state.pipe[1] = -1;
         state.target.store({});
         throw std::system_error(-e, std::generic_category(), "a pipe for signals");
     }
+    state.pipe_number = number_of_pipe(state.pipe[0]);
     state.first.store(0);
     state.target.store({here, state.pipe[1]});
     struct sigaction handled = {};
@@ -86,7 +112,7 @@ int wait_for_end_signal() noexcept {
     unsigned char number = 0;
     while (::read(state.pipe[0], &number, 1) < 0 && errno == EINTR) {}
     if (number == 0) {
-        for (const int end : state.pipe) (void)::close(end);
+        close_pipe();
         state.target.store({});
     }
     return number;

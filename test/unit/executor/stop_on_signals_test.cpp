@@ -246,6 +246,38 @@ TEST_F(stop_on_signals, that_dies_waits_for_a_handler_that_has_not_told_of_its_s
     EXPECT_EXIT(child(dies_beside_a_handler), testing::ExitedWithCode(7), "");
 }
 
+/// The handler of a second signal stands still until the object is gone and there is another one.
+int comes_to_the_next_with_a_handler_that_is_late() {
+    auto first = coflux::make_environment();
+    auto signals = std::make_unique<coflux::stop_on_signals>(first);
+    (void)std::raise(SIGINT);
+    std::atomic<coflux_test::held_calls*> handler{nullptr};
+    std::thread raises([&] {
+        coflux_test::held_calls looks(
+            {.number = SYS_rt_sigaction, .error = 0, .argument = 0, .bits = 0xffff, .are = SIGINT});
+        handler.store(&looks);
+        if (looks.is_supported()) (void)std::raise(SIGINT);
+    });
+    while (handler.load() == nullptr) std::this_thread::yield();
+    if (handler.load()->is_supported()) {
+        handler.load()->await_one();
+        signals.reset();
+        auto second = coflux::make_environment();
+        {
+            const coflux::stop_on_signals again(second);
+            handler.load()->let_go();
+            raises.join();
+        }
+        return second.stop_requested() ? 7 : 1;
+    }
+    raises.join();
+    return 7;
+}
+TEST_F(stop_on_signals, takes_a_signal_whose_handler_began_before_it_was_made) {
+    if (COFLUX_TEST_TSAN) GTEST_SKIP() << "TSan knows the handlers itself, and does not ask the system";
+    EXPECT_EXIT(child(comes_to_the_next_with_a_handler_that_is_late), testing::ExitedWithCode(7), "");
+}
+
 // --- fork(), and descriptors -----------------------------------------------------------------------------------------
 
 /// What becomes of a child of fork() that runs `body`, whose result is its exit status.
@@ -309,6 +341,37 @@ int dies_in_a_fork() {
 TEST_F(stop_on_signals, that_dies_in_a_forked_child_leaves_its_parent_s_alone_and_makes_room_for_the_child_s_own) {
     SKIP_FORKS_UNDER_TSAN();
     EXPECT_EXIT(child(dies_in_a_fork), testing::ExitedWithCode(7), "");
+}
+
+int open_descriptors() {
+    int open = 0;
+    for (int number = 0; number != 256; ++number) open += ::fcntl(number, F_GETFD) >= 0 ? 1 : 0;
+    return open;
+}
+int takes_anew_in_a_fork(bool reuses_numbers) {
+    auto env = coflux::make_environment();
+    const coflux::stop_on_signals signals(env);
+    const int status = status_of_fork([&] {
+        if (reuses_numbers) {
+            for (int number = 3; number != 256; ++number) {
+                if (::fcntl(number, F_GETFD) < 0) continue;
+                ::close(number);
+                if (::open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return 1;
+            }
+        }
+        const int before = open_descriptors();
+        for (int i = 0; i != 2; ++i) {
+            auto own = coflux::make_environment();
+            const coflux::stop_on_signals again(own);
+        }
+        return before - open_descriptors();
+    });
+    return WIFEXITED(status) && WEXITSTATUS(status) == (reuses_numbers ? 0 : 2) ? 7 : 1;
+}
+TEST_F(stop_on_signals, that_is_made_in_a_forked_child_closes_the_pipe_of_its_parent_s_and_nothing_else) {
+    SKIP_FORKS_UNDER_TSAN();
+    for (const bool reuses_numbers : {false, true})
+        EXPECT_EXIT(child([=] { return takes_anew_in_a_fork(reuses_numbers); }), testing::ExitedWithCode(7), "");
 }
 
 int stays_off_the_standard_streams() {
