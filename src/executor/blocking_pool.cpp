@@ -18,12 +18,13 @@ std::coroutine_handle<> blocking_wait::suspend() {
         return p.stop_here();
     if (this_thread.driver != nullptr && line_ == nullptr) [[unlikely]]
         return run_here();
+    const bool finds_it_itself = line_ == nullptr && of_.looks_at_once(p);
     begin();
     waited_ = true;
     job_->waiter = this;
     bool queued = false;
     try {
-        queued = line_ == nullptr ? of_.submit(*job_, *this) : line_->submit(*job_, *this);
+        queued = line_ == nullptr ? of_.submit(*job_, *this, finds_it_itself) : line_->submit(*job_, *this);
     } catch (...) {
         waited_ = false;
         end();

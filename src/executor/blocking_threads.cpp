@@ -17,13 +17,8 @@ constinit thread_local const blocking_threads* pool_of_this_thread = nullptr;
 /// The coroutine, with the calls in it, that this thread has woken, and that runs upon it because no executor runs it.
 constinit thread_local const environment* runs_here = nullptr;
 
-const environment* caller_of(const wait_operation& w) noexcept {
-    return wait_records::recorder(&w.coroutine());
-}
-/// The coroutine that suspends is the one that this thread has resumed, and no other has to run before the thread looks
-/// for a job again. Others may stand below one that began upon it.
-bool looks_at_once(const wait_operation& w) noexcept {
-    return runs_here != nullptr && runs_here == caller_of(w) && this_thread.below == nullptr && !has_woken();
+const environment* caller_of(promise_base& p) noexcept {
+    return wait_records::recorder(&p);
 }
 
 /// A wait that is over: its coroutine goes on, or stops.
@@ -43,9 +38,17 @@ bool blocking_threads::runs_this_thread() const noexcept {
     return pool_of_this_thread == this;
 }
 
+bool blocking_threads::looks_at_once(promise_base& p) const noexcept {
+    if (runs_here == nullptr || !runs_this_thread()) return false;
+    // Others may stand below one that began upon it. One that began has not waited: it may lie where the resumed one was.
+    const environment* const caller = caller_of(p);
+    return runs_here == caller && wait_records::find(*caller) != nullptr && this_thread.below == nullptr &&
+           !has_woken();
+}
+
 // --- jobs ------------------------------------------------------------------------------------------------------------
 
-bool blocking_threads::submit(blocking_job& j, wait_operation& w) {
+bool blocking_threads::submit(blocking_job& j, wait_operation& w, bool finds_it_itself) {
     COFLUX_VERIFY(process_.is_here(),
                   "a blocking pool (%s) that was made before fork() is used in the child, where its threads are not: "
                   "make one there",
@@ -54,7 +57,6 @@ bool blocking_threads::submit(blocking_job& j, wait_operation& w) {
     COFLUX_VERIFY(!ends_, "blocking() on a blocking pool (%s) that ends: it outlives the coroutines that call on it",
                   options_.name.c_str());
     if (w.must_stop()) return false;
-    const bool finds_it_itself = runs_this_thread() && looks_at_once(w);
     blocking_thread* by = finds_it_itself ? nullptr : pop_idle();
     if (by == nullptr && !finds_it_itself && threads_ < options_.max_threads) {
         ++threads_;
@@ -210,7 +212,7 @@ bool blocking_threads::run(blocking_job*& j, blocking_thread& self) noexcept {
     if (is_abandoned) {
         ended.kind->destroy(ended);
     } else {
-        if (!goes_on_elsewhere) runs_here = caller_of(*ended.waiter);
+        if (!goes_on_elsewhere) runs_here = caller_of(ended.waiter->coroutine());
         end_wait(ended, was, gave);
         runs_here = nullptr;
     }

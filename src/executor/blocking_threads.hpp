@@ -32,10 +32,12 @@ public:
     blocking_threads(const blocking_threads&) = delete;
     blocking_threads& operator=(const blocking_threads&) = delete;
 
+    /// Before a wait of `p` begins: it suspends to this thread, which has resumed it and will look for a job at once.
+    [[nodiscard]] bool looks_at_once(promise_base& p) const noexcept;
     /// Queues `j` for the wait `w`, which has begun; false if `w` must stop, and then it did not. Both may be gone when
-    /// it returns true. Errors: std::system_error or std::bad_alloc if no thread can be had and there is none; then it
-    /// did not.
-    [[nodiscard]] bool submit(blocking_job& j, wait_operation& w);
+    /// it returns true. `finds_it_itself`: looks_at_once().
+    /// Errors: std::system_error or std::bad_alloc if no thread can be had and there is none; then it did not.
+    [[nodiscard]] bool submit(blocking_job& j, wait_operation& w, bool finds_it_itself);
 
     /// What a stop request found of a job.
     enum class claimed : std::uint8_t {

@@ -50,7 +50,7 @@ public:
         begin();
         job_.waiter = this;
         before_();
-        if (to_.submit(job_, *this)) return suspended();
+        if (to_.submit(job_, *this, false)) return suspended();
         end();
         return p.stop_here();
     }
