@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 
@@ -24,7 +23,8 @@ std::string answer_to(const fs::path& root, const std::string& request) {
     if (none || *path.lexically_relative(root).begin() == ".." || !fs::is_regular_file(path))
         return "HTTP/1.0 404 Not Found\r\n\r\n";
     std::ifstream file(path, std::ios::binary);
-    const std::string body{std::istreambuf_iterator<char>(file), {}};
+    std::string body(fs::file_size(path), '\0');
+    body.resize(static_cast<std::size_t>(file.read(body.data(), std::ssize(body)).gcount()));
     return "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
