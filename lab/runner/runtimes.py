@@ -52,7 +52,7 @@ GO = "install golang-go (Go 1.19 or newer)"
 # For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for Asio's
 # nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
 BEST = "tcmalloc"
-# Of a runtime that never calls malloc: what is preloaded would be loaded, and used by nobody.
+# Of a runtime that never calls malloc: what is preloaded would be loaded, and not used.
 OWN = "own"
 # The baseline of every ratio.
 COFLUX = "coflux"

@@ -2,7 +2,7 @@
 
 Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them as pip's
 requirements, with hashes; FOLDER gets what is below `include` and `lib` in them. Where pip cannot have them FOLDER is not there
-afterwards, one line on stdout says why, and whoever asked takes what the distribution has.
+afterwards, one line on stdout says why, and the caller takes what the distribution has.
 """
 
 from __future__ import annotations

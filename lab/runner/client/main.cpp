@@ -76,7 +76,7 @@ int run(int argc, char** argv) {
 }  // namespace load
 
 int main(int argc, char** argv) {
-    // Whoever started it is gone: nobody reads what it says.
+    // The process that started it is gone: none reads what it says.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
         return load::run(argc, argv);

@@ -29,7 +29,7 @@ using tcp = asio::ip::tcp;
 using tcp_acceptor = asio::basic_socket_acceptor<tcp, loop_executor>;
 using tcp_socket = asio::basic_stream_socket<tcp, loop_executor>;
 
-// What a coroutine that nobody awaits has thrown ends the process: it is a failure of the run.
+// What a coroutine that none awaits has thrown ends the process: it is a failure of the run.
 struct rethrow {
     void operator()(std::exception_ptr error) const {
         if (error) {

@@ -92,7 +92,7 @@ private:
         iovec bytes{};
     };
 
-    // The address is that of who sent the last message.
+    // The address is that of the sender of the last message.
     void point(call& c, std::byte* bytes, std::size_t size) {
         c.bytes = {bytes, size};
         c.header = {};

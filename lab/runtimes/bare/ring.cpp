@@ -75,7 +75,7 @@ io_uring_sqe& ring::add(std::uint8_t operation, int fd, std::uint64_t tag) {
     entry.fd = fd;
     entry.user_data = tag;
     ++pending_;
-    // Nobody reads it before enter(), which this thread calls: there is no thread of the kernel that polls.
+    // No thread reads it before enter(), which this thread calls: there is no thread of the kernel that polls.
     std::atomic_ref{*sq_tail_}.store(tail + 1, std::memory_order_release);
     return entry;
 }

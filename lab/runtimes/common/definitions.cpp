@@ -112,6 +112,14 @@ std::vector<std::string> parameters_of(std::string_view workload) {
     return d != nullptr ? d->parameters : std::vector<std::string>{};
 }
 
+std::vector<std::string_view> workload_names() {
+    std::vector<std::string_view> names;
+    for (const definition& d : definitions()) {
+        names.push_back(d.name);
+    }
+    return names;
+}
+
 std::optional<std::uint64_t> items_of(const request& r) {
     const definition* d = find(r.workload());
     return d != nullptr ? std::optional{d->items(r)} : std::nullopt;

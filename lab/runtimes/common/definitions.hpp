@@ -17,6 +17,8 @@ namespace harness {
 
 // Empty for a workload that this file does not know.
 [[nodiscard]] std::vector<std::string> parameters_of(std::string_view workload);
+// All that this file knows.
+[[nodiscard]] std::vector<std::string_view> workload_names();
 [[nodiscard]] std::optional<std::uint64_t> items_of(const request& r);
 
 // How often fib(n) forks: once in every call with n >= 2.

@@ -218,6 +218,12 @@ void app::unsupported(std::string workload, std::string reason) {
     workloads_.insert_or_assign(std::move(workload), registered{{nullptr, std::move(reason)}});
 }
 
+void app::rest_unsupported(const std::string& reason) {
+    for (const std::string_view name : workload_names()) {
+        workloads_.try_emplace(std::string{name}, registered{{nullptr, reason}});
+    }
+}
+
 std::string app::describe() const {
     json workloads = json::object();
     for (const auto& [name, entry] : workloads_) {

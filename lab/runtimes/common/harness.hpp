@@ -202,6 +202,8 @@ public:
     // Another dress: on another part of the system, for example. A row of its own, as the expert's.
     void add_dress(std::string workload, std::string dress, workload_function run, std::string note);
     void unsupported(std::string workload, std::string reason);
+    // All workloads that nothing was said of. Of an adapter that has few, last.
+    void rest_unsupported(const std::string& reason);
 
     // Exit status: 0, also for what is unsupported; 1 for a failure; 2 for wrong usage.
     [[nodiscard]] int main(int argc, const char* const* argv) const;

@@ -35,7 +35,7 @@ type request struct {
 	leastMS  int64
 	expert   bool
 	params   map[string]json.RawMessage
-	// The first parameter that is missing or of another kind. Who reads parameters asks once, at the end.
+	// The first parameter that is missing or of another kind. The caller asks once, at the end.
 	err error
 	// What the workload began and must end, whatever comes.
 	ends []func()

@@ -63,7 +63,7 @@ type datagramEnd struct{ net.Conn }
 func (e datagramEnd) receive(into []byte) (int, error) { return e.Read(into) }
 func (e datagramEnd) send(message []byte) error        { _, err := e.Write(message); return err }
 
-// udpServer and unixServer answer whoever has sent the last message.
+// udpServer and unixServer answer the sender of the last message.
 type udpServer struct {
 	*net.UDPConn
 	from netip.AddrPort

@@ -227,41 +227,6 @@ int main(int argc, char** argv) {
     app.add("mpsc_batches", mpsc_batches, "BlockingConcurrentQueue with tokens between two threads");
     app.unsupported("channel_rendezvous",
                     "the queue always has a buffer: a sender cannot wait until its value was taken");
-    for (const char* const name : {"accept_churn",
-                                   "cachecalc",
-                                   "cachecalc_sharded",
-                                   "cachecalc_variants",
-                                   "call_overhead",
-                                   "coroutine_costs",
-                                   "echo",
-                                   "echo_many",
-                                   "fairness",
-                                   "fib",
-                                   "fib_tasks",
-                                   "file_read",
-                                   "fork_noop",
-                                   "fork_pool",
-                                   "idle_tasks",
-                                   "inject",
-                                   "io_socket",
-                                   "latency_under_load",
-                                   "matmul",
-                                   "memory_after",
-                                   "mutex_handoff",
-                                   "nqueens",
-                                   "outside_wake",
-                                   "oversubscribed",
-                                   "partition_receiver",
-                                   "pipeline",
-                                   "record_path",
-                                   "skynet",
-                                   "spawn_join",
-                                   "suspend_chain",
-                                   "timer_storm",
-                                   "unbalanced",
-                                   "wait",
-                                   "yield"}) {
-        app.unsupported(name, "a queue and no runtime: it has no tasks, locks, timers or I/O");
-    }
+    app.rest_unsupported("a queue and no runtime: it has no tasks, locks, timers or I/O");
     return app.main(argc, argv);
 }

@@ -46,7 +46,7 @@ std::uint64_t run_echo(const echo_end& client, std::uint64_t rounds) {
     return asks.answer();
 }
 
-// Who serves in this process ends with it: a thread that waits in the kernel cannot be stopped.
+// A server in this process ends with it: a thread that waits in the kernel cannot be stopped.
 void serve_for_ever(echo_end server) {
     std::thread{[end = std::move(server)] { serve_echo(end); }}.detach();
 }

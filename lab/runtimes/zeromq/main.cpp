@@ -150,40 +150,6 @@ int main(int argc, char** argv) {
         app.unsupported(name, "ZeroMQ has messages of its own over a connection, and not its bytes");
     }
     app.unsupported("file_read", "ZeroMQ has no files");
-    for (const char* const name : {"cachecalc",
-                                   "cachecalc_sharded",
-                                   "cachecalc_variants",
-                                   "call_overhead",
-                                   "channel_mpmc",
-                                   "channel_rendezvous",
-                                   "channel_spsc",
-                                   "coroutine_costs",
-                                   "fairness",
-                                   "fib",
-                                   "fib_tasks",
-                                   "fork_noop",
-                                   "fork_pool",
-                                   "idle_tasks",
-                                   "inject",
-                                   "latency_under_load",
-                                   "matmul",
-                                   "memory_after",
-                                   "mpsc_batches",
-                                   "mutex_handoff",
-                                   "nqueens",
-                                   "outside_wake",
-                                   "oversubscribed",
-                                   "partition_receiver",
-                                   "pipeline",
-                                   "record_path",
-                                   "skynet",
-                                   "spawn_join",
-                                   "suspend_chain",
-                                   "timer_storm",
-                                   "unbalanced",
-                                   "wait",
-                                   "yield"}) {
-        app.unsupported(name, "ZeroMQ is messages between threads and processes, and no runtime for tasks");
-    }
+    app.rest_unsupported("ZeroMQ is messages between threads and processes, and no runtime for tasks");
     return app.main(argc, argv);
 }

@@ -50,7 +50,7 @@ enum class arrival : std::uint8_t {
     data,
     end,     ///< no more data
     cut,     ///< the connection is no more, because its program says so; lost as data is
-    bounced  ///< the connection is no more: the answer to what came for it. Whoever sent that would send it again, and so
+    bounced  ///< the connection is no more: the answer to what came for it. Its sender would send it again, and so
              ///< no bounce is lost
 };
 struct segment {

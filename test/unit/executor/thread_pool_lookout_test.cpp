@@ -139,7 +139,8 @@ TEST(thread_pool_lookout, ends_when_no_worker_works) {
         EXPECT_TRUE(looked_on);
     };
     work(env, borrowed(p)).get();
-    // By the clock: what is asked is that nothing happens. A look-out that goes on looks thousands of times in 100 ms. On a busy machine it may need some of them to end.
+    // By the clock: what is asked is that nothing happens. A look-out that goes on looks thousands of
+    // times in 100 ms. On a busy machine it may need some of them to end.
     bool rests = false;
     for (const auto begin = clock::now(); !rests && clock::now() - begin < 20s;) {
         const std::uint64_t before = looks(p);

@@ -102,7 +102,7 @@ coflux::task<void, sim_executor> asks_nobody(environment&, hosts m) {
     std::array<std::byte, 4> into{};
     const auto unreachable = co_await as_result(socket.send_to("x", endpoint::ip("10.9.9.9", 53)));
     EXPECT_EQ(unreachable.error(), std::errc::network_unreachable);
-    co_await socket.send_to("x", m->a.at(54));  // nobody tells one that is not connected
+    co_await socket.send_to("x", m->a.at(54));  // none tells one that is not connected
     EXPECT_FALSE((co_await coflux::timeout(socket.receive(into), 1s)).has_value());
     socket.connect(m->a.at(54));
     const auto begun = coflux::clock::now();

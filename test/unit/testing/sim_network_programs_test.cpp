@@ -1,4 +1,4 @@
-// Programs as somebody writes them who has read docs/howto/simulate-a-network.md, against a network in its worst mood.
+// Programs as a user writes them after reading docs/howto/simulate-a-network.md, against a network in its worst mood.
 #include <array>
 #include <chrono>
 #include <cstddef>

@@ -65,7 +65,7 @@ pub enum End {
     Tcp(TcpStream),
     Unix(UnixStream),
     Udp(UdpSocket),
-    /// Answers whoever has sent the last message.
+    /// Answers the sender of the last message.
     UdpServer(UdpSocket, std::net::SocketAddr),
     UnixDatagram(UnixDatagram),
     Pipe(pipe::Receiver, pipe::Sender),
@@ -124,7 +124,7 @@ enum Listening {
     UnixDatagram(UnixDatagram),
 }
 
-/// `who` is the client: its process, which makes names that nobody else has.
+/// `who` is the client: its process, which makes names that no other process has.
 async fn listen(transport: Transport, who: &str) -> io::Result<(Listening, String)> {
     let local = (Ipv4Addr::LOCALHOST, 0);
     Ok(match transport {
