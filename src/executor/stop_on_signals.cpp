@@ -21,7 +21,7 @@ stop_on_signals::stop_on_signals(environment& target) : target_(target) {
         watcher_ = new watcher{detail::thread([this] { watch(); }), {}};
     } catch (...) {
         detail::os::give_back_end_signals();
-        (void)detail::os::wait_for_end_signal();  // in place of the watcher
+        detail::os::close_end_signals();
         throw;
     }
 }
@@ -30,6 +30,7 @@ stop_on_signals::~stop_on_signals() {
     if (watcher_->process.is_here()) {
         detail::os::give_back_end_signals();
         watcher_->thread.join();
+        detail::os::close_end_signals();
     } else {
         watcher_->thread.detach();  // there is none
     }

@@ -22,7 +22,7 @@ struct {
     // target   | changed by
     // ---------|----------------------------------------------------------------------------------------------------
     // 0        | signals are not taken. -> (p, -1): take_end_signals() of the process p, by CAS
-    // (p, -1)  | they have the effect of before. -> (p, d), when there is a pipe; -> 0, by wait_for_end_signal()
+    // (p, -1)  | they have the effect of before. -> (p, d), when there is a pipe; -> 0, by close_end_signals()
     // (p, d)   | the first one goes to the pipe. -> (p, -1): give_back_end_signals()
     // A child of fork() has the words of its parent: there signals have their default effect, and its own take goes on
     // from whatever it finds.
@@ -111,10 +111,6 @@ bool take_end_signals() {
 int wait_for_end_signal() noexcept {
     unsigned char number = 0;
     while (::read(state.pipe[0], &number, 1) < 0 && errno == EINTR) {}
-    if (number == 0) {
-        close_pipe();
-        state.target.store({});
-    }
     return number;
 }
 
@@ -124,6 +120,11 @@ void give_back_end_signals() noexcept {
     state.target.store({::getpid(), -1});
     state.running.wait_until_none();  // what a handler has to write is in the pipe before the 0
     write_number(state.pipe[1], 0);
+}
+
+void close_end_signals() noexcept {
+    close_pipe();
+    state.target.store({});
 }
 
 }  // namespace coflux::detail::os
