@@ -172,7 +172,7 @@ spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, proce
     if (command_.empty() || command_[0].empty()) throw std::invalid_argument("coflux: spawn: there is no program");
     if (const std::string* const d = options.directory.path(); d != nullptr && d->find('\0') != std::string::npos)
         throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + *d);
-    if (options.environment.has_value()) environment_ = argument_pointers(*options.environment);
+    if (const auto* const own = options.environment.entries(); own != nullptr) environment_ = argument_pointers(*own);
     made_ = child_handle(new made_child);
     made_.get().leaves_running = options.dropped == when_dropped::leave;
 }
@@ -185,7 +185,7 @@ void spawn_awaiter::spawn(pool_operation& op) noexcept {
 int spawn_awaiter::spawn_now() noexcept {
     take_left_children();
     os::child_plan plan{.arguments = arguments_.data(),
-                        .environment = options_.environment.has_value() ? environment_.data() : nullptr,
+                        .environment = options_.environment.entries() != nullptr ? environment_.data() : nullptr,
                         .directory =
                             options_.directory.path() == nullptr ? nullptr : options_.directory.path()->c_str(),
                         .streams = {}};

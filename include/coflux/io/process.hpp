@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include <coflux/io/detail/process_operations.hpp>
+#include <coflux/io/detail/twin_owner.hpp>
 #include <coflux/io/pipe.hpp>
 #include <coflux/io/result.hpp>
 
@@ -97,48 +97,48 @@ enum class when_dropped : unsigned char {
 
 /// Where a child begins: a path, or nothing.
 ///
-/// Shapes: owns a copy of the path. It may be written in process_options inside a co_await, of which g++ 12 makes a second
-/// object byte by byte and destroys both: such a twin knows by its address that the path is not its own.
+/// Shapes: owns a copy of the path.
 class child_directory {
 public:
     child_directory() noexcept = default;
     template <std::convertible_to<std::string_view> Path>
     child_directory(const Path& path)  // NOLINT(google-explicit-constructor): a path
-        : path_(new std::string(std::string_view(path))) {}
-    child_directory(const child_directory& other)
-        : path_(other.path_ == nullptr ? nullptr : new std::string(*other.path_)) {}
-    // NOLINTNEXTLINE(performance-noexcept-move-constructor): it copies what is a twin's
-    child_directory(child_directory&& other)
-        : path_(other.is_twin() && other.path_ != nullptr ? new std::string(*other.path_)
-                                                          : std::exchange(other.path_, nullptr)) {}
-    child_directory& operator=(child_directory other) noexcept {
-        std::swap(path_, other.path_);
-        return *this;
-    }
-    ~child_directory() {
-        if (!is_twin()) delete path_;
-    }
+        : path_(std::string(std::string_view(path))) {}
     /// nullptr: that of this process.
     [[nodiscard]] const std::string* path() const noexcept {
-        return path_ == nullptr || path_->empty() ? nullptr : path_;
+        return path_.get() == nullptr || path_.get()->empty() ? nullptr : path_.get();
     }
 
 private:
-    [[nodiscard]] bool is_twin() const noexcept { return self_ != this; }
-
-    std::string* path_ = nullptr;
-    const child_directory* self_ = this;
+    detail::twin_owner<std::string> path_;
 };
 
-/// How a child is started. An `environment` that is not empty is no part of options that are written inside a co_await:
-/// g++ 12 destroys it twice. Name such options first.
+/// The environment variables of a child: `{"LANG=C", "PATH=/usr/bin"}`, and no others, or nothing said.
+///
+/// Shapes: owns copies. An empty vector is a child without variables.
+class child_environment {
+public:
+    child_environment() noexcept = default;
+    template <std::convertible_to<std::string_view>... Entries>
+        requires(sizeof...(Entries) != 0)
+    child_environment(const Entries&... entries)  // NOLINT(google-explicit-constructor): a list of them
+        : entries_(command_line(entries...).words()) {}
+    // NOLINTNEXTLINE(google-explicit-constructor): a list of them
+    child_environment(const std::vector<std::string>& entries) : entries_(entries) {}
+    /// nullptr: those of this process.
+    [[nodiscard]] const std::vector<std::string>* entries() const noexcept { return entries_.get(); }
+
+private:
+    detail::twin_owner<std::vector<std::string>> entries_;
+};
+
+/// How a child is started.
 struct process_options {
     standard_stream input = standard_stream::inherit();
     standard_stream output = standard_stream::inherit();
     standard_stream error = standard_stream::inherit();
-    /// `NAME=value`, all of them; none: those of this process.
-    std::optional<std::vector<std::string>> environment{};
-    child_directory directory{};  ///< in which it begins; by default that of this process
+    child_environment environment{};  ///< by default that of this process
+    child_directory directory{};      ///< in which it begins; by default that of this process
     when_dropped dropped = when_dropped::kill;
     blocking_pool* pool = nullptr;  ///< whose threads start it; nullptr: blocking_pool::shared()
 };

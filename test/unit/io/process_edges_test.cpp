@@ -53,9 +53,7 @@ task inherits_little(environment&, const temporary_folder* folder) {
     ::close(open);
 
     process_options options;
-    options.environment.emplace();
-    options.environment->push_back("WHAT=this");
-    options.environment->push_back("PATH=/usr/bin:/bin");
+    options.environment = {"WHAT=this", "PATH=/usr/bin:/bin"};
     std::string inside = folder->path("");
     inside.pop_back();
     options.directory = inside;
@@ -108,6 +106,48 @@ TEST(process_edges, begins_in_a_directory_that_is_written_where_it_is_awaited) {
     ::rmdir(far.c_str());
 }
 
+task is_told_its_variables(environment&, const std::vector<std::string>* many) {
+    auto&& here = co_await coflux::context();
+    const std::string name = std::string("A=") + std::string(60, 'a');
+    EXPECT_EQ(co_await output_of(here, shell("echo $A $B"), {.environment = {"A=1", "B=2"}}), "1 2\n");
+    process one =
+        co_await process::spawn(shell("echo $A"), {.output = standard_stream::pipe(), .environment = {name, "B=2"}});
+    EXPECT_EQ(co_await coflux_test::all_of(here, one.standard_output()), std::string(60, 'a') + "\n");
+    process other =
+        co_await process::spawn(shell("echo $V0 $V99"), {.output = standard_stream::pipe(), .environment = *many});
+    EXPECT_EQ(co_await coflux_test::all_of(here, other.standard_output()), "0 99\n");
+    EXPECT_TRUE((co_await one.wait()).is_success());
+    EXPECT_TRUE((co_await other.wait()).is_success());
+}
+TEST(process_edges, has_the_variables_that_are_written_where_it_is_awaited) {
+    std::vector<std::string> many;
+    for (int i = 0; i != 100; ++i) many.push_back("V" + std::to_string(i) + "=" + std::to_string(i));
+    on_a_worker(is_told_its_variables, &many);
+}
+
+task has_no_variables(environment&) {
+    auto&& here = co_await coflux::context();
+    process_options options;
+    options.environment = std::vector<std::string>();
+    EXPECT_EQ(co_await output_of(here, words{"/usr/bin/env"}, options), "");
+}
+TEST(process_edges, has_no_variables_where_it_is_given_none) {
+    ASSERT_EQ(::setenv("COFLUX_TEST_VARIABLE", "inherited", 1), 0);
+    on_a_worker(has_no_variables);
+    ::unsetenv("COFLUX_TEST_VARIABLE");
+}
+
+TEST(child_environment, is_copied_moved_and_assigned) {
+    coflux::child_environment one = {"A=1", std::string("B=2")};
+    coflux::child_environment two = one;
+    const coflux::child_environment three = std::move(one);
+    EXPECT_EQ(two.entries()->size(), 2U);
+    EXPECT_EQ((*three.entries())[1], "B=2");
+    two = {"C=3"};
+    EXPECT_EQ(two.entries()->front(), "C=3");
+    two = {};
+    EXPECT_EQ(two.entries(), nullptr);
+}
 TEST(child_directory, is_copied_moved_and_assigned) {
     coflux::child_directory one = "/usr";
     coflux::child_directory two = one;
