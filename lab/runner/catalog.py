@@ -23,7 +23,7 @@ class Workload(Protocol):
     # A number where the workload itself fixes the threads, None where the run chooses them.
     THREADS: int | None
     # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
-    # suite seed each case is also run with these.
+    # suite seed each case is also run with these. And THREADS_BESIDE, for threads that need a CPU beside the workers'.
     SEED: list[Params]
 
     def cases(self, size: str) -> list[Params]:

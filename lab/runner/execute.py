@@ -75,6 +75,11 @@ def cpus_for(threads: int) -> list[int]:
     return allowed[:max(threads, 1)]
 
 
+def cpus_of(case: Case, workload: Workload) -> list[int]:
+    """Those of a repetition: one for each worker, and for each thread beside them that the workload has, where there are so many."""
+    return cpus_for(case.threads + getattr(workload, "THREADS_BESIDE", 0))
+
+
 def call(command: list[str], cpus: list[int], timeout_seconds: float, env: dict[str, str] | None = None) -> Finished:
     """Runs a command on the given CPUs. Raises OSError where it cannot be started."""
     # Files and no pipes: a pipe ends when the last process that has it ends, and that may be a grandchild that hangs.
@@ -147,7 +152,7 @@ def measure(contender: Contender, case: Case, workload: Workload, least_ms: int)
     arguments = ["--workload", case.workload, "--params", json.dumps(case.params), "--threads", str(case.threads),
                  "--dress", contender.dress, "--least-ms", str(least_ms)]
     try:
-        finished = call([*contender.command, *arguments], cpus_for(case.threads), case.timeout_seconds,
+        finished = call([*contender.command, *arguments], cpus_of(case, workload), case.timeout_seconds,
                         allocators.environment(contender.malloc) | {LOAD_VARIABLE: str(build_dir() / "bin" / "lab_load")})
     except OSError as error:
         return NoNumber("failed", str(error))

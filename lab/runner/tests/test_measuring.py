@@ -47,6 +47,11 @@ class Measuring(LabTest):
         self.assertEqual([(call[1], call[0]) for call in self.calls()],
                          [("fib", name) for name in turns] + [("skynet", name) for name in turns])
 
+    def test_a_thread_that_drives_the_workers_has_a_cpu_beside_theirs(self) -> None:
+        with mock.patch("runner.execute.cpus_for", side_effect=lambda threads: list(range(threads))):
+            for name, cpus in (("latency_under_load", [0, 1]), ("fib", [0])):
+                self.assertEqual(execute.cpus_of(Case(name, {}, 1, 30.0), all_workloads()[name]), cpus)
+
     def test_two_names_of_one_executable_are_told_apart(self) -> None:
         self.fake("tokio")
         self.measure(*FIB, "--runtime", "tokio", "tokio_ct", "--reps", "1")

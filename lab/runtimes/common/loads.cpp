@@ -105,7 +105,7 @@ std::uint64_t open_loop::end(stopwatch& watch) {
     watch.stop();
     std::uint64_t sum = 0;
     for (std::uint64_t number = 0; number < latencies_.size(); ++number) {
-        sum += latencies_[number].count() > 0 ? number + 1 : 0;
+        sum += latencies_[number] >= work_ ? number + 1 : 0;  // none can be done sooner
         watch.item_took(latencies_[number]);
         latencies_[number] = {};
     }

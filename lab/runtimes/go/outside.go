@@ -206,7 +206,7 @@ func latencyUnderLoad(r *request) body {
 		watch.stop()
 		sum := uint64(0)
 		for number, wait := range waits {
-			if wait > 0 {
+			if wait >= work { // none can be done sooner
 				sum += uint64(number) + 1
 			}
 			watch.itemTook(wait)
