@@ -12,6 +12,9 @@ from runner.progress import contender
 from runner.suites import case_key
 from runner.verdicts import Ratio, ResultRow, between_runs
 
+# A run is busy where more than this share of its repetitions was.
+MUCH = 0.1
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -96,6 +99,10 @@ def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     differs = machine.difference(old["machine"], new["machine"])
     if differs is not None:
         warnings.append(f"the machines differ, so the ratios say little about the code ({differs})")
+    for name, run in (("old", old), ("new", new)):
+        if run["busy"]["at_start"] or run["busy"]["under_load"] > MUCH * run["busy"]["repetitions"]:
+            warnings.append(f"the {name} run was measured on a busy machine, so a row that got slower may not be the code's fault, and one "
+                            "that got faster not its merit")
     before, after = _median_line(old), _median_line(new)
     if before is not None and after is not None and max(before, after) > STATE_FACTOR * min(before, after):
         warnings.append(f"the host had the CPUs in different places: line round trip {before:.0f} ns then, "

@@ -18,8 +18,6 @@ from runner.verdicts import CaseResult, Ratio, ResultRow, by_case, losses_first,
 
 MARKDOWN = "report.md"
 HTML = "report.html"
-# A run is busy where more than this share of its repetitions was.
-MUCH = 0.1
 # Below this the fast one escapes what the slow one does not.
 LEAST_TIMED_MS = 100.0
 # How a status is told to the reader, the gravest first.
@@ -139,7 +137,7 @@ def busy_line(collected: dict[str, Any]) -> str | None:
     said = []
     if busy["at_start"]:
         said.append(f"the machine was busy when the run began ({busy['at_start']})")
-    if busy["under_load"] > MUCH * busy["repetitions"]:
+    if busy["under_load"] > comparison.MUCH * busy["repetitions"]:
         said.append(f"{busy['under_load']} of {busy['repetitions']} repetitions were measured under load")
     if not said:
         return None

@@ -179,6 +179,13 @@ class Comparisons(unittest.TestCase):
         self.assertIn("56 ns then, 329 ns now", warnings[1])
         self.assertEqual(comparison.compare(old, old).warnings, [])
 
+    def test_a_run_on_a_busy_machine_is_told_before_the_ratios(self) -> None:
+        quiet, busy = results_of(near("coflux", 10.0)), results_of(near("coflux", 12.0))
+        for how in ({"at_start": "load 9.00"}, {"repetitions": 9, "under_load": 1}):
+            told = busy | {"busy": busy["busy"] | how}
+            self.assertIn("the new run was measured on a busy machine", comparison.compare(quiet, told).warnings[0])
+            self.assertIn("the old run was measured on a busy machine", comparison.compare(told, quiet).warnings[0])
+
     def test_the_table_shows_the_interval_of_the_ratio(self) -> None:
         compared = comparison.compare(results_of(near("coflux", 10.0)), results_of(near("coflux", 20.0)))
         text = comparison.as_text(compared)
