@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import textwrap
 
 import matplotlib
 
@@ -20,11 +21,13 @@ from runner.verdicts import CaseResult, ResultRow
 # Told apart also by people who see fewer colours (Okabe and Ito); later runtimes take the rest in turn.
 COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#0072b2", "tbb": "#009e73",
            "tokio": "#e6b000", "tokio_ct": "#56b4e9"}
-SPARE_COLOURS = ("#332288", "#882255", "#117733", "#44aa99", "#999933")
+SPARE_COLOURS = ("#332288", "#882255", "#999933", "#6b3e1e", "#44aa99")
 # Told apart also on paper without colours.
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "*", "<", ">", "p", "h")
 # A linear axis hides what is this many times smaller than the greatest.
 LOG_FROM = 20.0
+# Of the labels of an axis, with the gap to the next one in it.
+INCHES_A_LETTER = 0.095
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "coflux lab", "font.family": "sans-serif", "font.size": 10,
          "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True}
 
@@ -34,6 +37,17 @@ def colour(runtime: str) -> str:
         return COLOURS[runtime]
     others = [name for name in RUNTIMES if name not in COLOURS] + [runtime]
     return SPARE_COLOURS[others.index(runtime) % len(SPARE_COLOURS)]
+
+
+def marker(runtime: str) -> str:
+    """The same in all charts."""
+    known = list(RUNTIMES)
+    return MARKERS[known.index(runtime) % len(MARKERS)] if runtime in known else MARKERS[-1]
+
+
+def _size(runtime: str, of_a_dot: float) -> float:
+    """A star of the same width looks smaller."""
+    return of_a_dot * (1.5 if marker(runtime) == "*" else 1.0)
 
 
 def _plain(value: float, _position: int = 0) -> str:
@@ -67,7 +81,10 @@ def figures(cases: list[CaseResult], runtimes: list[str]) -> str | None:
     if not shown:
         return None
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(max(6.5, 1.6 + 0.24 * len(cases) * (len(shown) + 1)), 3.4))
+        names = _tick_names(cases)
+        # A case has the room of its dots, and of the longest word below them.
+        room = max(6.5 / len(cases), 0.24 * (len(shown) + 1), INCHES_A_LETTER * max(len(word) for name in names for word in name.split()))
+        figure, axes = pyplot.subplots(figsize=(1.6 + room * len(cases), 3.4))
         width = 0.84 / len(shown)
         medians = [case.rows[name]["median"] for case in cases for name in shown if _has_figure(case, name)]
         log = max(medians) >= LOG_FROM * min(medians)
@@ -78,15 +95,23 @@ def figures(cases: list[CaseResult], runtimes: list[str]) -> str | None:
             errors = list(zip(*(_error(row) for _, row in rows)))
             style = {"yerr": errors, "label": runtime, "color": colour(runtime)}
             if log:
-                axes.errorbar(places, heights, fmt=MARKERS[index % len(MARKERS)], markersize=6.5, elinewidth=1.2, capsize=2.5, **style)
+                axes.errorbar(places, heights, fmt=marker(runtime), markersize=_size(runtime, 6.5), elinewidth=1.2, capsize=2.5, **style)
             else:
                 axes.bar(places, heights, width * 0.92, error_kw={"elinewidth": 1.0, "capsize": 2.0, "ecolor": "#222222"},
                          **style)
         _value_axis(axes, log)
-        axes.set_xticks(range(len(cases)), [case.short_label.replace(" ", "\n", 1) for case in cases])
+        letters = max(1, int(room / INCHES_A_LETTER))
+        axes.set_xticks(range(len(cases)), [textwrap.fill(name, letters, break_long_words=False, break_on_hyphens=False) for name in names])
         axes.set_xlim(-0.6, len(cases) - 0.4)
         _legend(axes, len(shown))
         return _data_uri(figure)
+
+
+def _tick_names(cases: list[CaseResult]) -> list[str]:
+    """What tells the cases of a workload apart; a single one by all that it has."""
+    told = [case.short_label.split() for case in cases]
+    common = set.intersection(*map(set, told)) if len(cases) > 1 else set()
+    return [" ".join(word for word in words if word not in common) or case.short_label for words, case in zip(told, cases)]
 
 
 def curves(cases: list[CaseResult], runtimes: list[str], over: str | None) -> list[tuple[str, str]]:
@@ -123,11 +148,11 @@ def _curve(points: list[tuple[int, CaseResult]], runtimes: list[str], over: str)
     with pyplot.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(6.5, 3.2))
         medians = [case.rows[name]["median"] for _, case in points for name in shown if _has_figure(case, name)]
-        for index, runtime in enumerate(shown):
+        for runtime in shown:
             rows = [(value, case.rows[runtime]) for value, case in points if _has_figure(case, runtime)]
             errors = list(zip(*(_error(row) for _, row in rows)))
             axes.errorbar([value for value, _ in rows], [row["median"] for _, row in rows], yerr=errors, label=runtime,
-                          color=colour(runtime), fmt=f"{MARKERS[index % len(MARKERS)]}-", markersize=5.5, linewidth=1.2, capsize=2.5)
+                          color=colour(runtime), fmt=f"{marker(runtime)}-", markersize=_size(runtime, 5.5), linewidth=1.2, capsize=2.5)
         values = sorted({value for value, _ in points})
         if values[0] > 0 and values[-1] >= 8 * values[0]:
             axes.set_xscale("log")
@@ -145,6 +170,7 @@ def _value_axis(axes: matplotlib.axes.Axes, log: bool) -> None:
         _label_log_axis(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain))
     axes.set_ylabel("ns/item" + (" (log scale)" if log else ""))
     axes.grid(axis="y", color="#dddddd", linewidth=0.8)
 
@@ -153,15 +179,19 @@ def _legend(axes: matplotlib.axes.Axes, columns: int) -> None:
     axes.legend(ncols=min(columns, 6), loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.0, columnspacing=1.2)
 
 
-def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:
-    """All cases: each runtime's time over Coflux's, on one log axis. None where nothing can be compared."""
+def ratios(cases: list[CaseResult], runtimes: list[str], brief: bool = False) -> str | None:
+    """All cases: each runtime's time over Coflux's, on one log axis. None where nothing can be compared.
+
+    Where it is brief a case has the name of its workload alone, and the picture is as narrow as a page of text.
+    """
     comparable = [case for case in cases if any(case.ratio_to_baseline(name) for name in runtimes if name != COFLUX)]
     others = [name for name in runtimes if name != COFLUX and any(case.ratio_to_baseline(name) for case in comparable)]
     if not others:
         return None
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(9.5, 1.4 + 0.36 * len(comparable)))
+        figure, axes = pyplot.subplots(figsize=(7.2 if brief else 9.5, 1.4 + 0.36 * len(comparable)))
         for runtime in others:
+            drawn = {"color": colour(runtime), "marker": marker(runtime), "markersize": _size(runtime, 6.5), "markeredgecolor": "white", "markeredgewidth": 0.5}
             for place, case in enumerate(comparable):
                 against = case.ratio_to_baseline(runtime)
                 if against is None:
@@ -169,17 +199,19 @@ def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:
                 if against.low is not None:
                     axes.plot([against.low, against.high], [place, place], color=colour(runtime), linewidth=1.6,
                               alpha=0.6)
-                axes.plot(against.value, place, "o", markersize=6.5, color=colour(runtime), markeredgecolor="white",
-                          markeredgewidth=0.6)
-            axes.plot([], [], "o", color=colour(runtime), label=runtime)
+                axes.plot(against.value, place, **drawn)
+            axes.plot([], [], linestyle="none", label=runtime, **drawn)
         axes.axvline(1.0, color=colour(COFLUX), linewidth=1.4)
         axes.set_xscale("log")
         _label_log_axis(axes.xaxis)
-        axes.set_yticks(range(len(comparable)), [f"{case.workload} {case.short_label}" for case in comparable])
+        # Of many cases one end is out of sight.
+        axes.tick_params(axis="x", top=True, labeltop=True)
+        axes.set_yticks(range(len(comparable)), [case.workload if brief else f"{case.workload} {case.short_label}" for case in comparable])
         axes.set_ylim(len(comparable) - 0.4, -0.6)
         axes.set_xlabel("time over Coflux's (log scale): left of the line is faster than Coflux, right of it slower")
         axes.grid(axis="both", color="#e4e4e4", linewidth=0.8)
-        axes.legend(ncols=len(others), loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handletextpad=0.2)
+        axes.legend(ncols=min(len(others), 6), loc="lower left", bbox_to_anchor=(0, 1 + 0.25 / axes.bbox.height * figure.dpi), frameon=False,
+                    handletextpad=0.2)
         return _data_uri(figure)
 
 

@@ -104,7 +104,7 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     picked = _picked(by_workload)
     readme = root / "README.md"
     if len(picked) >= README_WORKLOADS and BLOCK.search(readme.read_text(encoding="utf-8")):
-        picture = plots.ratios(picked, _runtimes(picked))
+        picture = plots.ratios(picked, _runtimes(picked), brief=True)
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
             yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
@@ -171,7 +171,7 @@ def _figures(found: Published, cases: list[CaseResult]) -> str:
 def _readme(found: Published, picked: list[CaseResult]) -> str:
     return (f"ns an item; in brackets the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the\n"
             f"largest case; [docs/bench](docs/bench) has all.\n\n{_table(picked, 'row')}\n\n"
-            f"![Each runtime's time over Coflux's]({PICTURE})\n\n{found.source}\n")
+            f"![Each runtime's time over Coflux's, left of the line faster]({PICTURE})\n\n{found.source}\n")
 
 
 def _with_block(text: str, block: str) -> str:

@@ -4,6 +4,7 @@ import unittest
 from html.parser import HTMLParser
 
 from runner import plots, report
+from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import CaseResult, by_case
 
@@ -37,11 +38,37 @@ class Bars(unittest.TestCase):
         self.assertRegex(text, r">0(\.0+)?</text>")
         self.assertAlmostEqual((low - tall) / (low - short), 2.0, places=1)
 
+    def test_great_figures_are_told_in_thousands(self) -> None:
+        self.assertIn(">300,000<", svg(plots.figures(cases(200_000.0, 380_000.0), ["coflux", "asio"])))
+
     def test_a_log_axis_has_dots_and_no_bars(self) -> None:
         text = svg(plots.figures(cases(10.0, 1000.0), ["coflux", "asio"]))
         self.assertIn("ns/item (log scale)", text)
         self.assertEqual(bars_of(text), [])
         self.assertIn("<use", text)
+
+    def test_what_is_below_a_case_is_what_tells_it_apart_and_has_its_room(self) -> None:
+        params = [{"connections": count, "load": load, "requests": 20_000, "bytes": 64} for count in (1, 20, 1000) for load in ("open", "closed")]
+        rows = [near(name, 10.0, params=each) for each in params for name in ("coflux", "asio")]
+        text = svg(plots.figures(by_case(rows), ["coflux", "asio"]))
+        self.assertNotIn("bytes=64", text)
+        self.assertEqual(text.count(">connections=20<"), 2)
+        # Six labels of fourteen letters, at least.
+        width = float(re.search(r'viewBox="0 0 (\S+) ', text)[1])
+        self.assertGreater(width, 72 * 6 * 14 * plots.INCHES_A_LETTER)
+
+    def test_a_single_case_has_its_whole_name(self) -> None:
+        self.assertIn(">n=18<", svg(plots.figures(cases(10.0, 20.0), ["coflux", "asio"])))
+
+    def test_a_runtime_has_the_same_mark_in_all_charts_and_none_has_another_s(self) -> None:
+        self.assertEqual(len({(plots.marker(name), plots.colour(name)) for name in RUNTIMES}), len(RUNTIMES))
+        self.assertEqual(len({plots.marker(name) for name in RUNTIMES}), len(RUNTIMES))
+
+    def test_the_picture_of_ratios_has_a_ground_of_its_own_and_its_scale_on_both_ends(self) -> None:
+        """README shows it on white and on black."""
+        text = svg(plots.ratios(cases(10.0, 20.0, 5.0), ["coflux", "asio", "tbb"]))
+        self.assertIn("fill: #ffffff", text.partition("axes_1")[0])
+        self.assertEqual(text.count(">1</text>"), 2)
 
     def test_without_a_figure_there_is_no_plot(self) -> None:
         self.assertIsNone(plots.figures(by_case([result_row("coflux", [])]), ["coflux"]))

@@ -1,4 +1,5 @@
 import json
+import re
 import unittest
 from pathlib import Path
 
@@ -68,7 +69,12 @@ class Publishing(LabTest):
         self.assertEqual(lines[2], "| call_overhead 1k | 10.0 | **8.00 (0.80 x)** |")
         self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
         self.assertNotIn("nothing yet", text)
-        self.assertIn("<svg", self.text(publish.PICTURE))
+        picture = self.text(publish.PICTURE)
+        self.assertIn("<svg", picture)
+        # One case of each workload: the table beside it has their numbers.
+        self.assertIn(">call_overhead<", picture)
+        # A column of text is some 830 pixels wide; a picture shrunk by more than a tenth has words too small to read.
+        self.assertLess(float(re.search(r'width="([0-9.]+)pt"', picture)[1]) * 96 / 72, 920)
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
         self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps()))
