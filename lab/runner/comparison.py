@@ -9,6 +9,7 @@ from typing import Any
 from runner import catalog, machine, tables
 from runner.probe import STATE_FACTOR
 from runner.progress import contender
+from runner.runtimes import COFLUX
 from runner.suites import case_key
 from runner.verdicts import Ratio, ResultRow, between_runs
 
@@ -40,6 +41,13 @@ class Compared:
             return "no difference"
         return "faster" if self.ratio.value < 1 else "slower"
 
+    @property
+    def notable(self) -> bool:
+        """Slower, faster, or with another status than before. So is a row of too few repetitions, about which nothing is known."""
+        if self.ratio is None:
+            return self.new["status"] != self.old["status"]
+        return self.ratio.differs or self.ratio.too_few
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -49,6 +57,22 @@ class Comparison:
     only_new: list[str]
     only_old: list[str]
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def told(self) -> list[Compared]:
+        """The rows of which there is something to say."""
+        return [each for each in self.rows if each.notable]
+
+    @property
+    def untold(self) -> list[Compared]:
+        return [each for each in self.rows if not each.notable]
+
+    @property
+    def summary(self) -> str:
+        """How many rows got slower and faster, Coflux's first: the others' tell what the machine did."""
+        own = [each for each in self.rows if each.new["runtime"] == COFLUX]
+        others = [each for each in self.rows if each.new["runtime"] != COFLUX]
+        return " ".join(f"{name}: {_counted(rows)}." for name, rows in (("Coflux", own), ("Others", others)) if rows)
 
 
 def row_name(row: ResultRow) -> str:
@@ -81,6 +105,12 @@ def as_text(comparison: Comparison) -> str:
     text += [f"only in the new run: {name}" for name in comparison.only_new]
     text += [f"only in the old run: {name}" for name in comparison.only_old]
     return "\n".join(text)
+
+
+def _counted(rows: list[Compared]) -> str:
+    slower = sum(each.verdict == "slower" for each in rows)
+    faster = sum(each.verdict == "faster" for each in rows)
+    return f"{slower} slower and {faster} faster of {len(rows)} rows"
 
 
 def _key(row: ResultRow) -> tuple[str, ...]:

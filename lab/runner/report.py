@@ -9,11 +9,12 @@ from typing import Any
 
 import jinja2
 
-from runner import catalog, comparison, derived, plots, results, stats, tables
+from runner import catalog, comparison, derived, plots, results, standing, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import write_atomically
+from runner.suites import case_key
 from runner.verdicts import CaseResult, Ratio, ResultRow, by_case, losses_first, paired
 
 MARKDOWN = "report.md"
@@ -93,8 +94,11 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
     rows = collected["rows"]
     cases = by_case(rows)
     runtimes = runtimes_of(rows)
+    names = {case_key(case.workload, case.params, case.threads): f"{case.workload} {case.short_label}" for case in cases}
     return {
         "machine": collected["machine"], "rows": rows, "runtimes": runtimes, "cases": losses_first(cases),
+        "columns": _columns(rows), "standing": standing.sentence(cases),
+        "title": lambda row: names[case_key(row["workload"], row["params"], row["threads"])],
         "runtime_rows": [next(row for row in rows if row["runtime"] == name) for name in runtimes],
         "notes": {name: RUNTIMES[name].note for name in runtimes},
         "colours": {name: plots.colour(name) for name in runtimes},
@@ -114,6 +118,11 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "workloads": _sections(cases, runtimes),
         "comparison": compared, "seeds": derived.sections(cases),
     }
+
+
+def _columns(rows: list[ResultRow]) -> list[str]:
+    """Coflux first, and none that would be empty."""
+    return sorted(runtimes_of([row for row in rows if row["status"] not in ("unsupported", "unavailable")]), key=lambda name: name != COFLUX)
 
 
 def _sections(cases: list[CaseResult], runtimes: list[str]) -> list[WorkloadSection]:

@@ -1,0 +1,32 @@
+import unittest
+
+from runner import comparison, standing
+from runner.tests.fakes import near, result_row, results_of
+from runner.verdicts import by_case
+
+
+class Sentence(unittest.TestCase):
+    def test_a_case_is_lost_led_or_undecided_and_the_floor_is_no_contender(self) -> None:
+        rows = [near("coflux", 10.0), near("asio", 8.0), near("tbb", 30.0),
+                near("coflux", 10.0, params={"n": 2}), near("asio", 20.0, params={"n": 2}), near("bare", 1.0, params={"n": 2}),
+                near("coflux", 10.0, params={"n": 3}), near("asio", 10.0, params={"n": 3}), near("tbb", 30.0, params={"n": 3}),
+                near("coflux", 10.0, params={"n": 4}), near("bare", 1.0, params={"n": 4}),
+                near("asio", 10.0, params={"n": 5}), result_row("coflux", [], params={"n": 5})]
+        self.assertEqual(standing.sentence(by_case(rows)), "Of 3 cases that Coflux shares with a contender, a contender is faster in 1, "
+                                                           "Coflux is the fastest in 1, and 1 are undecided.")
+
+    def test_without_a_contender_there_is_nothing_to_say(self) -> None:
+        self.assertIsNone(standing.sentence(by_case([near("coflux", 10.0)])))
+
+
+class AgainstAnOlderRun(unittest.TestCase):
+    def test_the_summary_tells_coflux_from_the_others_and_what_changed_from_the_rest(self) -> None:
+        old = results_of(near("coflux", 10.0), near("asio", 8.0), near("tbb", 9.0), result_row("tokio", []))
+        found = comparison.compare(old, results_of(near("coflux", 20.0), near("asio", 8.0), near("tbb", 3.0), near("tokio", 5.0)))
+        self.assertEqual(found.summary, "Coflux: 1 slower and 0 faster of 1 rows. Others: 0 slower and 1 faster of 3 rows.")
+        self.assertEqual([each.new["runtime"] for each in found.told], ["tokio", "coflux", "tbb"])
+        self.assertEqual([each.new["runtime"] for each in found.untold], ["asio"])
+
+
+if __name__ == "__main__":
+    unittest.main()
