@@ -107,6 +107,14 @@ def figures(cases: list[CaseResult], runtimes: list[str]) -> str | None:
         return _data_uri(figure)
 
 
+def _in_two_lines(name: str) -> str:
+    """Where it is long: a narrow window shall show more than the names."""
+    letters = 34
+    while len(lines := textwrap.wrap(name, letters, break_long_words=False, break_on_hyphens=False)) > 2:
+        letters += 1
+    return "\n".join(lines)
+
+
 def _tick_names(cases: list[CaseResult]) -> list[str]:
     """What tells the cases of a workload apart; a single one by all that it has."""
     told = [case.short_label.split() for case in cases]
@@ -189,7 +197,7 @@ def ratios(cases: list[CaseResult], runtimes: list[str], brief: bool = False) ->
     if not others:
         return None
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(7.2 if brief else 9.5, 1.4 + 0.36 * len(comparable)))
+        figure, axes = pyplot.subplots(figsize=(7.2 if brief else 9.5, 1.4 + (0.36 if brief else 0.42) * len(comparable)))
         for runtime in others:
             drawn = {"color": colour(runtime), "marker": marker(runtime), "markersize": _size(runtime, 6.5), "markeredgecolor": "white", "markeredgewidth": 0.5}
             for place, case in enumerate(comparable):
@@ -204,9 +212,10 @@ def ratios(cases: list[CaseResult], runtimes: list[str], brief: bool = False) ->
         axes.axvline(1.0, color=colour(COFLUX), linewidth=1.4)
         axes.set_xscale("log")
         _label_log_axis(axes.xaxis)
+        axes.tick_params(axis="y", labelsize=9)
         # Of many cases one end is out of sight.
         axes.tick_params(axis="x", top=True, labeltop=True)
-        axes.set_yticks(range(len(comparable)), [case.workload if brief else f"{case.workload} {case.short_label}" for case in comparable])
+        axes.set_yticks(range(len(comparable)), [case.workload if brief else _in_two_lines(f"{case.workload} {case.short_label}") for case in comparable])
         axes.set_ylim(len(comparable) - 0.4, -0.6)
         axes.set_xlabel("time over Coflux's (log scale): left of the line is faster than Coflux, right of it slower")
         axes.grid(axis="both", color="#e4e4e4", linewidth=0.8)

@@ -70,6 +70,15 @@ class Bars(unittest.TestCase):
         self.assertIn("fill: #ffffff", text.partition("axes_1")[0])
         self.assertEqual(text.count(">1</text>"), 2)
 
+    def test_a_long_name_in_the_picture_of_ratios_takes_two_lines(self) -> None:
+        params = {"connections": 20, "load": "closed", "requests": 20_000, "bytes": 64, "rate": 0}
+        text = svg(plots.ratios(cases(10.0, 20.0, params=params), ["coflux", "asio"]))
+        self.assertIn(">fib connections=20 closed<", text)
+        self.assertIn(">requests=20k bytes=64 rate=0<", text)
+        self.assertEqual(plots._in_two_lines("latency_under_load load_percent=50 work_us=20 12500"),
+                         "latency_under_load load_percent=50\nwork_us=20 12500")
+        self.assertEqual(plots._in_two_lines(" ".join(["word"] * 40)).count("\n"), 1)
+
     def test_without_a_figure_there_is_no_plot(self) -> None:
         self.assertIsNone(plots.figures(by_case([result_row("coflux", [])]), ["coflux"]))
 
