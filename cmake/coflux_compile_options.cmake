@@ -4,8 +4,9 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     find_program(COFLUX_CCACHE ccache)
     mark_as_advanced(COFLUX_CCACHE)
     if(COFLUX_CCACHE)
-        # Without this sloppiness it caches nothing that uses a precompiled header: it concerns __TIME__, what a header defines, and
-        # the time at which a header was written. Without the other two nothing that another clone has compiled is found.
+        # Without this sloppiness it caches nothing that uses a precompiled header: it concerns __TIME__, what a header
+        # defines, and the time at which a header was written. Without the other two nothing that another clone has
+        # compiled is found.
         set(CMAKE_CXX_COMPILER_LAUNCHER
             "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
             CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1 "${COFLUX_CCACHE}")
@@ -42,7 +43,8 @@ endfunction()
 # A sanitizer must see every translation unit that shares the library's inline code, so users of the target inherit it.
 function(coflux_sanitize target)
     if(COFLUX_FUZZ)
-        # libFuzzer sees which edges an input takes; its main comes with -fsanitize=fuzzer where a fuzz program is linked.
+        # libFuzzer sees which edges an input takes; its main comes with -fsanitize=fuzzer where a fuzz program is
+        # linked.
         target_compile_options(${target} PUBLIC "$<BUILD_INTERFACE:-fsanitize=fuzzer-no-link>")
     endif()
     if(COFLUX_SANITIZE STREQUAL "")

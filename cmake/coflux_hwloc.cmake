@@ -1,5 +1,5 @@
-# COFLUX_WITH_HWLOC: topology.hpp by hwloc. Off by default, because a static coflux_runtime then needs libhwloc in each program that
-# links it; sysfs says the same (docs/design/topology.md). Sets COFLUX_HAS_HWLOC for the package config.
+# COFLUX_WITH_HWLOC: topology.hpp by hwloc. Off by default, because a static coflux_runtime then needs libhwloc in each
+# program that links it; sysfs says the same (docs/design/topology.md). Sets COFLUX_HAS_HWLOC for the package config.
 set(COFLUX_HAS_HWLOC OFF)
 if(COFLUX_WITH_HWLOC STREQUAL "AUTO")
     find_package(PkgConfig QUIET)

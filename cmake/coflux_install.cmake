@@ -68,8 +68,8 @@ set(COFLUX_PC_REQUIRES "")
 if(COFLUX_HAS_HWLOC)
     set(COFLUX_PC_REQUIRES "Requires: hwloc >= 2.1\n")
 endif()
-# What clang needs to read frames' alignment; g++ refuses the flag. A file serves the compiler that the libraries were built with,
-# as the libraries themselves do (COFLUX_ASIDE).
+# What clang needs to read frames' alignment; g++ refuses the flag. A file serves the compiler that the libraries were
+# built with, as the libraries themselves do (COFLUX_ASIDE).
 set(COFLUX_PC_CFLAGS "")
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang|IntelLLVM")
     set(COFLUX_PC_CFLAGS " -fcoro-aligned-allocation")

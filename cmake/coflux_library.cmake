@@ -1,7 +1,8 @@
 include(GNUInstallDirs)
 
-# Sets `out` to sources that include the ones that follow, up to `size` each, by their paths from `folder`, which is an include
-# directory: most of a source is headers. CMake's own (UNITY_BUILD) name the checkout, and no compiler cache finds them for another one.
+# Sets `out` to sources that include the ones that follow, up to `size` each, by their paths from `folder`, which is an
+# include directory: most of a source is headers. CMake's own (UNITY_BUILD) name the checkout, and no compiler cache
+# finds them for another one.
 function(coflux_unite_sources out target size folder)
     set(units "")
     while(ARGN)
@@ -22,9 +23,9 @@ endfunction()
 
 # coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>... [WITHOUT <regex of sources>])
 #
-# Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of include/coflux/<folder>/
-# and the named headers of include/coflux/ in its HEADERS file set: they are installed with it, and with
-# CMAKE_VERIFY_INTERFACE_HEADER_SETS each of them is compiled alone.
+# Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of
+# include/coflux/<folder>/ and the named headers of include/coflux/ in its HEADERS file set: they are installed with it,
+# and with CMAKE_VERIFY_INTERFACE_HEADER_SETS each of them is compiled alone.
 function(coflux_add_library name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "WITHOUT" "FOLDERS;TOP_HEADERS")
     set(include_dir "${PROJECT_SOURCE_DIR}/include")

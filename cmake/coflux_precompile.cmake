@@ -34,8 +34,8 @@ function(coflux_use_precompiled target from)
     coflux_no_header_times(${target})
 endfunction()
 
-# What most programs include, for those that link the runtime and the kit. The programs still include what they use: the release
-# build of g++ goes without, and so do the examples of users.
+# What most programs include, for those that link the runtime and the kit. The programs still include what they use: the
+# release build of g++ goes without, and so do the examples of users.
 if(COFLUX_PRECOMPILE_PROGRAMS AND (COFLUX_BUILD_TESTS OR COFLUX_BUILD_EXAMPLES))
     set(program_headers <algorithm> <atomic> <chrono> <cstdio> <optional> <stdexcept> <string> <thread> <utility> <vector>
                         <coflux/coflux.hpp> <coflux/testing/testing.hpp>)

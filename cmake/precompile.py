@@ -3,8 +3,8 @@
 
     cmake/precompile.py --root=FOLDER COMPILER ARGUMENT...
 
-ccache takes the sum for the header (CCACHE_PCH_EXTSUM), which names its checkout where clang wrote it; the sum is the same in each
-checkout FOLDER of the same sources.
+ccache takes the sum for the header (CCACHE_PCH_EXTSUM), which names its checkout where clang wrote it; the sum is the
+same in each checkout FOLDER of the same sources.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-// A main function that is a coroutine. `run` makes the pool and the environment, lets Ctrl-C stop the program, and turns
-// its end into an exit status: what it returns, or 1 and a message after an error.
+// A main function that is a coroutine. `run` makes the pool and the environment, lets Ctrl-C stop the program, and
+// turns its end into an exit status: what it returns, or 1 and a message after an error.
 #include <coflux/coflux.hpp>
 
 #include <chrono>

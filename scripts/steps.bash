@@ -1,5 +1,5 @@
-# What .ci/run and scripts/ladder share: steps with a log each, of which the first that fails ends the run. Sourced, from the root of
-# the tree.
+# What .ci/run and scripts/ladder share: steps with a log each, of which the first that fails ends the run. Sourced,
+# from the root of the tree.
 
 # What the steps leave behind goes to the folder $1, which is emptied; what their programs counted to $1/reliability.
 begin_steps() {

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Proves from the #include lines that includes go down only, in a circle never, and to the operating system in few places.
+"""Proves from the #include lines that includes go down only, in a circle never, and to the operating system in few
+places.
 
 The layers and the exceptions stand in tools/layers.toml, the reasons in ARCHITECTURE.md.
 """
@@ -63,7 +64,8 @@ def below(file: str, folders: list[str]) -> bool:
 
 
 def place(file: str) -> str | None:
-    """The name under which layers.toml knows a file: its folder, or the file itself where it stands in include/coflux/."""
+    """The name under which layers.toml knows a file: its folder, or the file itself where it stands in
+    include/coflux/."""
     for root in (PUBLIC, "src"):
         if file.startswith(root + "/"):
             return file.removeprefix(root + "/").split("/")[0]

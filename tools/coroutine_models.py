@@ -1,7 +1,7 @@
 """Builds and runs the models of coroutines for tools/mutate.py.
 
-Their sources are the library's, so a mutant is compiled only where a file that it changes is included; the orders that a run can
-take for weaker ones (COFLUX_MODEL_WEAKEN, docs/design/coroutine_models.md) need no compilation.
+Their sources are the library's, so a mutant is compiled only where a file that it changes is included; the orders that
+a run can take for weaker ones (COFLUX_MODEL_WEAKEN, docs/design/coroutine_models.md) need no compilation.
 """
 
 from __future__ import annotations

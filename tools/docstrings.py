@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Lists the docstrings of public headers whose sections are not one a line, in the house's order (CONTRIBUTING.md, "Docstrings").
+"""Lists the docstrings of public headers whose sections are not one a line, in the house's order (CONTRIBUTING.md,
+"Docstrings").
 
     tools/docstrings.py            the list; with --strict it fails where there is one
     tools/docstrings.py --fix      writes them so; with names of files only these

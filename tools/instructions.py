@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Counts the instructions of each step of the path from a fork to its join, and how many loads and stores are among them, and keeps
-docs/bench/fork_join_steps.md true.
+"""Counts the instructions of each step of the path from a fork to its join, and how many loads and stores are among
+them, and keeps docs/bench/fork_join_steps.md true.
 
 count    runs a built coflux_fork_join_steps under callgrind and compares what it counts with bench/instructions.json. A step fails
          in either by more than 2 % and by more than a half: the counts repeat, but what a coroutine's loop does beside
-         its turns varies by tenths, and a change elsewhere may move a register. --record takes the counts for the new record
+         its turns varies by tenths, and a change elsewhere may move a register. --record takes the counts for the
+         new record
 check    the generated part of the page is what the record says
 write    writes that part anew
 """
@@ -99,7 +100,8 @@ def own_instructions(text: str) -> Counter[str]:
 
 
 def per_operation(folder: Path, steps: list[Step]) -> dict[str, dict[str, float]]:
-    """By metric and step. What is spent once in a run, such as the way to its begin, is in both of a step's runs and cancels."""
+    """By metric and step. What is spent once in a run, such as the way to its begin, is in both of a step's runs and
+    cancels."""
     counts: dict[str, dict[str, float]] = {metric: {} for metric in METRICS}
     for index, step in enumerate(steps, start=1):
         runs = (totals(dump(folder, run)) for run in (RUNS * index - 1, RUNS * index))

@@ -1,7 +1,7 @@
 """Builds the programs of simulated I/O for tools/mutate.py.
 
-They are linked with the libraries of a build: a source of the library that a mutant changes is compiled and comes before them, so
-that its definitions count; a header that it changes counts for the program.
+They are linked with the libraries of a build: a source of the library that a mutant changes is compiled and comes
+before them, so that its definitions count; a header that it changes counts for the program.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
 #!/usr/bin/python3
-"""Weakens the lock-free cores, the coroutines' protocols and I/O one place at a time, and sees that a model finds each weakness.
+"""Weakens the lock-free cores, the coroutines' protocols and I/O one place at a time, and sees that a model finds each
+weakness.
 
-The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and the model
-that must fail. In place of what takes its place, a mutant of a model of coroutines may say `weaken = "success acquire"`: the order of
-the operation that begins at the text, or at `site` within it, is taken for that one in the run. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
-`beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the reason is
-wrong. Each is applied to a copy of the tree; only its model is built and run. Models of I/O are programs in simulation, linked with the
-libraries of a build (--libraries), and each fault must be found within a thousand seeds. docs/design/models.md says more.
+The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and
+the model that must fail. In place of what takes its place, a mutant of a model of coroutines may say
+`weaken = "success acquire"`: the order of the operation that begins at the text, or at `site` within it, is taken for
+that one in the run. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
+`beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the
+reason is wrong. Each is applied to a copy of the tree; only its model is built and run. Models of I/O are programs in
+simulation, linked with the libraries of a build (--libraries), and each fault must be found within a thousand seeds.
+docs/design/models.md says more.
 """
 
 from __future__ import annotations

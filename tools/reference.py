@@ -5,8 +5,9 @@
     tools/reference.py write     writes the pages
     tools/reference.py problems  what the generator could not find out
 
-A page has the signatures, the docstrings with their sections in the house's order, and what an await gives: that is compiled, as
-`co_await mutex.lock()` in a coroutine that is never run. Needs libclang's bindings (python3-clang-19; scripts/setup installs them).
+A page has the signatures, the docstrings with their sections in the house's order, and what an await gives: that is
+compiled, as `co_await mutex.lock()` in a coroutine that is never run. Needs libclang's bindings (python3-clang-19;
+scripts/setup installs them).
 """
 
 from __future__ import annotations
@@ -108,7 +109,8 @@ class Reader:
         return text[cursor.extent.start.offset:cursor.extent.end.offset].decode()
 
     def comment(self, cursor: cindex.Cursor) -> str:
-        """The docstring. libclang misses one where a semicolon or a brace stands between, as in the text of a [[nodiscard]]."""
+        """The docstring. libclang misses one where a semicolon or a brace stands between, as in the text of a
+        [[nodiscard]]."""
         if (cursor.raw_comment or "").startswith("///"):
             return cursor.raw_comment
         before = self.text_of(cursor.location.file.name)[:cursor.extent.start.offset].decode()

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Lists which headers of the standard library each public header pulls in: its own, and those of the headers that it includes.
+"""Lists which headers of the standard library each public header pulls in: its own, and those of the headers that it
+includes.
 
     tools/std_headers.py                    a line for each public header
     tools/std_headers.py --why functional   for each that pulls it in, through which headers

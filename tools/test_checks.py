@@ -336,8 +336,8 @@ class Instructions(PlantedTree):
         self.counted(push=[(700, 50), (1400, 100)], wide=[(3100, 20), (6100, 40)])
 
     def counted(self, more_stores: int = 0, **steps: list[tuple[int, int]]) -> None:
-        """The instructions and the operations of each step's last two runs; those that warm up cost more. Three tenths are loads; a
-        fifth are stores, and so many more for each operation."""
+        """The instructions and the operations of each step's last two runs; those that warm up cost more. Three tenths
+        are loads; a fifth are stores, and so many more for each operation."""
         runs = [(name, more + count, operations) for name, two in steps.items() for more in (10000, 0) for count, operations in two]
         script = ["#!/bin/sh", 'if [ "$1" = --version ]; then echo valgrind-3.1; exit; fi',
                   'for argument; do case "$argument" in --callgrind-out-file=*) out="${argument#*=}";; esac; done',

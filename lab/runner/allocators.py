@@ -66,7 +66,8 @@ def recommended(runtime: str) -> str:
 
 
 def usable(runtime: str, names: list[str]) -> list[str]:
-    """Of the allocators asked for those that the runtime can have, its recommended one first: one of its own is the only one it has."""
+    """Of the allocators asked for those that the runtime can have, its recommended one first: one of its own is the
+    only one it has."""
     if RUNTIMES[runtime].allocator == OWN:
         return [OWN]
     best = recommended(runtime)

@@ -1,4 +1,5 @@
-"""The progress of a build whose output comes on stdin: `python -m runner.building WHAT LOG`. The output goes to the file LOG."""
+"""The progress of a build whose output comes on stdin: `python -m runner.building WHAT LOG`. The output goes to the
+file LOG."""
 
 from __future__ import annotations
 

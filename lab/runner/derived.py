@@ -1,4 +1,5 @@
-"""What the report computes of rows that were measured: figures in a document's units, and differences, round by round."""
+"""What the report computes of rows that were measured: figures in a document's units, and differences, round by
+round."""
 
 from __future__ import annotations
 
@@ -137,8 +138,8 @@ def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
 
 
 def burning(cases: Cases, document: Document) -> list[Burning]:
-    """Which programs spend CPU while their tasks wait, by what they spend over the floor. The longest waits tell it: beside a short one
-    what a task costs is much."""
+    """Which programs spend CPU while their tasks wait, by what they spend over the floor. The longest waits tell it:
+    beside a short one what a task costs is much."""
     terms = [each.term for table in document.tables for each in table.experiments if "wait_us" in each.term.params]
     longest = max((term.params["wait_us"] for term in terms), default=0)
     found: dict[tuple[str, str, str], Burning] = {}

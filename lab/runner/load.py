@@ -113,7 +113,8 @@ def _own() -> float:
 
 
 def _times(stat: str) -> tuple[float | None, float | None]:
-    """The first line: cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are in user and nice already."""
+    """The first line: cpu user nice system idle iowait irq softirq steal guest guest_nice; guests are in user and nice
+    already."""
     fields = stat.partition("\n")[0].split()
     if len(fields) < 9 or fields[0] != "cpu":
         return None, None

@@ -1,4 +1,5 @@
-"""Who may measure: one run on a machine, and one run in a directory. A lock ends with its process, however that ends."""
+"""Who may measure: one run on a machine, and one run in a directory. A lock ends with its process, however that
+ends."""
 
 from __future__ import annotations
 

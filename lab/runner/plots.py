@@ -73,7 +73,8 @@ def _has_figure(case: CaseResult, runtime: str) -> bool:
 
 
 def figures(cases: list[CaseResult], runtimes: list[str]) -> str | None:
-    """One workload: bars from zero, or where they would be too unlike each other dots on a log axis. None where no row has a figure.
+    """One workload: bars from zero, or where they would be too unlike each other dots on a log axis. None where no row
+    has a figure.
 
     The length of a bar is its figure, so it must begin at zero, and a log axis has no zero.
     """
@@ -123,7 +124,8 @@ def _tick_names(cases: list[CaseResult]) -> list[str]:
 
 
 def curves(cases: list[CaseResult], runtimes: list[str], over: str | None) -> list[tuple[str, str]]:
-    """Cost against a parameter, or against threads where `over` is None: a title and a plot for each set of the other numbers.
+    """Cost against a parameter, or against threads where `over` is None: a title and a plot for each set of the other
+    numbers.
 
     A set of which there is one value alone has no plot.
     """

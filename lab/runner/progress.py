@@ -37,7 +37,8 @@ class Progress:
         if not self._terminal:
             print(f"{self._prefix}: {result}", file=self._stream, flush=True)
         elif row.status not in (None, "unsupported"):
-            # What stays on the screen: what went wrong, and each figure. The next repetition refreshes the line below it.
+            # What stays on the screen: what went wrong, and each figure. The next repetition refreshes the line below
+            # it.
             print(f"\r\x1b[K{self._prefix}: {result}", file=self._stream, flush=True)
         elif row.status is None and len(row.repetitions) >= self._repetitions:
             print(f"\r\x1b[K{name_of(row)}: {nanoseconds(_median(row))} ns/item", file=self._stream, flush=True)
@@ -54,7 +55,8 @@ def name_of(row: Row) -> str:
 
 
 def contender(runtime: str, dress: str, malloc: str, recommended: bool) -> str:
-    """tokio, tokio expert, tokio expert +mimalloc: what is not told is plain, and the runtime's recommended allocator."""
+    """tokio, tokio expert, tokio expert +mimalloc: what is not told is plain, and the runtime's recommended
+    allocator."""
     return " ".join([runtime, *([] if dress == PLAIN else [dress]), *([] if recommended else [f"+{malloc}"])])
 
 

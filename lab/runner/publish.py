@@ -137,7 +137,8 @@ def _runtimes(cases: list[CaseResult]) -> list[str]:
 
 
 def _picked(by_workload: dict[str, list[CaseResult]]) -> list[CaseResult]:
-    """The case of each workload that has the most items, of those in which Coflux and a rival have a figure; losses first."""
+    """The case of each workload that has the most items, of those in which Coflux and a rival have a figure; losses
+    first."""
     picked = []
     for cases in by_workload.values():
         comparable = [case for case in cases if case.baseline is not None and case.baseline["status"] == "ok" and

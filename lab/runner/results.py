@@ -14,7 +14,8 @@ from runner.state import Repetition, Row, State, write_atomically
 SCHEMA_VERSION = 2
 FILE = "results.json"
 UNIT = "ns/item"
-# The kernel counts CPU in ticks of some milliseconds, and late for threads that run: below this there is no figure of it.
+# The kernel counts CPU in ticks of some milliseconds, and late for threads that run: below this there is no figure of
+# it.
 LEAST_CPU_NS = 20_000_000
 # Where one of these is, the run has not shown that all is right.
 BAD = ("wrong", "failed", "timeout")
@@ -69,7 +70,8 @@ def _row(state: State, row: Row) -> dict[str, Any]:
 
 
 def _figures(repetitions: list[Repetition]) -> dict[str, Any]:
-    """The figures that every repetition has beside its time, with their medians; a row without any has no such field."""
+    """The figures that every repetition has beside its time, with their medians; a row without any has no such
+    field."""
     names = [name for name in repetitions[0].figures if all(name in each.figures for each in repetitions)]
     samples = {name: [each.figures[name] for each in repetitions] for name in names}
     return {"figures": {name: {"median": median(values), "samples": values} for name, values in samples.items()}} if names else {}

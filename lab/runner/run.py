@@ -30,7 +30,8 @@ class Asked:
 
 
 def run(state: State, directory: Path, asked: Asked) -> int:
-    """Returns the exit status: 0 where all that ran was right, otherwise 1. Raises RunError, locks.Busy and WriteError."""
+    """Returns the exit status: 0 where all that ran was right, otherwise 1. Raises RunError, locks.Busy and
+    WriteError."""
     try:
         old = results.load(asked.compare_with) if asked.compare_with is not None else None
     except results.ResultsError as error:

@@ -49,8 +49,8 @@ CARGO = "install cargo-web (cargo 1.71 or newer)"
 # The same adapter with Tokio's I/O driver in it, which the other rows shall not have.
 TOKIO_IO = ("cargo/io/release/lab_tokio",)
 GO = "install golang-go (Go 1.19 or newer)"
-# For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for Asio's
-# nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
+# For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc
+# but for Asio's nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
 BEST = "tcmalloc"
 # Of a runtime that never calls malloc: what is preloaded would be loaded, and not used.
 OWN = "own"

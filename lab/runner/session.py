@@ -134,7 +134,8 @@ MOST_DISCARDED = 0.25
 
 def _measure_quietly(state: State, row: Row, build: Path,
                      clock: Callable[[], float]) -> tuple[Repetition | execute.NoNumber, float]:
-    """One repetition, made again while the machine is under load; the quietest is taken. And the seconds of its process."""
+    """One repetition, made again while the machine is under load; the quietest is taken. And the seconds of its
+    process."""
     best, best_seconds = _measure_once(state, row, build, clock)
     for _ in range(MOST_REPEATS if SUITES[state.suite].repeats else 0):
         quiet = not isinstance(best, Repetition) or best.load is None or not best.load.under_load
@@ -164,9 +165,9 @@ def _measure_once(state: State, row: Row, build: Path,
 class Pace:
     """How long what is pending will take.
 
-    A process is expected to take as long as the last ones of its row, of its case, or of the last cases, in this order. What is
-    expected is then held against what the last turns really took: so the estimate follows the load of the machine. What a turn costs
-    beside its process, the probe and the saving, may be more than the process.
+    A process is expected to take as long as the last ones of its row, of its case, or of the last cases, in this order.
+    What is expected is then held against what the last turns really took: so the estimate follows the load of the
+    machine. What a turn costs beside its process, the probe and the saving, may be more than the process.
     """
 
     RECENT = 9
@@ -208,8 +209,8 @@ class _Durations:
             if row.repetitions:
                 cases.setdefault(row.case.key, []).append(self._rows[id(row)])
         self._cases = {key: fmean(each) for key, each in cases.items()}
-        # The mean, though a few cases take a hundred times as long as most: their number among those to come is not known. The
-        # later a case was measured the more it says of the load that there is now.
+        # The mean, though a few cases take a hundred times as long as most: their number among those to come is not
+        # known. The later a case was measured the more it says of the load that there is now.
         self.any = None
         for seconds in self._cases.values():
             self.any = seconds if self.any is None else self.any + self.WEIGHT_OF_LAST * (seconds - self.any)

@@ -43,7 +43,8 @@ class Repetition:
 
 @dataclass
 class Row:
-    """One runtime in one dress with one malloc on one case. `status` is None as long as nothing but right answers came."""
+    """One runtime in one dress with one malloc on one case. `status` is None as long as nothing but right answers
+    came."""
 
     case: Case
     runtime: str
@@ -95,8 +96,9 @@ class State:
     def pending(self) -> list[tuple[int, Row]]:
         """The repetitions still to do, round by round within each case.
 
-        The first round begins with the first row, the second with the second: over as many rounds as there are rows each has been in each
-        place, as in a Latin square. A row that has ended keeps its place, so that a resumed run has the same order.
+        The first round begins with the first row, the second with the second: over as many rounds as there are rows
+        each has been in each place, as in a Latin square. A row that has ended keeps its place, so that a resumed run
+        has the same order.
         """
         by_case: dict[str, list[Row]] = {}
         for row in self.rows:

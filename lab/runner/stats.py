@@ -69,8 +69,8 @@ def summarize(samples: Sequence[float]) -> Summary:
 def sign_test(ratios: Sequence[float]) -> float:
     """The two-sided p of "the median of the ratios is 1", by the signs alone: how far off a round is has no say.
 
-    It is the test that the interval is made of: p <= 1 - CONFIDENCE exactly where the interval leaves 1 out. A ratio of just 1 speaks for
-    neither side.
+    It is the test that the interval is made of: p <= 1 - CONFIDENCE exactly where the interval leaves 1 out. A ratio of
+    just 1 speaks for neither side.
     """
     n = len(ratios)
     majority = max(sum(ratio > 1 for ratio in ratios), sum(ratio < 1 for ratio in ratios))

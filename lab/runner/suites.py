@@ -16,14 +16,15 @@ class Suite:
     sizes: tuple[str, ...]
     repetitions: int
     purpose: str
-    # A repetition repeats its work until its timed parts are as long as this. In less, the fast one escapes what the slow one does not:
-    # preemption, and the ticks by which the kernel counts CPU.
+    # A repetition repeats its work until its timed parts are as long as this. In less, the fast one escapes what the
+    # slow one does not: preemption, and the ticks by which the kernel counts CPU.
     least_ms: int = 100
     # One of ALLOCATOR_CHOICES.
     allocators: str = "recommended"
     # A repetition under load is repeated, within bounds.
     repeats: bool = True
-    # Where no --threads says otherwise each row is measured on one thread, too: what a scheduler costs that nobody shares.
+    # Where no --threads says otherwise each row is measured on one thread, too: what a scheduler costs that nobody
+    # shares.
     one_thread_too: bool = False
     # How long it waits for another run on the machine to end, in seconds.
     waits: float = 0.0
@@ -73,7 +74,8 @@ def case_key(workload: str, params: Params, threads: int) -> str:
 
 
 def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int) -> list[Case]:
-    """The cases of the workloads in the given sizes and threads; one that two sizes share appears once, with the longer timeout."""
+    """The cases of the workloads in the given sizes and threads; one that two sizes share appears once, with the longer
+    timeout."""
     cases: dict[str, Case] = {}
     for workload in chosen:
         for size in sizes:

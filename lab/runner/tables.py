@@ -59,7 +59,8 @@ def figures(row: ResultRow) -> str:
 
 
 def over_floor(case: CaseResult, runtime: str, name: str) -> str:
-    """What a runtime adds to the floor's median or CPU of an item, and its multiple: +612, 1.58 x. Nothing for the floor itself."""
+    """What a runtime adds to the floor's median or CPU of an item, and its multiple: +612, 1.58 x. Nothing for the
+    floor itself."""
     row, floor = case.rows[runtime], case.floor
     if floor is None or row is floor or not floor[name] or row[name] is None:
         return ""
@@ -68,7 +69,8 @@ def over_floor(case: CaseResult, runtime: str, name: str) -> str:
 
 
 def matrix(cases: list[CaseResult], runtimes: list[str], width: int) -> str:
-    """Cases by runtimes: the median, and below it the ratio to Coflux. As many tables as `width` columns ask for, each with Coflux."""
+    """Cases by runtimes: the median, and below it the ratio to Coflux. As many tables as `width` columns ask for, each
+    with Coflux."""
     tables = []
     others = [runtime for runtime in runtimes if runtime != COFLUX]
     while others or not tables:

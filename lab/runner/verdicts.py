@@ -15,7 +15,8 @@ from runner.suites import case_key
 ResultRow = dict[str, Any]
 
 
-# A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them disturbed.
+# A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them
+# disturbed.
 GREAT = 2.0
 
 
@@ -67,9 +68,11 @@ def factor(value: float) -> str:
 
 
 def paired(over: ResultRow | None, under: ResultRow | None, samples: str = "samples") -> Ratio | None:
-    """The median of the ratios round by round, of two rows of one run that both have a figure: `samples`, or `cpu_samples`.
+    """The median of the ratios round by round, of two rows of one run that both have a figure: `samples`, or
+    `cpu_samples`.
 
-    In a round both were measured within seconds of each other, so what the machine did then is in both. The verdict is the sign test's.
+    In a round both were measured within seconds of each other, so what the machine did then is in both. The verdict is
+    the sign test's.
     """
     if over is None or under is None or not over[samples] or not under[samples]:
         return None
@@ -171,13 +174,14 @@ class CaseResult:
 
     @property
     def without_figure(self) -> bool:
-        """Coflux took part and has no figure to show: worse than any loss. What it is not written for, as a program of the seed
-        documents for another runtime, is none of its figures."""
+        """Coflux took part and has no figure to show: worse than any loss. What it is not written for, as a program of
+        the seed documents for another runtime, is none of its figures."""
         return self.baseline is not None and self.baseline["status"] not in ("ok", "unsupported")
 
 
 def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:
-    """Sorts the row that speaks for its runtime to the front. Coflux is judged as its users write it, a rival as its experts do."""
+    """Sorts the row that speaks for its runtime to the front. Coflux is judged as its users write it, a rival as its
+    experts do."""
     plain_first = row["runtime"] == COFLUX and row["dress"] != PLAIN
     return row["status"] != "ok", not row["recommended"], plain_first, row["median"] or 0.0
 

@@ -1,8 +1,8 @@
 """Headers and libraries of C++ out of wheels: `python -m runner.wheels WHEELS FOLDER`.
 
-Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them as pip's
-requirements, with hashes; FOLDER gets what is below `include` and `lib` in them. Where pip cannot have them FOLDER is not there
-afterwards, one line on stdout says why, and the caller takes what the distribution has.
+Distributions keep a version for years, and a peer is measured in the one that its users would take. WHEELS names them
+as pip's requirements, with hashes; FOLDER gets what is below `include` and `lib` in them. Where pip cannot have them
+FOLDER is not there afterwards, one line on stdout says why, and the caller takes what the distribution has.
 """
 
 from __future__ import annotations

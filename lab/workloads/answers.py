@@ -16,7 +16,8 @@ def ordered_sum_to(count: int) -> int:
 
 
 def cache_of(calculations: int) -> int:
-    """The ten counters of a cache, which begin at 10 000 and have one more of each calculation; counter i counts i + 1 times."""
+    """The ten counters of a cache, which begin at 10 000 and have one more of each calculation; counter i counts i + 1
+    times."""
     return sum(range(1, 11)) * (10_000 + calculations)
 
 

@@ -14,7 +14,8 @@ ITEM = "one round trip"
 THREADS = 1
 
 TRANSPORTS = ("tcp", "udp", "unix", "unix_datagram", "pipe")
-# Without the kernel between the two, or with it for waking alone: what the others can be held against. No runtime's idiom.
+# Without the kernel between the two, or with it for waking alone: what the others can be held against. No runtime's
+# idiom.
 REFERENCES = ("shm_spin", "shm_sem")
 
 

@@ -40,7 +40,8 @@ def expected(params: dict[str, Any], threads: int) -> str:
 
 @cache
 def _sum(params_as_text: str) -> int:
-    """The k-th read, counted from 1, counts k times the first word of its block and its last. A word of the file is its own number."""
+    """The k-th read, counted from 1, counts k times the first word of its block and its last. A word of the file is its
+    own number."""
     params = json.loads(params_as_text)
     words = params["bytes"] // 8
     blocks = params["file_mib"] * MIB // params["bytes"]

@@ -12,7 +12,8 @@ DESCRIPTION = ("One sub-task a thread makes its share of trivial forks on the po
 ITEM = "one fork"
 THREADS = None
 
-# The ends of the document's sweep and a step between; all seven counts on all runtimes would take half of the suite's hour.
+# The ends of the document's sweep and a step between; all seven counts on all runtimes would take half of the suite's
+# hour.
 SWEEP = (100_000, 1_000_000, 3_000_000, 10_000_000)
 SEED = [{"mode": mode, "count": count} for mode in ("immediate", "final") for count in SWEEP]
 

@@ -50,8 +50,8 @@ void block_until_done(frame_control& c, bool may_throw) {
     const bool in_callback = ends != nullptr && ends->has_ended() && !ends->done();
     const bool may_block =
         this_thread.current == nullptr && this_thread.queues == nullptr && !this_thread.keeps_timers && !in_callback;
-    // The callbacks of `c` are being called: by this thread, perhaps, whose callback has the task's handle; or by one that
-    // this thread must not wait for.
+    // The callbacks of `c` are being called: by this thread, perhaps, whose callback has the task's handle; or by one
+    // that this thread must not wait for.
     if ((!may_block || ends != nullptr) && c.has_ended()) return;
     const blocking_context in = may_block ? blocking_context() : describe_blocked();
     COFLUX_VERIFY(may_block,

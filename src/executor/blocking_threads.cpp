@@ -40,7 +40,8 @@ bool blocking_threads::runs_this_thread() const noexcept {
 
 bool blocking_threads::looks_at_once(promise_base& p) const noexcept {
     if (runs_here == nullptr || !runs_this_thread()) return false;
-    // Others may stand below one that began upon it. One that began has not waited: it may lie where the resumed one was.
+    // Others may stand below one that began upon it. One that began has not waited: it may lie where the resumed one
+    // was.
     const environment* const caller = caller_of(p);
     return runs_here == caller && wait_records::find(*caller) != nullptr && this_thread.below == nullptr &&
            !has_woken();

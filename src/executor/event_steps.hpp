@@ -10,9 +10,9 @@ namespace coflux::detail {
 
 /// The policy of a worker, without a clock: the caller passes times, in nanoseconds. One thread.
 ///
-/// A wake-up takes some 10 us of CPU time on both sides, and what the woken worker steals is cold to it. So it pays where
-/// what has been found takes 20 times as long. How long the coroutine behind one operation takes is measured from where
-/// operations were found until the worker has nothing left to do.
+/// A wake-up takes some 10 us of CPU time on both sides, and what the woken worker steals is cold to it. So it pays
+/// where what has been found takes 20 times as long. How long the coroutine behind one operation takes is measured from
+/// where operations were found until the worker has nothing left to do.
 class event_steps {
 public:
     static constexpr clock_tick worth_a_wake = 200'000;
@@ -20,7 +20,8 @@ public:
     static constexpr clock_tick least = 500;
     static constexpr clock_tick most = worth_a_wake;
 
-    /// The worker had nothing to do, and finds `found` that have ended. 0: it found something else, which is not measured.
+    /// The worker had nothing to do, and finds `found` that have ended. 0: it found something else, which is not
+    /// measured.
     void begin(clock_tick now, std::size_t found) noexcept {
         began_ = now;
         found_ = found;
@@ -29,8 +30,8 @@ public:
     void add(std::size_t found) noexcept {
         if (found_ != 0) found_ += found;
     }
-    /// It has nothing to do. The middle one of many measures counts, not their mean: a worker that lost its processor now
-    /// and then measures that, too.
+    /// It has nothing to do. The middle one of many measures counts, not their mean: a worker that lost its processor
+    /// now and then measures that, too.
     void end(clock_tick now) noexcept {
         if (found_ == 0) return;
         const bool longer = (now - began_) / found_ > one_;

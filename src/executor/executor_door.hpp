@@ -5,8 +5,8 @@
 
 namespace coflux::detail {
 
-/// It stays when the executor is gone, so that a caller that comes too late learns of it, and no later executor is taken
-/// for this one. It costs 16 bytes for each executor that ever was.
+/// It stays when the executor is gone, so that a caller that comes too late learns of it, and no later executor is
+/// taken for this one. It costs 16 bytes for each executor that ever was.
 template <typename Behind>
 class executor_door {
 public:

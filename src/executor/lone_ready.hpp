@@ -5,9 +5,9 @@
 
 namespace coflux::detail {
 
-/// True if a thief may take the first of `ready`. A worker most often takes a lone one in its next step. Of two that wake
-/// each other one stands there at a time; if a thief takes it to another core, the second follows, and the first thief's
-/// victim has nothing to do but to steal them back.
+/// True if a thief may take the first of `ready`. A worker most often takes a lone one in its next step. Of two that
+/// wake each other one stands there at a time; if a thief takes it to another core, the second follows, and the first
+/// thief's victim has nothing to do but to steal them back.
 ///
 /// `pause()` lasts for a moment, and is false once the pauses have lasted longer than such a step.
 template <typename Pause>

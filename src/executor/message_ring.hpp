@@ -49,8 +49,8 @@ public:
     [[nodiscard]] COFLUX_INLINE bool empty() const noexcept {
         return head_.load(memory_order_relaxed) == tail_.load(memory_order_relaxed);  // take() has the order
     }
-    /// The sender, whose push() has failed, and which is about to sleep, as by its own word: from now on room_is_awaited().
-    /// Then it passes its side of the fence, and looks by has_room().
+    /// The sender, whose push() has failed, and which is about to sleep, as by its own word: from now on
+    /// room_is_awaited(). Then it passes its side of the fence, and looks by has_room().
     void await_room() noexcept { waits_.set(); }
     [[nodiscard]] bool has_room() noexcept {
         head_seen_ = head_.load(memory_order_acquire);  // pairs with take()

@@ -1,5 +1,5 @@
-// The event source that the workers of a pool share: its looker, the one that sleeps in it, and the one that keeps guard.
-// The page docs/design/pool_events.md has the protocol.
+// The event source that the workers of a pool share: its looker, the one that sleeps in it, and the one that keeps
+// guard. The page docs/design/pool_events.md has the protocol.
 #pragma once
 
 #include <cstddef>

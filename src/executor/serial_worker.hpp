@@ -24,8 +24,8 @@ public:
     /// run_round() returns, but for one step.
     explicit serial_worker(const void* identity, clock_tick longest_round = 1'000'000) noexcept;
 
-    /// Queues `h`, from any thread. True: the caller rouses the executor; if `counted`, it calls roused() then. Never on
-    /// the thread that has it mounted.
+    /// Queues `h`, from any thread. True: the caller rouses the executor; if `counted`, it calls roused() then. Never
+    /// on the thread that has it mounted.
     [[nodiscard]] bool post(std::coroutine_handle<> h, bool counted) noexcept {
         if (this_thread.queues == this) {
             push_ready(h);

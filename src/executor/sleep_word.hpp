@@ -36,7 +36,8 @@ public:
     }
 
 private:
-    // 0: awake. 1: it sleeps, or is about to; set by the sleeper, and taken back by itself or by the waker that wakes it.
+    // 0: awake. 1: it sleeps, or is about to; set by the sleeper, and taken back by itself or by the waker that wakes
+    // it.
     atomic<std::uint32_t> word_{0};
 };
 

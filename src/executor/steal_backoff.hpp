@@ -1,4 +1,5 @@
-// How long a thief leaves all victims alone before its next theft: where what it steals is worth less than a theft costs.
+// How long a thief leaves all victims alone before its next theft: where what it steals is worth less than a theft
+// costs.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +10,10 @@ namespace coflux::detail {
 
 /// The policy of a thief, without a clock: the caller passes times, in nanoseconds. One thread.
 ///
-/// Moving a coroutine between cores costs some five cache lines. Where the thief pays for the order of the owner's pops,
-/// its call interrupts the victim, too: 0.3 us on some machines and 11 us on a virtual one, so it is measured. What a
-/// theft brings beyond its cost is credit for those that bring less: of an unbalanced tree most stolen nodes are leaves,
-/// and the others are worth them all. A thief without credit waits.
+/// Moving a coroutine between cores costs some five cache lines. Where the thief pays for the order of the owner's
+/// pops, its call interrupts the victim, too: 0.3 us on some machines and 11 us on a virtual one, so it is measured.
+/// What a theft brings beyond its cost is credit for those that bring less: of an unbalanced tree most stolen nodes are
+/// leaves, and the others are worth them all. A thief without credit waits.
 class steal_backoff {
 public:
     static constexpr clock_tick lines_cost = 1'000;

@@ -11,7 +11,8 @@
 namespace coflux::detail {
 namespace {
 
-/// Lifetime: the object is never destroyed; its thread ends when static objects die, and what waits then waits for ever.
+/// Lifetime: the object is never destroyed; its thread ends when static objects die, and what waits then waits for
+/// ever.
 class io_service {
 public:
     /// Errors: std::system_error; the next call tries again.

@@ -48,8 +48,8 @@ endpoint message_name(const char* what, const std::string& program) {
     return endpoint::local(text);
 }
 
-/// Children that were left, and that no thread waits for, because none could be made. Written by any thread: release when
-/// one is put in, acquire when all are taken out.
+/// Children that were left, and that no thread waits for, because none could be made. Written by any thread: release
+/// when one is put in, acquire when all are taken out.
 constinit atomic<child_state*> left_children{nullptr};
 
 void keep_left_child(child_state* of) noexcept {

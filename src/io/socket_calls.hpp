@@ -11,8 +11,8 @@
 
 namespace coflux::detail {
 
-/// Each function is that of os/socket.hpp or os/message.hpp, and returns the same. What opened a descriptor is asked about
-/// it as long as it lives; that a number is one of this table's, and of no other, is the caller's.
+/// Each function is that of os/socket.hpp or os/message.hpp, and returns the same. What opened a descriptor is asked
+/// about it as long as it lives; that a number is one of this table's, and of no other, is the caller's.
 class socket_calls {
 public:
     socket_calls(const socket_calls&) = delete;

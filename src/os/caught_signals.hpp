@@ -21,8 +21,8 @@ int open_signal_pipe(int& read_end, int& write_end) noexcept;
 /// From now on `number` becomes a record in `write_end`, whichever thread it comes to. EBUSY if it does so already,
 /// EINVAL for what cannot be caught, or comes from a fault of the program.
 int catch_signal(int number, int write_end) noexcept;
-/// It has the effect again that it had before, unless the program has given it another one since. Nothing, where it does
-/// not go to `write_end` in this process: a set that fork() has copied has caught nothing here.
+/// It has the effect again that it had before, unless the program has given it another one since. Nothing, where it
+/// does not go to `write_end` in this process: a set that fork() has copied has caught nothing here.
 void release_signal(int number, int write_end) noexcept;
 /// After release_signal(): no handler writes any more to the pipe that it found before.
 void wait_for_signal_handlers() noexcept;

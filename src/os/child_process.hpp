@@ -22,8 +22,8 @@ struct child {
 enum class spawn_step : unsigned char { pidfd, directory, stream, program };
 
 /// Starts it. It has its standard streams, of those that are inherited what is not closed on exec, and no other
-/// descriptor. It blocks no signals, and has the default effect of SIGPIPE. Waits until the program has been loaded: what
-/// that meets is the error.
+/// descriptor. It blocks no signals, and has the default effect of SIGPIPE. Waits until the program has been loaded:
+/// what that meets is the error.
 int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcept;
 
 struct child_end {

@@ -5,9 +5,9 @@
 
 namespace coflux::detail::os {
 
-/// Processors that the process may use in each period of time, also a part of one, by the narrowest quota of its control
-/// groups and those above them; infinity if there is no quota. `groups` lists them as /proc/self/cgroup does, and below
-/// `mount` they are, version 2 at its top and version 1 in the folder `cpu`.
+/// Processors that the process may use in each period of time, also a part of one, by the narrowest quota of its
+/// control groups and those above them; infinity if there is no quota. `groups` lists them as /proc/self/cgroup does,
+/// and below `mount` they are, version 2 at its top and version 1 in the folder `cpu`.
 /// Errors: what cannot be read or understood is no quota.
 double cpu_share(const char* groups, const char* mount) noexcept;
 

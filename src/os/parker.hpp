@@ -27,15 +27,15 @@ public:
 
     /// Sleeps until unpark(), or until `deadline` of the steady clock in nanoseconds. True if it was woken.
     bool park_until(std::uint64_t deadline) noexcept;
-    /// The same in `place`, whose own events end it, too: then false. `place` lives as long as wakers do: one that comes
-    /// late wakes that of the next sleep for no reason.
+    /// The same in `place`, whose own events end it, too: then false. `place` lives as long as wakers do: one that
+    /// comes late wakes that of the next sleep for no reason.
     bool park_in(sleeping_place& place, std::uint64_t deadline) noexcept;
     void unpark() noexcept;
 
 private:
     // 0 nothing, 1 a wake is waiting, 2 the thread sleeps in place_. Woken by exchange to 1, taken by exchange to 0
-    // (acquire; pairs with the release of the waker): the sleeper sees what the waker did. 0 -> 2 by CAS (release; pairs
-    // with the acquire of the waker, which then reads place_).
+    // (acquire; pairs with the release of the waker): the sleeper sees what the waker did. 0 -> 2 by CAS (release;
+    // pairs with the acquire of the waker, which then reads place_).
     static constexpr std::uint32_t elsewhere = 2;
     atomic<std::uint32_t> token_{0};
     atomic<sleeping_place*> place_{nullptr};  // written by the sleeper before 0 -> 2, which orders it

@@ -29,7 +29,8 @@ struct file_identity {
 file_identity file_of_name(const_socket_name name) noexcept;
 /// Removes the file at that path, if it still is that one.
 void remove_file_of_name(const_socket_name name, const file_identity& which) noexcept;
-/// Removes the file at that path if it is a socket at which none listens any more. `type`: of a stream, or of datagrams.
+/// Removes the file at that path if it is a socket at which none listens any more. `type`: of a stream, or of
+/// datagrams.
 enum class socket_type : std::uint8_t { stream, datagram };
 void remove_stale_socket(const_socket_name name, socket_type type) noexcept;
 

@@ -256,8 +256,8 @@ void world::pass_to(clock_tick now) noexcept {
     for (std::size_t i = 0; i < workers_used_; ++i) workers_[i]->timers_.pass_to(now_);
 }
 
-/// One timer of the wheel that is called so, or what else is. Its present is set again: what was armed for a time that had passed is due
-/// only then.
+/// One timer of the wheel that is called so, or what else is. Its present is set again: what was armed for a time that
+/// had passed is due only then.
 void world::hand_out(std::uint64_t clock) noexcept {
     if (parts_.happen(clock)) return;
     if (clock == service_name_) {

@@ -69,8 +69,8 @@ public:
     step write(std::span<const std::byte>& from) noexcept;
     step say_end() noexcept;
 
-    /// How often the socket was read. An operation that wants bytes, and finds another count than before its step, tries
-    /// the step again in place of reading.
+    /// How often the socket was read. An operation that wants bytes, and finds another count than before its step,
+    /// tries the step again in place of reading.
     [[nodiscard]] std::uint64_t receipts() const noexcept {
         return receipts_.load(memory_order_acquire);  // pairs with received()
     }

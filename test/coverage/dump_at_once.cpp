@@ -1,5 +1,5 @@
-// A process that ends by abort() or _exit() writes no counts of what ran: this one does, so that a death test, and a test
-// whose child has to end at once, count as what they are.
+// A process that ends by abort() or _exit() writes no counts of what ran: this one does, so that a death test, and a
+// test whose child has to end at once, count as what they are.
 #include <csignal>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
-// The count of a scope's children, core/detail/scope/child_count.hpp: the owner's count, the atomic one, and the end of the
-// scope.
+// The count of a scope's children, core/detail/scope/child_count.hpp: the owner's count, the atomic one, and the end of
+// the scope.
 #include "../../src/core/detail/scope/child_count.cpp"
 
 #include "support/model.hpp"

@@ -1,7 +1,7 @@
 // What other threads give to a serial executor: src/executor/intake.hpp and the parker as they are. A strand's turn and
 // the loop of a worker are those of strand_state and of serial_loop in short form: a strand has no queue of its own
-// here, and a worker parks without a deadline, so that a wake-up that is lost is a deadlock or a livelock. The search of
-// all interleavings does not end, because threads spin for the lock.
+// here, and a worker parks without a deadline, so that a wake-up that is lost is a deadlock or a livelock. The search
+// of all interleavings does not end, because threads spin for the lock.
 #include "../../src/executor/intake.hpp"
 
 #include <memory>
@@ -60,7 +60,7 @@ struct of_items : coflux::model::scenario<Threads> {
     }
 };
 
-// --- strands -------------------------------------------------------------------------------------------------------------
+// --- strands ---------------------------------------------------------------------------------------------------------
 
 /// A strand over an executor that runs its turns on `Runners` threads.
 template <unsigned Runners, unsigned Others, int Items>
@@ -163,7 +163,7 @@ struct two_posters : of_strand<1, 2, 2> {
     }
 };
 
-// --- workers and loops ---------------------------------------------------------------------------------------------------
+// --- workers and loops -----------------------------------------------------------------------------------------------
 
 /// A thread that parks when there is nothing, and whose executor is destroyed when all has run.
 template <unsigned Others, int Items>

@@ -3,8 +3,8 @@
 
     test/unit/unite.py --out FILE --from FOLDER SOURCE...
 
-FOLDER is where the compiler will stand: diagnostics name each file relative to it, in every clone alike. A test file has one
-unnamed namespace, closed by a line `}  // namespace`.
+FOLDER is where the compiler will stand: diagnostics name each file relative to it, in every clone alike. A test file
+has one unnamed namespace, closed by a line `}  // namespace`.
 """
 
 from __future__ import annotations

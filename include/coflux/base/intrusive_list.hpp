@@ -5,8 +5,8 @@
 //     intrusive_list   double, in no order             push_front, remove
 //     intrusive_queue  double, first in first out      push_back, pop_front, remove, which says whether it was in
 //
-// Where an element must leave without knowing its list, or where links are read without the lock, the list is a circle of
-// its own: channel_queue, the slots of timing_wheel. What threads share without a lock is a protocol, and no list.
+// Where an element must leave without knowing its list, or where links are read without the lock, the list is a circle
+// of its own: channel_queue, the slots of timing_wheel. What threads share without a lock is a protocol, and no list.
 #pragma once
 
 #include <utility>

@@ -137,8 +137,9 @@ private:
 
 /// The writing end of make_watch().
 ///
-/// Shapes: shares the channel's state; move-only. Its death closes the channel. A sender that is a coroutine's parameter
-/// lives until the coroutine's result is taken: where the receiver's end is awaited together with it, close() it.
+/// Shapes: shares the channel's state; move-only. Its death closes the channel. A sender that is a coroutine's
+/// parameter lives until the coroutine's result is taken: where the receiver's end is awaited together with it, close()
+/// it.
 /// Threads: one at a time; any thread.
 template <typename T>
 class [[nodiscard("its death closes the channel")]] watch_sender

@@ -109,9 +109,9 @@ detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
 ///
 /// Shapes: an input range of awaitables; a random-access range of forks or tasks is used in place, and given away:
 /// std::move(range). With g++ 12 a std::array needs a name (docs/promises.md).
-/// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a std::pmr::vector
-/// in the environment's resource: of the values in the order of the range. Nothing for void, std::reference_wrapper for a
-/// reference, as views give them.
+/// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a
+/// std::pmr::vector in the environment's resource: of the values in the order of the range. Nothing for void,
+/// std::reference_wrapper for a reference, as views give them.
 /// Costs: with stop_on_error those of when_n. Else for a std::array no allocation, and little more than awaits by hand
 /// from the youngest on; for another range the vector, and a vector of handles if it cannot be used in place.
 template <scope_policy Policy = scope_policy::collect_all, std::ranges::input_range Range>

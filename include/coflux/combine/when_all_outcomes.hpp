@@ -54,10 +54,11 @@ detail::all_request<detail::outcomes_of_all, As...> when_all_outcomes(As&&... aw
 
 /// when_all_outcomes() of a range, which is consumed.
 ///
-/// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a std::pmr::vector
-/// in the environment's resource: of the outcomes in the order of the range.
+/// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a
+/// std::pmr::vector in the environment's resource: of the outcomes in the order of the range.
 /// Errors: std::bad_alloc where there is no memory for the vector; the outcomes are then lost.
-/// Costs: for a std::array no allocation; else the vector, and a vector of handles if the range cannot be used in place.
+/// Costs: for a std::array no allocation; else the vector, and a vector of handles if the range cannot be used in
+/// place.
 template <std::ranges::input_range Range>
 [[nodiscard("when_all_outcomes does nothing until it is awaited: co_await it")]]
 detail::all_range_request<detail::outcomes_of_all, Range> when_all_outcomes(Range&& range) noexcept {

@@ -64,7 +64,8 @@ public:
     [[nodiscard]] std::pmr::memory_resource* memory_resource() const noexcept {
         return data_->frames != nullptr ? data_->frames : &frame_pool::shared();
     }
-    /// The nearest deadline set on the way up, if there is one: a `std::optional<std::chrono::steady_clock::time_point>`.
+    /// The nearest deadline set on the way up, if there is one: a
+    /// `std::optional<std::chrono::steady_clock::time_point>`.
     /// Shapes: include <coflux/core/deadline.hpp>, as <coflux/coflux.hpp> does.
     template <typename Time = detail::deadline_time>
     [[nodiscard]] auto deadline() const noexcept {

@@ -55,8 +55,8 @@ public:
     /// Calls `f(const T&)` (or `f()`) once the coroutine ended with a value; at once if it has.
     /// Shapes: the copy of a `T` that says it can be copied must compile: an await that comes with the end takes one.
     /// Errors: what `f` throws is an error of the scope that the coroutine belongs to.
-    /// Threads: `f` runs on the thread that ends the coroutine, when done() is true. What awaits the coroutine, or blocks
-    /// in get() or join() on a thread that runs no coroutines, goes on after `f` has returned.
+    /// Threads: `f` runs on the thread that ends the coroutine, when done() is true. What awaits the coroutine, or
+    /// blocks in get() or join() on a thread that runs no coroutines, goes on after `f` has returned.
     /// Costs: one allocation from the environment.
     template <typename F>
     Self& on_value(F f) & {

@@ -80,8 +80,8 @@ public:
     /// Resumes: on the coroutine's own executor. A coroutine without one goes on upon the thread that called `f`.
     /// Errors: what `f` throws, also where a stop was requested. std::system_error if the system has no thread and the
     /// pool has none. std::bad_alloc in the first wait ever of a coroutine; then `f` is not called.
-    /// Stops: a stop point. Before `f` begins: the coroutine stops, and `f` is not called. While `f` runs: the coroutine
-    /// waits until it has ended, and then stops; what `f` returned is lost, what it threw is not.
+    /// Stops: a stop point. Before `f` begins: the coroutine stops, and `f` is not called. While `f` runs: the
+    /// coroutine waits until it has ended, and then stops; what `f` returned is lost, what it threw is not.
     /// Threads: in a simulation `f` is called at once, on the thread of the simulation, where it must not wait for a
     /// task.
     /// Costs: no allocation.

@@ -98,8 +98,8 @@ int run_with(run_options options, Program& function, Args&... args) {
 
 }  // namespace detail
 
-/// Runs a program that is a coroutine, on a thread pool of its own: `int main() { return coflux::run(program); }`, where
-/// `program` is a `coflux::task<int, coflux::thread_pool_executor> program(coflux::environment& env)`.
+/// Runs a program that is a coroutine, on a thread pool of its own: `int main() { return coflux::run(program); }`,
+/// where `program` is a `coflux::task<int, coflux::thread_pool_executor> program(coflux::environment& env)`.
 ///
 /// SIGINT (Ctrl-C) and SIGTERM request its stop. The second of them ends the process by its default action, as the
 /// first does once the program has ended.
@@ -110,8 +110,8 @@ int run_with(run_options options, Program& function, Args&... args) {
 /// with what it says, what it was nested in, the last await of the program, and the errors that came with it; so it is
 /// where there are no threads, or no memory. Of a program that was stopped 128 and the number of the signal; 1, and a
 /// sentence on stderr, if no signal had come.
-/// Errors: none but what the copies of `program` and `args` throw. A second run() or stop_on_signals at the same time is
-/// a checked error, unless one of them leaves the signals alone.
+/// Errors: none but what the copies of `program` and `args` throw. A second run() or stop_on_signals at the same time
+/// is a checked error, unless one of them leaves the signals alone.
 /// Stops: the program, as any coroutine is stopped; a program that ends with a value nevertheless has its own status.
 /// Threads: one that runs no coroutines; it is blocked.
 /// Costs: the threads of the pool, and one that waits for signals.

@@ -20,9 +20,9 @@ class run_loop_state;
 
 /// Runs coroutines on the thread that calls its members: that of a user interface, a game, another library's loop.
 ///
-/// What is posted to it runs in the order of the posts, one at a time, as on a worker_executor. Timers of its coroutines
-/// belong to it, and come due while it runs. Between two calls nothing runs: a thread that then blocks in `get()` or
-/// `join()` of a task of the loop waits for itself; run(task) is what it wants.
+/// What is posted to it runs in the order of the posts, one at a time, as on a worker_executor. Timers of its
+/// coroutines belong to it, and come due while it runs. Between two calls nothing runs: a thread that then blocks in
+/// `get()` or `join()` of a task of the loop waits for itself; run(task) is what it wants.
 ///
 /// Shapes: not movable.
 /// Errors: std::bad_alloc. A call of a member that runs, inside a coroutine or beside another such call, is a checked
@@ -42,7 +42,8 @@ public:
     void execute(std::coroutine_handle<> h) noexcept;
 
     /// Runs, and waits for more, until stop().
-    /// Returns: how many resumptions those were, as all of these; forks that began in their awaiters' awaits among them.
+    /// Returns: how many resumptions those were, as all of these; forks that began in their awaiters' awaits among
+    /// them.
     std::size_t run();
     /// Runs until `root` has ended, whatever else waits. A stop() does not end it: the task would be left.
     /// Returns: the task's result.
@@ -62,15 +63,15 @@ public:
     /// Runs, and waits for more, for so long at most, or until stop().
     std::size_t run_for(std::chrono::nanoseconds time);
     std::size_t run_until(std::chrono::steady_clock::time_point time);
-    /// Runs what is ready, and what that makes ready, without waiting. It takes a millisecond and a step at most, so that
-    /// the caller's other work has its turn; descriptor() is readable if there is more.
+    /// Runs what is ready, and what that makes ready, without waiting. It takes a millisecond and a step at most, so
+    /// that the caller's other work has its turn; descriptor() is readable if there is more.
     std::size_t poll();
     /// Resumes one that is ready; 0: none is.
     std::size_t poll_one();
 
     /// The call that runs returns: after the coroutine that calls this, or, where another thread does, after what it
-    /// resumes in one go, which are at most 61. If no call runs, the next one returns at once. run(task) leaves the stop
-    /// to the next one.
+    /// resumes in one go, which are at most 61. If no call runs, the next one returns at once. run(task) leaves the
+    /// stop to the next one.
     /// Threads: any. The loop may end while the call that made it return has not returned.
     void stop() noexcept;
 

@@ -65,15 +65,16 @@ static_assert(executor<shard>);
 /// What is kept on one shard needs no lock there. A shard asks another one by submit_to().
 ///
 /// Shapes: owns its threads; not movable.
-/// Errors: std::system_error when the system has no more threads, or refuses message_fence::by_sleeper. A coroutine that
-/// still sleeps on a shard when the group ends, or is to go on upon it later, is a checked error that names it.
+/// Errors: std::system_error when the system has no more threads, or refuses message_fence::by_sleeper. A coroutine
+/// that still sleeps on a shard when the group ends, or is to go on upon it later, is a checked error that names it.
 /// Threads: any.
 /// Costs: a ring of 2 KB for each pair of shards; idle shards park and cost nothing.
 /// Lifetime: outlives the environments that name its shards; not destroyed on one of its own threads.
 /// Source: Seastar's smp and its queues.
 class shard_group {
 public:
-    /// `shards` of them; 0: as many as the process may use processors, by its affinity and the quota of its control groups.
+    /// `shards` of them; 0: as many as the process may use processors, by its affinity and the quota of its control
+    /// groups.
     explicit shard_group(std::size_t shards = 0);
     explicit shard_group(shard_options options);
     ~shard_group();
@@ -90,8 +91,8 @@ public:
 
     /// `co_await submit_to(i, f)` calls `f()` on shard `i`, and gives what it gives.
     ///
-    /// Shapes: `f` is a function object that is moved into the await; it is no coroutine, and may refer to what lives in
-    /// the awaiting one. On shard `i` itself it is called in place. A lambda that owns what it captures gets a name
+    /// Shapes: `f` is a function object that is moved into the await; it is no coroutine, and may refer to what lives
+    /// in the awaiting one. On shard `i` itself it is called in place. A lambda that owns what it captures gets a name
     /// first, because g++ 12 destroys such captures twice inside `co_await`: `submit_to(i, std::move(named))`.
     /// Returns: the result of `f`, moved; lvalue references as they are.
     /// Resumes: on the coroutine's own executor.

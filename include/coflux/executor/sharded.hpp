@@ -133,8 +133,9 @@ public:
         co_await detail::submit_to_each<void>(here, on_,
                                               [this, &f](std::size_t i) { (void)std::invoke(f, object(i)); });
     }
-    /// `co_await s.map_reduce(here, map, initial, reduce)` is `reduce(… reduce(initial, map(object 0)) …, map(object n))`:
-    /// `map` on all shards at the same time, `reduce` on the coroutine's thread.
+    /// `co_await s.map_reduce(here, map, initial, reduce)` is
+    /// `reduce(… reduce(initial, map(object 0)) …, map(object n))`: `map` on all shards at the same time, `reduce` on
+    /// the coroutine's thread.
     template <typename Map, typename R, typename Reduce>
     call<R> map_reduce(environment& env, const Map& map, R initial, const Reduce& reduce) {
         (void)env;

@@ -27,14 +27,14 @@ enum class pop_order {
 struct thread_pool_options {
     std::size_t threads = 0;      ///< number of worker threads, exactly; 0: as many as the process may use processors
     std::string name = "coflux";  ///< threads are called name-0, name-1, …; the system cuts it to 15 characters
-    /// Binds worker i to the i-th processor of topology::binding_order(): cores before SMT siblings, neighbours in turn.
-    /// Workers then steal from near ones first.
+    /// Binds worker i to the i-th processor of topology::binding_order(): cores before SMT siblings, neighbours in
+    /// turn. Workers then steal from near ones first.
     bool pin = false;
     /// How long a worker without work keeps looking before it parks, at most. It looks for less where work comes later
     /// again and again, and not at all where the process has one processor, or more workers are awake than processors.
-    /// To wake a parked worker costs the waker 5 to 10 us, and the woken worker 10 to 30 us more; looking costs one core
-    /// for as long. 0 parks at once. While other workers make forks that they pop themselves, one parked worker looks
-    /// again every 30 us, so that a fork that they leave does not wait for long.
+    /// To wake a parked worker costs the waker 5 to 10 us, and the woken worker 10 to 30 us more; looking costs one
+    /// core for as long. 0 parks at once. While other workers make forks that they pop themselves, one parked worker
+    /// looks again every 30 us, so that a fork that they leave does not wait for long.
     std::chrono::nanoseconds spin = std::chrono::microseconds(50);
     /// How near the next deadline of a worker must be for it to keep looking until then and not to park. A worker that
     /// parks runs some 12 us late, up to 35 us after a long time; one that looks, well under 1 us. It costs a core for
@@ -43,9 +43,9 @@ struct thread_pool_options {
     /// How long the oldest fork of a worker may wait beside its maker, which forks and awaits on (docs/promises.md, law
     /// 8). Each time gives up the depth-first order that bounds the memory of a tree. At least 1 us.
     std::chrono::nanoseconds oldest_wait = std::chrono::milliseconds(1);
-    /// How long a worker is parked, without a break, before it gives the memory of freed frames back to the heap: its own,
-    /// and when all are parked the reserve of all threads, if none has used that meanwhile; else it looks again after as
-    /// long. It wakes up for each look. What it gave back must be warmed up again. nanoseconds::max(): never;
+    /// How long a worker is parked, without a break, before it gives the memory of freed frames back to the heap: its
+    /// own, and when all are parked the reserve of all threads, if none has used that meanwhile; else it looks again
+    /// after as long. It wakes up for each look. What it gave back must be warmed up again. nanoseconds::max(): never;
     /// frame_pool::trim() does so by hand.
     std::chrono::nanoseconds keep_memory = std::chrono::seconds(1);
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
@@ -74,14 +74,15 @@ struct worker_counters {
 ///
 /// Shapes: owns its threads. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends
 /// the threads.
-/// Errors: std::system_error when the system has no more threads, or refuses pop_order::by_thief. A coroutine that still sleeps on it when it ends, or
-/// is to go on upon it later, is a checked error that names it.
+/// Errors: std::system_error when the system has no more threads, or refuses pop_order::by_thief. A coroutine that
+/// still sleeps on it when it ends, or is to go on upon it later, is a checked error that names it.
 /// Threads: execute() from any thread.
 /// Costs: 3 ns to queue a fork from a worker; idle workers park and cost nothing.
 /// Lifetime: outlives the environments that name it; not destroyed on one of its own threads.
 class thread_pool_executor {
 public:
-    /// `threads` workers; 0: as many as the process may use processors, by its affinity and the quota of its control groups.
+    /// `threads` workers; 0: as many as the process may use processors, by its affinity and the quota of its control
+    /// groups.
     explicit thread_pool_executor(std::size_t threads = 0);
     explicit thread_pool_executor(thread_pool_options options);
     thread_pool_executor(thread_pool_executor&&) noexcept;

@@ -32,12 +32,12 @@ struct worker_options {
 
 /// One thread that runs coroutines, one at a time.
 ///
-/// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on there,
-/// and what other threads post, have their turns one after the other. A fork that its maker awaits as the newest runs in
-/// that await, as on a pool.
+/// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on
+/// there, and what other threads post, have their turns one after the other. A fork that its maker awaits as the newest
+/// runs in that await, as on a pool.
 ///
-/// Shapes: owns its thread. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends the
-/// thread.
+/// Shapes: owns its thread. Movable; moving does not disturb what runs. The destructor runs what is queued, then ends
+/// the thread.
 /// Errors: std::system_error when the system has no more threads. A coroutine that still sleeps on it when it ends, or
 /// is to go on upon it later, is a checked error that names it.
 /// Threads: execute() from any thread. Coroutines of one worker never run at the same time.

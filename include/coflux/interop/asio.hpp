@@ -38,15 +38,15 @@ struct use_coflux_t {
 /// executor_type of its initiation: those of Asio's own objects do so, and those of async_compose() with an object. For
 /// any other, as one that is begun by a lambda, or one of Beast 1.81, the executor is named:
 /// `boost::asio::bind_executor(stream.get_executor(), coflux::use_coflux)`. Else the program does not compile.
-/// Returns: the arguments of the completion without a leading error_code or exception_ptr: nothing, a value, or a tuple.
-/// With boost::asio::as_tuple(use_coflux) all, as a tuple, and no error is thrown.
+/// Returns: the arguments of the completion without a leading error_code or exception_ptr: nothing, a value, or a
+/// tuple. With boost::asio::as_tuple(use_coflux) all, as a tuple, and no error is thrown.
 /// Resumes: on the coroutine's own executor.
 /// Errors: boost::system::system_error with the code of the operation; the exception of one that completes with
 /// exception_ptr; what beginning it throws. std::bad_alloc: then it has not begun.
 /// Stops: a stop point before it begins. Later a request emits Asio's cancellation signal (terminal), and the coroutine
 /// goes on when the operation has completed: with operation_aborted it stops; another result counts. What a cancelled
-/// operation loses is Asio's to say. An operation that cannot be cancelled is waited for. Where Asio drops an operation,
-/// because its io_context dies, the coroutine stops.
+/// operation loses is Asio's to say. An operation that cannot be cancelled is waited for. Where Asio drops an
+/// operation, because its io_context dies, the coroutine stops.
 /// Threads: an operation is begun and cancelled on the executor of its I/O object, or on the one that bind_executor()
 /// names. So coroutines on any executors may use one object, if that executor runs one function at a time: an
 /// io_context that one thread runs, or a strand. An io_context does not run out of work while an operation is awaited.

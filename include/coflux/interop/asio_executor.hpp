@@ -65,7 +65,8 @@ private:
 ///
 /// Shapes: a copyable reference to its asio_context; equal if they share it. What it runs is no coroutine of Coflux:
 /// it may make tasks, and must not block.
-/// Errors: a function that throws ends the process, by std::terminate. std::bad_alloc from execute(): then it is not run.
+/// Errors: a function that throws ends the process, by std::terminate. std::bad_alloc from execute(): then it is not
+/// run.
 /// Threads: any; what is executed runs on the threads of `E`, never inside execute(), in the order that `E` keeps.
 /// Costs: an allocation from the heap for each function.
 /// Lifetime: as its context.

@@ -37,8 +37,8 @@ private:
 ///
 /// Shapes: `Source` is a byte_source, which is used by reference. Neither movable nor copyable. One coroutine at a time
 /// reads.
-/// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call, without
-/// effect.
+/// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call,
+/// without effect.
 /// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
 /// read, and the next call goes on from there. What an operation has given is taken out: where it does not win in a
 /// when_any() or select() although it completes, that is lost with its value, unless it was a peek.
@@ -63,19 +63,20 @@ public:
 
     /// `co_await in.read_line(here)`: the next line, without its end.
     ///
-    /// Returns: an optional view; none at the end of the stream. A line ends at "\n", and a "\r" just before that belongs
-    /// to the end. A "\r" elsewhere is a byte of the line. Bytes behind the last "\n" are a line, too: where it matters
-    /// that a line was cut, read_until("\n") tells.
+    /// Returns: an optional view; none at the end of the stream. A line ends at "\n", and a "\r" just before that
+    /// belongs to the end. A "\r" elsewhere is a byte of the line. Bytes behind the last "\n" are a line, too: where it
+    /// matters that a line was cut, read_until("\n") tells.
     /// Errors: limit_exceeded where none of the first `limit` bytes of the line is its "\n", or none of a full buffer.
-    /// Counted is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has ended:
-    /// a line of 80 letters and "\r\n" needs a limit of 82. The last line has no "\n", and must be shorter than the limit:
-    /// a byte more could be its end. Nothing is taken out then: buffered() has the bytes, and the same call fails again.
-    /// Take them by consume(), or ask with a higher limit; what follows of the line is read as another one.
+    /// Counted is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has
+    /// ended: a line of 80 letters and "\r\n" needs a limit of 82. The last line has no "\n", and must be shorter than
+    /// the limit: a byte more could be its end. Nothing is taken out then: buffered() has the bytes, and the same call
+    /// fails again. Take them by consume(), or ask with a higher limit; what follows of the line is read as another
+    /// one.
     [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, std::size_t limit = no_limit) {
         return read_to(here, "\n", limit, wanted::line);
     }
-    /// `co_await in.peek_line(here)`: the next line, which stays: read_line() gives it, too, without a wait. For select()
-    /// and when_any(), where the value of an operation that completes and does not win is lost.
+    /// `co_await in.peek_line(here)`: the next line, which stays: read_line() gives it, too, without a wait. For
+    /// select() and when_any(), where the value of an operation that completes and does not win is lost.
     /// Returns, Errors: as read_line().
     [[nodiscard]] call<std::optional<std::string_view>> peek_line(environment& here, std::size_t limit = no_limit) {
         return read_to(here, "\n", limit, wanted::line_that_stays);
@@ -84,8 +85,8 @@ public:
     ///
     /// Shapes: the delimiter lives until the await ends.
     /// Returns: an optional view; none where the stream ends and nothing is left.
-    /// Errors: end_of_stream, with the count of the bytes that are left, where it ends without a delimiter: they stay in
-    /// the reader. limit_exceeded where the first `limit` bytes, or a full buffer, have no delimiter.
+    /// Errors: end_of_stream, with the count of the bytes that are left, where it ends without a delimiter: they stay
+    /// in the reader. limit_exceeded where the first `limit` bytes, or a full buffer, have no delimiter.
     /// std::invalid_argument for an empty delimiter.
     [[nodiscard]] call<std::optional<std::string_view>> read_until(environment& here, std::string_view delimiter,
                                                                    std::size_t limit = no_limit) {
@@ -137,8 +138,8 @@ public:
     }
     /// What was read and not given out yet.
     [[nodiscard]] std::span<const std::byte> buffered() const noexcept { return block_.bytes(); }
-    /// True if read_line() would not wait: for a server that flushes its answers when no further question is there. (That
-    /// buffered() is not empty does not say so: it may be a part of a line.)
+    /// True if read_line() would not wait: for a server that flushes its answers when no further question is there.
+    /// (That buffered() is not empty does not say so: it may be a part of a line.)
     [[nodiscard]] bool has_line() const noexcept { return block_.text().find('\n') != std::string_view::npos; }
     /// How many bytes the last read_exactly() has put into its place.
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }

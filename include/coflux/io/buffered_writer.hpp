@@ -21,8 +21,8 @@ namespace coflux {
 /// Shapes: `Sink` is a byte_sink, which is used by reference. Neither movable nor copyable. One coroutine at a time
 /// writes.
 /// Errors: those of the sink; what was not sent stays in the writer. A writer that dies with bytes is a checked error:
-/// the flush was forgotten. It is none where an exception or a stop destroys the writer, where the last send was stopped
-/// or failed, and after discard().
+/// the flush was forgotten. It is none where an exception or a stop destroys the writer, where the last send was
+/// stopped or failed, and after discard().
 /// Stops: its operations are stop points where the sink waits. A stop loses nothing: unflushed() is what was not sent,
 /// and the next operation goes on there.
 /// Threads: those of the sink; one at a time.
@@ -71,8 +71,8 @@ public:
         co_return write(from);
     }
     /// All bytes. Sends what has no room; the rest waits for the next operation, or for flush().
-    /// Stops: taken() says how many of the bytes the writer has; go on with `from.subspan(out.taken())`. So it does after
-    /// an error.
+    /// Stops: taken() says how many of the bytes the writer has; go on with `from.subspan(out.taken())`. So it does
+    /// after an error.
     [[nodiscard]] call<void> write_all(environment& here, std::span<const std::byte> from) {
         taken_ = 0;  // also where a stop comes before the call has begun
         return take_all(here, from);

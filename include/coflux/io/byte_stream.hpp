@@ -34,10 +34,10 @@ private:
 
 /// The side of a stream or of a pipe that bytes come from.
 ///
-/// Shapes: owns its direction; movable, also while an operation waits, which stays with the descriptor. One coroutine at
-/// a time reads.
-/// Errors: std::system_error with the operation and the peer in its text, unless as_result() asks for a value. A stop is
-/// no error. An operation of a reader that is closed or was moved from, one that waits when the reader dies, and two
+/// Shapes: owns its direction; movable, also while an operation waits, which stays with the descriptor. One coroutine
+/// at a time reads.
+/// Errors: std::system_error with the operation and the peer in its text, unless as_result() asks for a value. A stop
+/// is no error. An operation of a reader that is closed or was moved from, one that waits when the reader dies, and two
 /// coroutines that wait are checked errors.
 /// Threads: of any executor, as tcp_stream.
 class byte_reader {
@@ -95,8 +95,8 @@ private:
 
 /// The side of a stream or of a pipe that takes bytes.
 ///
-/// Shapes: owns its direction; movable, also while an operation waits, which stays with the descriptor. One coroutine at
-/// a time writes.
+/// Shapes: owns its direction; movable, also while an operation waits, which stays with the descriptor. One coroutine
+/// at a time writes.
 /// Errors: as byte_reader. What is written to a peer that is gone is std::errc::broken_pipe, or
 /// std::errc::connection_reset, and never SIGPIPE.
 /// Threads: of any executor, as tcp_stream.
@@ -137,8 +137,8 @@ public:
         return {to_, from, how_->write_buffers};
     }
 
-    /// Writes no more. What was written is still sent, and then the peer is told that no more comes, also where a reader
-    /// of the same stream is left.
+    /// Writes no more. What was written is still sent, and then the peer is told that no more comes, also where a
+    /// reader of the same stream is left.
     void close() noexcept { end("is closed"); }
     [[nodiscard]] bool is_open() const noexcept { return to_.is_open(); }
     /// Of the system; -1 if it is closed. It stays the writer's own.
@@ -177,10 +177,10 @@ public:
     ~byte_stream() { from_.close_way(detail::direction::in, "dies"); }
 
     /// Its two directions, for two coroutines that may be on two executors; it is closed then itself.
-    /// Returns: the halves. The connection is closed with the second. Where the writer ends first, by close() or because
-    /// it dies, the peer is told that no more comes (shutdown_send()), and reading goes on. Where the reader ends first,
-    /// the peer is not told. The parameters of a fork live until its result is taken: a writer that is one is closed by
-    /// close().
+    /// Returns: the halves. The connection is closed with the second. Where the writer ends first, by close() or
+    /// because it dies, the peer is told that no more comes (shutdown_send()), and reading goes on. Where the reader
+    /// ends first, the peer is not told. The parameters of a fork live until its result is taken: a writer that is one
+    /// is closed by close().
     /// Costs: none: no allocation, and no call of the system.
     [[nodiscard("without its halves it is closed")]] byte_stream_halves split() && noexcept {
         return {static_cast<byte_reader&&>(*this), static_cast<byte_writer&&>(*this)};

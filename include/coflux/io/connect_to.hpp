@@ -50,8 +50,8 @@ struct failed_attempt {
     std::string text;  ///< what went wrong
 };
 
-/// What connect_to() throws where no address could be connected to. Its text has all of them with their errors; its code
-/// is that of the first.
+/// What connect_to() throws where no address could be connected to. Its text has all of them with their errors; its
+/// code is that of the first.
 class connect_error : public std::system_error {
 public:
     connect_error(std::string_view whom, std::vector<failed_attempt> attempts);
@@ -158,7 +158,8 @@ struct connect_over_tcp {
 /// `co_await connect_race(here, endpoints, connect)`: the first connection that `connect(here, endpoint)` gives.
 ///
 /// The attempts begin in the order of the endpoints: the next one when the one before has failed, or has gone on for
-/// attempt_delay. The first that succeeds wins; the others are stopped and joined, and what they gave nevertheless dies.
+/// attempt_delay. The first that succeeds wins; the others are stopped and joined, and what they gave nevertheless
+/// dies.
 /// Shapes: `connect` is called with an environment and an endpoint, and gives an awaitable, as a call; it may be called
 /// while others of its calls go on, on several threads.
 /// Returns: what `connect` gives.
@@ -179,8 +180,8 @@ connect_race(environment&, std::vector<endpoint> to, Connect& connect, connect_o
 
 /// `tcp_stream peer = co_await coflux::connect_to(here, names, "example.org", 80);`
 ///
-/// Looks the name up, and connects to the first of its addresses that answers, after RFC 8305 (Happy Eyeballs): IPv6 and
-/// IPv4 in turns, 250 ms apart, or at once where the one before has failed.
+/// Looks the name up, and connects to the first of its addresses that answers, after RFC 8305 (Happy Eyeballs): IPv6
+/// and IPv4 in turns, 250 ms apart, or at once where the one before has failed.
 /// Shapes: `host` lives until the await ends.
 /// Returns: a tcp_stream; peer_endpoint() says which address it is.
 /// Errors: those of resolver::resolve(); connect_error with the errors of all addresses; std::bad_alloc.

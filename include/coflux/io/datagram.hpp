@@ -76,8 +76,8 @@ public:
     }
     /// As many of the messages, from the first on, as the system takes by one call, 32 at most.
     /// Returns: how many, at least one; 0 where `messages` has no element. The others are not sent: call again.
-    /// Errors: that of the first message. That of a later one ends the batch before it, and is an error of the call that
-    /// begins with it.
+    /// Errors: that of the first message. That of a later one ends the batch before it, and is an error of the call
+    /// that begins with it.
     /// Stops: a stop point where it waits; loses nothing: none is sent.
     /// Lifetime: `messages` and their bytes are used until the await ends.
     [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::send_batch_request

@@ -29,8 +29,8 @@ struct file_options {
 
 /// An open file: bytes at offsets.
 ///
-/// What the page cache has is read at once, without a suspension. What would wait for the drive is done by a thread of a
-/// blocking pool, while the coroutine waits.
+/// What the page cache has is read at once, without a suspension. What would wait for the drive is done by a thread of
+/// a blocking pool, while the coroutine waits.
 ///
 /// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the file. Any number of
 /// coroutines may read and write at the same time; no offset is shared. For regular files and drives: a directory
@@ -40,9 +40,9 @@ struct file_options {
 /// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Of the
 /// pool, also with as_result(): as blocking_pool::run. An operation of a file that is closed or was moved from, and one
 /// that waits when the file dies, are checked errors.
-/// Stops: each operation is a stop point until a thread of the pool has begun it: then it has not been done, and nothing
-/// is lost. One that has begun is waited for, and counts: the coroutine goes on with what it gave, and stops at its next
-/// stop point. What can be done at once is done, and is no stop point.
+/// Stops: each operation is a stop point until a thread of the pool has begun it: then it has not been done, and
+/// nothing is lost. One that has begun is waited for, and counts: the coroutine goes on with what it gave, and stops at
+/// its next stop point. What can be done at once is done, and is no stop point.
 /// Threads: of any executor. In a simulation, files are read and written at once, on the thread of the simulation, or
 /// are those of a testing::sim_disk.
 /// Costs: no allocation but in open() and for errors. A read of cached bytes is one system call. Reads and writes of
@@ -57,7 +57,8 @@ public:
 
     /// `co_await file::open("data", {.write = true, .create = true})`.
     /// Errors: std::invalid_argument for options that contradict each other, or a path with a zero byte. Else with the
-    /// path in its text: std::errc::no_such_file_or_directory, permission_denied, file_exists, is_a_directory and so on.
+    /// path in its text: std::errc::no_such_file_or_directory, permission_denied, file_exists, is_a_directory and so
+    /// on.
     /// Stops: as all operations: a file that was opened is given.
     [[nodiscard("nothing is opened until this is awaited: co_await it")]] static detail::open_file_request
     open(std::string path, file_options options = {}) {

@@ -10,8 +10,8 @@
 
 namespace coflux {
 
-/// `if (auto n = co_await coflux::timeout(stream.read_some(buffer), 50ms))`: waits no longer than `d`, counted from this
-/// call.
+/// `if (auto n = co_await coflux::timeout(stream.read_some(buffer), 50ms))`: waits no longer than `d`, counted from
+/// this call.
 ///
 /// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too.
 /// Those of files are limited as everything else, with a frame.

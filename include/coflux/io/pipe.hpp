@@ -39,8 +39,8 @@ private:
 /// Shapes: owns its descriptor; movable, also while an operation waits. One coroutine at a time writes.
 /// Errors: as byte_writer: std::errc::broken_pipe once no reader is left, and never SIGPIPE.
 /// Threads: as byte_writer.
-/// Costs: a write takes one call of the system; where that is older than Linux 6.18 two more, which block SIGPIPE in the
-/// thread around it.
+/// Costs: a write takes one call of the system; where that is older than Linux 6.18 two more, which block SIGPIPE in
+/// the thread around it.
 class pipe_writer : public byte_writer {
 public:
     pipe_writer() noexcept = default;

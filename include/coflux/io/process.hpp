@@ -68,8 +68,8 @@ private:
 /// What a child has as its standard input, output or error.
 class standard_stream {
 public:
-    /// What this process has; nothing where it has closed its own. What stands in the place of one that is closed, and is
-    /// closed on exec, as all that Coflux opens, is not inherited.
+    /// What this process has; nothing where it has closed its own. What stands in the place of one that is closed, and
+    /// is closed on exec, as all that Coflux opens, is not inherited.
     [[nodiscard]] static standard_stream inherit() noexcept { return standard_stream(kind::inherit, -1); }
     /// Nothing to read; what is written is dropped.
     [[nodiscard]] static standard_stream null() noexcept { return standard_stream(kind::null, -1); }
@@ -145,8 +145,8 @@ struct process_options {
 
 /// The pipe that a child writes to. Reads 0, the end, once no process has the other end any more.
 using child_reader = pipe_reader;
-/// The pipe that a child reads from. To close it is the end of what the child reads: a child that reads to the end waits
-/// for that.
+/// The pipe that a child reads from. To close it is the end of what the child reads: a child that reads to the end
+/// waits for that.
 using child_writer = pipe_writer;
 
 /// A child of this process.
@@ -162,9 +162,9 @@ using child_writer = pipe_writer;
 /// Costs: a wait is a look of the thread at epoll: no thread waits for a child.
 /// Lifetime: the destructor kills the child if it has not ended, and waits for that: some 0.1 ms, more where the kernel
 /// keeps it, in a drive that hangs for instance. Children of the child are not killed. With when_dropped::leave it runs
-/// on, and a thread of the process waits for its end, so that it is no zombie; where there is no thread to be had, the next
-/// spawn(), and the next process that leaves its child, look whether it has ended. A process that a stop unwinds ends its
-/// child in this way.
+/// on, and a thread of the process waits for its end, so that it is no zombie; where there is no thread to be had, the
+/// next spawn(), and the next process that leaves its child, look whether it has ended. A process that a stop unwinds
+/// ends its child in this way.
 /// Example: examples/46_process.cpp
 class process {
 public:
@@ -184,11 +184,11 @@ public:
     /// `co_await process::spawn({"sort", "-r"}, {.input = standard_stream::pipe()})`: starts a program, on a thread of
     /// a blocking pool.
     ///
-    /// Shapes: a program without a slash in its name is looked for in PATH, that of this process. Words and variables have
-    /// no zero bytes.
+    /// Shapes: a program without a slash in its name is looked for in PATH, that of this process. Words and variables
+    /// have no zero bytes.
     /// Errors: std::invalid_argument for a command without a program, or with zero bytes. std::system_error where there
-    /// is no such program (std::errc::no_such_file_or_directory) or directory, it may not be run (permission_denied), or
-    /// the process has no descriptors left; the text says which. There is no child then.
+    /// is no such program (std::errc::no_such_file_or_directory) or directory, it may not be run (permission_denied),
+    /// or the process has no descriptors left; the text says which. There is no child then.
     /// Stops: a stop point until a thread of the pool has begun it: then there is no child. Later the child is given,
     /// and the coroutine stops at its next stop point.
     [[nodiscard("nothing is started until this is awaited: co_await it")]] static detail::spawn_request

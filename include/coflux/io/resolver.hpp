@@ -31,8 +31,9 @@ enum class resolver_errc {
 
 /// How a resolver is made.
 struct resolver_options {
-    /// How many lookups run at once, at least 1, those included that a stop has left. Further ones wait. 0 is an error of
-    /// the constructor. More than the pool has threads set no limit: those that it has no thread for wait in its queue.
+    /// How many lookups run at once, at least 1, those included that a stop has left. Further ones wait. 0 is an error
+    /// of the constructor. More than the pool has threads set no limit: those that it has no thread for wait in its
+    /// queue.
     std::size_t max_lookups = 8;
     /// Where they run; nullptr: on blocking_pool::shared(). Another one outlives the resolver, and its end waits for
     /// lookups that a stop has left.
@@ -64,8 +65,8 @@ public:
     /// Shapes: `host` is a name, or an address as text; that is never looked up, and never waits.
     /// Returns: at least one endpoint, in the order of the system (RFC 6724), each once.
     /// Resumes: on the coroutine's own executor.
-    /// Errors: std::system_error with the name in its text, and the text of getaddrinfo(3): its code compares equal to a
-    /// resolver_errc. All that wait for one lookup get its error. Those of blocking().
+    /// Errors: std::system_error with the name in its text, and the text of getaddrinfo(3): its code compares equal to
+    /// a resolver_errc. All that wait for one lookup get its error. Those of blocking().
     /// Stops: a stop point where it waits; loses the result. The lookup runs on by itself: its result goes to those who
     /// wait for it, too, or to nothing.
     /// Costs: a frame, and a few blocks of the heap; a thread of the pool while it runs.

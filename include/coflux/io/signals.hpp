@@ -53,18 +53,18 @@ using next_signal_request = io_request<next_signal_awaiter, descriptor_handle&, 
 /// a handler and not a signalfd, which sees only signals that all threads of the process block.
 ///
 /// Shapes: owns two descriptors; movable. One coroutine at a time waits. A signal is in one set at a time.
-/// Errors: std::system_error from the constructor, and then no signal is caught: std::errc::device_or_resource_busy for a
-/// signal that is in another set; std::errc::invalid_argument for what cannot be caught (SIGKILL, SIGSTOP), or comes
+/// Errors: std::system_error from the constructor, and then no signal is caught: std::errc::device_or_resource_busy for
+/// a signal that is in another set; std::errc::invalid_argument for what cannot be caught (SIGKILL, SIGSTOP), or comes
 /// from a fault of the program (SIGSEGV, SIGBUS, SIGFPE, SIGILL); and where the system has no descriptors. A set that
 /// dies while next() waits is a checked error.
 /// Threads: of any executor. System calls that a handler interrupts are restarted where the system restarts any
 /// (SA_RESTART).
 /// Costs: a wait is a look of the thread at epoll; nothing is allocated once it has waited.
 /// Lifetime: when it dies, the signals have the effect again that they had before it, unless the program has given them
-/// another one meanwhile. Signals that came and were not taken go with it. A set of SIGINT or SIGTERM that is made while
-/// a stop_on_signals lives, inside coflux::run for instance, takes them in its stead, and gives them back; it must not
-/// outlive that. In a child of POSIX fork() the signals have their default effect, a set of the parent's does nothing
-/// when it dies, and the child may make sets of the same signals.
+/// another one meanwhile. Signals that came and were not taken go with it. A set of SIGINT or SIGTERM that is made
+/// while a stop_on_signals lives, inside coflux::run for instance, takes them in its stead, and gives them back; it
+/// must not outlive that. In a child of POSIX fork() the signals have their default effect, a set of the parent's does
+/// nothing when it dies, and the child may make sets of the same signals.
 /// Example: examples/45_signals.cpp
 class signal_set {
 public:

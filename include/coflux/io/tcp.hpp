@@ -16,9 +16,9 @@ namespace coflux {
 ///
 /// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the connection. One coroutine
 /// at a time reads, and one writes; they may be two, on two executors.
-/// Errors: std::system_error with the operation and the peer in its text, unless as_result() asks for a value. A stop is
-/// no error. SIGPIPE is never raised. An operation of a stream that is closed or was moved from, one that waits when the
-/// stream dies, and two coroutines that wait in one direction are checked errors.
+/// Errors: std::system_error with the operation and the peer in its text, unless as_result() asks for a value. A stop
+/// is no error. SIGPIPE is never raised. An operation of a stream that is closed or was moved from, one that waits when
+/// the stream dies, and two coroutines that wait in one direction are checked errors.
 /// Threads: of any executor. On a worker, a shard, a run_loop and a thread pool their own threads wait for it; for
 /// others one of the process. An executor that ends while a coroutine waits on it is a checked error.
 /// Costs: no allocation once a stream has waited; a wait is a look of the thread at epoll, or at its ring.

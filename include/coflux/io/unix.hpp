@@ -61,7 +61,8 @@ public:
     /// Some bytes, as soon as there are some, and the descriptors that came with them, which are not inherited by
     /// programs that the process starts. Only this operation receives descriptors: read_some() of the bytes that they
     /// came with closes them.
-    /// Returns: how many of both. What one call of send_descriptors() has sent comes by one call, if it has room for all.
+    /// Returns: how many of both. What one call of send_descriptors() has sent comes by one call, if it has room for
+    /// all.
     /// Errors: std::errc::message_size if more came than `descriptors` has room for, and
     /// std::errc::too_many_files_open if the process has none left. Then those that came are closed, the bytes are in
     /// `into`, and how many they are is not told: such a connection is at its end.
@@ -95,11 +96,11 @@ struct unix_options {
 
 /// Waits for connections over a local socket.
 ///
-/// A path becomes a file, whose permissions say who may connect (umask). An abstract name, endpoint::local("\0name", …),
-/// has none, is gone with the socket, and anyone of the machine may connect.
+/// A path becomes a file, whose permissions say who may connect (umask). An abstract name, endpoint::local("\0name",
+/// …), has none, is gone with the socket, and anyone of the machine may connect.
 /// Shapes: owns its descriptor and its file; movable. One coroutine at a time accepts.
-/// Errors: as tcp_stream. A path at which there is a file: std::errc::address_in_use. An endpoint that is not local, here
-/// and for unix_stream: std::errc::address_family_not_supported.
+/// Errors: as tcp_stream. A path at which there is a file: std::errc::address_in_use. An endpoint that is not local,
+/// here and for unix_stream: std::errc::address_family_not_supported.
 /// Threads: as tcp_stream.
 class unix_listener {
 public:

@@ -14,9 +14,9 @@ namespace coflux {
 ///
 /// What a path becomes, and what abstract names are: see unix_listener.
 /// Shapes: as datagram_socket; owns its file, too.
-/// Errors: as datagram_socket. A receiver without room: send(), of a socket that is connected, waits for room. send_to()
-/// does not, as the system would not tell when there is some: std::errc::resource_unavailable_try_again. So does
-/// send_batch() of messages with a destination.
+/// Errors: as datagram_socket. A receiver without room: send(), of a socket that is connected, waits for room.
+/// send_to() does not, as the system would not tell when there is some: std::errc::resource_unavailable_try_again. So
+/// does send_batch() of messages with a destination.
 /// Threads: as tcp_stream.
 class unix_datagram : public datagram_socket {
 public:

@@ -68,8 +68,9 @@ struct disk_fault {
 /// makes, and `/`. std::filesystem, and all else but `file`, sees the system's files.
 ///
 /// Errors: as from the system: no_such_file_or_directory, file_exists, is_a_directory, not_a_directory,
-/// bad_file_descriptor, no_space_on_device, io_error. A deadlock_error and a livelock_error end with dump(). A disk that
-/// ends while a file of it is open, a second disk for one executor, and a use by another thread are checked errors.
+/// bad_file_descriptor, no_space_on_device, io_error. A deadlock_error and a livelock_error end with dump(). A disk
+/// that ends while a file of it is open, a second disk for one executor, and a use by another thread are checked
+/// errors.
 /// Threads: the one of its simulation.
 /// Costs: a copy of what is written and not synced, and a few allocations for each operation.
 /// Lifetime: its simulation outlives it, and it outlives the files that were opened meanwhile.
@@ -95,8 +96,8 @@ public:
     [[nodiscard]] std::optional<std::string> contents(std::string_view path) const;
 
     /// The power goes: of what is not synced the chooser takes what it wants (choice::fault, 0: all is kept). Files
-    /// that are open are lost, and each operation of them, begun or not, fails with no_such_device; so does open() until
-    /// restart(). Coroutines live on: stop their environment beside.
+    /// that are open are lost, and each operation of them, begun or not, fails with no_such_device; so does open()
+    /// until restart(). Coroutines live on: stop their environment beside.
     void crash() noexcept;
     /// Files can be opened again, as the crash has left them.
     void restart() noexcept;

@@ -71,16 +71,17 @@ private:
 };
 
 /// While it lives, tcp_listener, tcp_stream and udp_socket that are opened on the thread of its simulation are sockets
-/// of this network, and no system call is made for them; so are unix_listener, unix_stream::connect() and unix_datagram,
-/// without descriptors, credentials and files. The code that uses them is unchanged. All else of I/O is the system's.
+/// of this network, and no system call is made for them; so are unix_listener, unix_stream::connect() and
+/// unix_datagram, without descriptors, credentials and files. The code that uses them is unchanged. All else of I/O is
+/// the system's.
 ///
 /// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
 /// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call
 /// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those on their way the
 /// chooser decides which arrives next; one that finds its receiver without room, or none there, is lost. 0 is the
 /// network on a good day. Every await of an operation is a point at which others may come in. What is opened where no
-/// host's executor runs (by the test itself, by a coroutine on another executor) is opened by local(); but a listener or
-/// a udp_socket for the address of a host is that host's.
+/// host's executor runs (by the test itself, by a coroutine on another executor) is opened by local(); but a listener
+/// or a udp_socket for the address of a host is that host's.
 ///
 ///     simulation sim(decides);
 ///     sim_network net({.faults = 1});
@@ -89,8 +90,8 @@ private:
 ///     auto env = make_environment(on);
 ///
 /// Errors: as from the system. A deadlock_error and a livelock_error end with dump(). A network that ends while a
-/// socket is open, a second network of one simulation, a wait on an executor that is not simulated, and a use by another thread
-/// are checked errors.
+/// socket is open, a second network of one simulation, a wait on an executor that is not simulated, and a use by
+/// another thread are checked errors.
 /// Threads: the one of its simulation.
 /// Costs: a few allocations for each socket and each call that sends.
 /// Lifetime: its simulation outlives it, and it outlives the streams and listeners that were opened meanwhile.

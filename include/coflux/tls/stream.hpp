@@ -28,14 +28,14 @@ class tls_connection;
 ///
 /// Shapes: owns its tcp_stream; movable, also while an operation waits, which stays with the connection. One coroutine
 /// at a time reads, and one writes; they may be two, on two executors. handshake() and shutdown() do both.
-/// Errors: tls_error with the operation, the peer and OpenSSL's reason; std::system_error for errors of the socket. What
-/// TLS cannot go on after, as a record that was changed, ends the stream: has_failed(), and all later operations fail
-/// with that error. SIGPIPE is never raised. An operation before the handshake has ended, a write after the end was
-/// sent, two coroutines that read, or write, and an operation of a stream that is closed are checked errors.
+/// Errors: tls_error with the operation, the peer and OpenSSL's reason; std::system_error for errors of the socket.
+/// What TLS cannot go on after, as a record that was changed, ends the stream: has_failed(), and all later operations
+/// fail with that error. SIGPIPE is never raised. An operation before the handshake has ended, a write after the end
+/// was sent, two coroutines that read, or write, and an operation of a stream that is closed are checked errors.
 /// Stops: each operation is a stop point before it begins, and where it waits. A stop never damages a stream: records
 /// are sent and received whole, by the next operation if need be.
-/// Threads: as tcp_stream. Records are made and opened on the coroutine's own thread; a reader and a writer on two threads
-/// exclude each other for one record at a time.
+/// Threads: as tcp_stream. Records are made and opened on the coroutine's own thread; a reader and a writer on two
+/// threads exclude each other for one record at a time.
 /// Costs: some 50 KiB a connection, and what OpenSSL uses; a frame an operation, and a copy of the bytes; a handshake
 /// computes for about a millisecond.
 /// Lifetime: buffers are used until the await ends. A stream that dies while an operation waits is a checked error.
@@ -44,10 +44,10 @@ class tls_stream {
 public:
     tls_stream() noexcept;
     /// The side of a client: `host` is the name, or the numeric address, that the server's certificate must be for; a
-    /// name is told to the server (SNI). It is looked for among the alternative names of the certificate, and never in its
-    /// subject. A dot at its end is left out, in both. The side of a server: without a host.
-    /// Errors: std::invalid_argument without a host where it must be verified, with one for a server, and for a name with
-    /// an empty part, as ".example.org". tls_error,
+    /// name is told to the server (SNI). It is looked for among the alternative names of the certificate, and never in
+    /// its subject. A dot at its end is left out, in both. The side of a server: without a host.
+    /// Errors: std::invalid_argument without a host where it must be verified, with one for a server, and for a name
+    /// with an empty part, as ".example.org". tls_error,
     /// std::bad_alloc: then the connection is closed.
     tls_stream(const tls_context& context, tcp_stream connection, std::string_view host = {});
     tls_stream(tls_stream&& other) noexcept;
@@ -69,8 +69,8 @@ public:
     /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
     /// Stops: what was read by then is lost.
     call<void> read_exactly(environment& env, std::span<std::byte> into);
-    /// All bytes. It returns when the system has taken them. Where the peer has sent a part of a message of TLS, it waits
-    /// for the rest, beside a reader or without one.
+    /// All bytes. It returns when the system has taken them. Where the peer has sent a part of a message of TLS, it
+    /// waits for the rest, beside a reader or without one.
     /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
     /// writes, or waits for bytes.
     call<void> write_all(environment& env, std::span<const std::byte> from);
@@ -79,9 +79,9 @@ public:
     /// Tells the peer that no more comes; reading goes on.
     /// Stops: loses nothing: the next call goes on from there.
     call<void> shutdown_send(environment& env);
-    /// Ends the stream on both sides: says so, and reads until the peer says so, too, or until `by`. What the peer still
-    /// sends is dropped. Where no time is left, the end is still sent, if the system takes it at once. Without this the
-    /// peer takes the end of the connection for a cut.
+    /// Ends the stream on both sides: says so, and reads until the peer says so, too, or until `by`. What the peer
+    /// still sends is dropped. Where no time is left, the end is still sent, if the system takes it at once. Without
+    /// this the peer takes the end of the connection for a cut.
     /// Returns: true if the peer has ended its side; false if time was up, or the connection was cut.
     /// Stops: what the peer has sent by then is dropped.
     call<bool> shutdown(environment& env, std::chrono::steady_clock::time_point by);
@@ -94,7 +94,8 @@ public:
     [[nodiscard]] bool has_failed() const noexcept;
     /// What the handshake chose of the offered; empty without ALPN.
     [[nodiscard]] std::string alpn() const;
-    /// The subject of the peer's certificate, as RFC 2253 writes it: `CN=example.org,O=Example`; empty if it showed none.
+    /// The subject of the peer's certificate, as RFC 2253 writes it: `CN=example.org,O=Example`; empty if it showed
+    /// none.
     [[nodiscard]] std::string peer_subject() const;
     /// For a server, the name that the client asked for; for a client, its host. Empty if there is none.
     [[nodiscard]] std::string server_name() const;

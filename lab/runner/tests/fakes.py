@@ -116,7 +116,8 @@ class LabTest(unittest.TestCase):
         self.build = self.root / "build"
         self.calls_file = self.root / "calls"
         self.out = self.root / "out"
-        # A machine of its own, which is quiet and has no allocator but glibc's: the runner beside this test is not in its way.
+        # A machine of its own, which is quiet and has no allocator but glibc's: the runner beside this test is not in
+        # its way.
         self.enterContext(mock.patch.dict(os.environ, {BUILD_VARIABLE: str(self.build), locks.VARIABLE: str(self.root)}))
         self.enterContext(mock.patch("runner.load.WINDOW_SECONDS", 0.0))
         self.enterContext(mock.patch("runner.load.between", return_value=QUIET))

@@ -59,7 +59,8 @@ class Estimates(unittest.TestCase):
         self.assertIsNone(session.Pace().seconds_left(state, state.pending()))
 
     def run_turns(self, seconds_of: Callable[[int], tuple[float, float]], turns: int) -> list[tuple[float, float]]:
-        """What was estimated before each turn, and what was then really left, of a run whose turns take a process and the rest."""
+        """What was estimated before each turn, and what was then really left, of a run whose turns take a process and
+        the rest."""
         cases = [Case("fib", {"n": n}, 2, 1.0) for n in range(turns // 6)]
         state = State("quick", 3, {}, [Row(case, name) for case in cases for name in ("coflux", "asio")])
         pace, estimates, done = session.Pace(), [], 0

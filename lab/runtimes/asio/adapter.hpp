@@ -32,8 +32,8 @@ using awaitable = asio::awaitable<T, pool_executor>;
 
 inline constexpr asio::use_awaitable_t<pool_executor> use_awaitable{};
 
-// The first statement of what must run beside its creator: co_spawn dispatches, so on a pool's own thread it would run a
-// child at once, up to its first suspension, before the creator goes on. Returns the executor.
+// The first statement of what must run beside its creator: co_spawn dispatches, so on a pool's own thread it would run
+// a child at once, up to its first suspension, before the creator goes on. Returns the executor.
 inline awaitable<pool_executor> to_the_pool() {
     co_await asio::post(asio::deferred);
     co_return co_await asio::this_coro::executor;

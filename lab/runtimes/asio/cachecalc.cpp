@@ -52,8 +52,8 @@ asio::awaitable<void, Executor> calc_wait_calc(shared_cache<Lock>& cache, Execut
     cache.calc();
 }
 
-// Makes the tasks on `executor` and is itself a coroutine on Outer: where the two are the same, a task runs inside its co_spawn up
-// to its wait.
+// Makes the tasks on `executor` and is itself a coroutine on Outer: where the two are the same, a task runs inside its
+// co_spawn up to its wait.
 template <typename Lock, typename Outer, typename Executor>
 asio::awaitable<std::uint64_t, Outer> run_round(const harness::cache_work& work, Executor executor) {
     shared_cache<Lock> cache;

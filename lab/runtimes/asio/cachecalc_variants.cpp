@@ -1,5 +1,5 @@
-// EvaluateIPC's programs for Boost.Asio, as its authors wrote them: eight threads for the timers, and a strand or one thread for the
-// cache.
+// EvaluateIPC's programs for Boost.Asio, as its authors wrote them: eight threads for the timers, and a strand or one
+// thread for the cache.
 #include "cachecalc.hpp"
 
 #include "workloads.hpp"

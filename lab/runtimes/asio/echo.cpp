@@ -103,7 +103,8 @@ std::uint16_t port_of(const Socket& socket) {
     }
 }
 
-// A way from a client to a server. What the server has it makes before the client comes, in its own process where there are two.
+// A way from a client to a server. What the server has it makes before the client comes, in its own process where there
+// are two.
 template <typename Protocol>
 struct over_stream {
     explicit over_stream(const std::string& server) : name{server} {}

@@ -1,4 +1,5 @@
-// What the workloads of I/O share on Asio: an io_context that one thread runs, with the types that do not erase its executor.
+// What the workloads of I/O share on Asio: an io_context that one thread runs, with the types that do not erase its
+// executor.
 #pragma once
 
 #include "harness.hpp"

@@ -17,7 +17,8 @@ awaitable<std::uint64_t> completions(harness::board<N> board) {
         co_return 1;
     }
     const pool_executor pool = co_await asio::this_coro::executor;
-    // The join must know how many there are before the first begins: a vector of them, as the others have one of their children.
+    // The join must know how many there are before the first begins: a vector of them, as the others have one of their
+    // children.
     harness::inplace_vector<int, N> safe;
     for (int row = board.size - 1; row >= 0; --row) {
         if (board.safe(row)) {

@@ -25,8 +25,8 @@ awaitable<std::uint64_t> fib_of(pool_executor pool, std::uint64_t n) {
 
 enum class begins { here, on_the_pool };
 
-// One coroutine a call where the one above has three for a fork: the call itself goes to the pool, and awaits the post without another
-// coroutine around that.
+// One coroutine a call where the one above has three for a fork: the call itself goes to the pool, and awaits the post
+// without another coroutine around that.
 awaitable<std::uint64_t> lean_fib(pool_executor pool, std::uint64_t n, begins where) {
     if (where == begins::on_the_pool) {
         co_await asio::post(pool, asio::deferred);
@@ -69,8 +69,8 @@ awaitable<std::uint64_t> time_skynet(std::uint64_t leaves, harness::stopwatch& w
     co_return answer;
 }
 
-// The pool's queue is first in, first out, so it walks a tree in breadth and holds nearly all of it at once. Measured: about
-// 500 bytes for each.
+// The pool's queue is first in, first out, so it walks a tree in breadth and holds nearly all of it at once. Measured:
+// about 500 bytes for each.
 void require_queue_memory(std::uint64_t tasks) {
     constexpr std::uint64_t bytes_per_task = 500;
     harness::require_memory(tasks * bytes_per_task, "the tree in Asio's queue");

@@ -1,5 +1,5 @@
-// The floor: coroutines written by hand for one workload each, with nothing but what the workload needs. No structure, no stop, no
-// errors, no other thread; ramps are not inlined, because an elided coroutine is no coroutine.
+// The floor: coroutines written by hand for one workload each, with nothing but what the workload needs. No structure,
+// no stop, no errors, no other thread; ramps are not inlined, because an elided coroutine is no coroutine.
 #include "cachecalc.hpp"
 #include "crew.hpp"
 #include "definitions.hpp"

@@ -1,5 +1,5 @@
-// The board of nqueens. Every child gets a copy, so it is no larger than it must be: 15 bytes for 14 columns. The size is a
-// constant, as in the suite that the workload comes from.
+// The board of nqueens. Every child gets a copy, so it is no larger than it must be: 15 bytes for 14 columns. The size
+// is a constant, as in the suite that the workload comes from.
 #pragma once
 
 #include "harness.hpp"

@@ -1,5 +1,5 @@
-// What a task of cachecalc and cachecalc_sharded computes and for how long it waits. The cache is the same compiled code in
-// every C++ adapter, so that these differ in how they exclude, wait and schedule.
+// What a task of cachecalc and cachecalc_sharded computes and for how long it waits. The cache is the same compiled
+// code in every C++ adapter, so that these differ in how they exclude, wait and schedule.
 #pragma once
 
 #include "harness.hpp"
@@ -31,8 +31,8 @@ struct cache_work {
     std::uint64_t tasks;  // of one cache
     std::chrono::microseconds wait;
 
-    // The floor: what all tasks of one cache compute, one after the other on this thread, without a wait or a lock. The sum of the
-    // answers.
+    // The floor: what all tasks of one cache compute, one after the other on this thread, without a wait or a lock. The
+    // sum of the answers.
     [[nodiscard]] std::uint64_t compute_alone() const;
 };
 

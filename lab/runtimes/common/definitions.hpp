@@ -28,13 +28,14 @@ namespace harness {
 // All tasks of skynet's tree, the root included.
 [[nodiscard]] std::uint64_t skynet_tasks(std::uint64_t depth) noexcept;
 
-// The boards of n columns, 1 to 14 as board.hpp has them, that the search for n queens comes by, the empty one included.
+// The boards of n columns, 1 to 14 as board.hpp has them, that the search for n queens comes by, the empty one
+// included.
 [[nodiscard]] std::uint64_t nqueens_tasks(std::uint64_t n);
 // The products of two blocks of 32 by 32 that one of two n by n matrices is made of.
 [[nodiscard]] std::uint64_t matmul_leaves(std::uint64_t n) noexcept;
 
-// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
-// order, a loss or a duplicate gives another sum.
+// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any
+// other order, a loss or a duplicate gives another sum.
 class ordered_sum {
 public:
     void add(std::uint64_t received) noexcept { sum_ += ++position_ * received; }
@@ -80,8 +81,8 @@ private:
 [[nodiscard]] std::vector<std::uint64_t> batch_of(std::uint64_t index, std::uint64_t size);
 [[nodiscard]] std::uint64_t sum_of(const std::vector<std::uint64_t>& batch) noexcept;
 
-// What shows that the yields of `yield` let others run: each task yields until all have begun, which with a yield that does nothing
-// never happens where there are more tasks than threads. Then the answer is 0.
+// What shows that the yields of `yield` let others run: each task yields until all have begun, which with a yield that
+// does nothing never happens where there are more tasks than threads. Then the answer is 0.
 class roll_call {
 public:
     explicit roll_call(std::uint64_t tasks) noexcept : tasks_{tasks} {}

@@ -57,8 +57,8 @@ struct echo_work {
 // An abstract name of a Unix socket that only this process and its children have: a zero byte, and characters.
 [[nodiscard]] std::string abstract_name(std::string_view who);
 
-// Another process with the server in it, ended and reaped when this is destroyed. Make it before any thread, and its sockets
-// where both sides have them. It moves to the
+// Another process with the server in it, ended and reaped when this is destroyed. Make it before any thread, and its
+// sockets where both sides have them. It moves to the
 // CPUs that this process may not run on, where there are any.
 class server_process {
 public:

@@ -38,8 +38,8 @@ struct unsupported_params : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Throws unsupported_params where `bytes` are more than the machine can spare: a runtime whose queue holds a whole tree at
-// once would otherwise take the machine down with it instead of leaving a row that says why.
+// Throws unsupported_params where `bytes` are more than the machine can spare: a runtime whose queue holds a whole tree
+// at once would otherwise take the machine down with it instead of leaving a row that says why.
 void require_memory(std::uint64_t bytes, std::string_view what);
 
 // More threads than this are refused: each is a stack, and a slip of the finger would take the machine down.
@@ -95,8 +95,8 @@ struct measured {
     std::int64_t elapsed_ns = 0;
     // Of all passes together. Where there are any, the run prints p50_ns, p99_ns, p999_ns and max_ns of them.
     latencies waits = {};
-    // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are of
-    // all passes sets all of them each time.
+    // What else is to be told, by name; one in nanoseconds ends in _ns. Of the last pass, so a body whose figures are
+    // of all passes sets all of them each time.
     named_figures figures = {};
 };
 
@@ -175,8 +175,8 @@ template <typename Body>
 }
 
 // The same, for a body that runs one whole pass and returns its answer.
-// `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases needs and
-// which keeps the hand-over between the main thread and a pool out of the figure.
+// `body()` is timed as a whole; `body(stopwatch&)` decides itself which part is timed, which a workload with phases
+// needs and which keeps the hand-over between the main thread and a pool out of the figure.
 template <typename Body>
     requires(std::is_invocable_r_v<std::uint64_t, Body&> || std::is_invocable_r_v<std::uint64_t, Body&, stopwatch&>)
 [[nodiscard]] measured measure(const request& r, Body body) {

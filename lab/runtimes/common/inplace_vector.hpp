@@ -1,5 +1,5 @@
-// C++26's std::inplace_vector as far as the adapters need it: up to N elements in the object itself. All nodes of nqueens keep their
-// children in one, so that no runtime pays for a vector that another does not have.
+// C++26's std::inplace_vector as far as the adapters need it: up to N elements in the object itself. All nodes of
+// nqueens keep their children in one, so that no runtime pays for a vector that another does not have.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// The client of echo_many and accept_churn, as the adapters see it: lab_load in a process of its own (docs/bench/echo_many.md).
+// The client of echo_many and accept_churn, as the adapters see it: lab_load in a process of its own
+// (docs/bench/echo_many.md).
 #pragma once
 
 #include "harness.hpp"

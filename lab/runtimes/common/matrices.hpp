@@ -1,5 +1,5 @@
-// The matrices of matmul and the block products that its tasks are: the arithmetic and the split are the same code in every
-// C++ adapter, so that these differ in how they fork and join.
+// The matrices of matmul and the block products that its tasks are: the arithmetic and the split are the same code in
+// every C++ adapter, so that these differ in how they fork and join.
 #pragma once
 
 #include "harness.hpp"
@@ -11,8 +11,8 @@
 
 namespace harness {
 
-// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row and this
-// column, of C that with this row and column.
+// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row
+// and this column, of C that with this row and column.
 struct block_product {
     std::uint32_t row;
     std::uint32_t column;
@@ -20,16 +20,16 @@ struct block_product {
     std::uint32_t size;
 
     [[nodiscard]] bool is_leaf() const noexcept { return size <= 32; }
-    // The four of a round write different blocks of C; the second round writes those of the first again, so it begins when that
-    // is done.
+    // The four of a round write different blocks of C; the second round writes those of the first again, so it begins
+    // when that is done.
     [[nodiscard]] std::array<std::array<block_product, 4>, 2> rounds() const noexcept;
 };
 
 class matrices {
 public:
-    // n by n: A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes; numbers are modulo 2^32. No two blocks are
-    // alike, so another split than the right one gives another product. Throws usage_error where n is no power of two from 32 to
-    // 32 768.
+    // n by n: A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes; numbers are modulo 2^32.
+    // No two blocks are alike, so another split than the right one gives another product. Throws usage_error where n is
+    // no power of two from 32 to 32 768.
     explicit matrices(std::uint64_t n);
 
     [[nodiscard]] block_product whole() const noexcept { return {.row = 0, .column = 0, .inner = 0, .size = n_}; }

@@ -31,7 +31,8 @@ bool move_beside(pid_t other) noexcept {
     if (sched_getaffinity(0, sizeof before, &before) != 0 || sched_getaffinity(other, sizeof theirs, &theirs) != 0) {
         return false;
     }
-    // Inherited from the process that started this; the kernel takes away what the machine has not and the container may not.
+    // Inherited from the process that started this; the kernel takes away what the machine has not and the container
+    // may not.
     cpu_set_t all;
     for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
         CPU_SET(i, &all);

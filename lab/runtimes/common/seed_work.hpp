@@ -1,4 +1,5 @@
-// What the tasks of the seed documents' workloads do, and what their answers are: the same compiled code in every C++ adapter.
+// What the tasks of the seed documents' workloads do, and what their answers are: the same compiled code in every C++
+// adapter.
 #pragma once
 
 #include "harness.hpp"
@@ -19,7 +20,8 @@ void read_zeros_for(std::chrono::microseconds wait);
 // What a wait that began then and ends now adds to the answer of `wait`: its length, or nothing where it was too short.
 [[nodiscard]] std::uint64_t waited(wait_clock::time_point began, std::chrono::microseconds wait) noexcept;
 
-// The function of the seed document, on floating-point numbers and by double recursion. The optimiser cannot see where n comes from.
+// The function of the seed document, on floating-point numbers and by double recursion. The optimiser cannot see where
+// n comes from.
 [[nodiscard]] std::uint64_t fib_by_recursion(std::uint64_t n);
 
 // One record of record_path. The key is spread over the partitions as the document's coordinator does it.

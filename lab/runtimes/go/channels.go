@@ -172,7 +172,8 @@ func mpscBatches(r *request) body {
 func mutexHandoff(r *request) body {
 	tasks, locks := r.integer("tasks"), r.integer("locks")
 	return func(watch *stopwatch) uint64 {
-		// The goroutine that has sent has the lock. Those that wait to send are first come, first served; a receive hands it on.
+		// The goroutine that has sent has the lock. Those that wait to send are first come, first served; a receive hands it
+		// on.
 		lock := make(chan struct{}, 1)
 		var present atomic.Uint64 // how many have come for the lock; only grows
 		counter := uint64(0)

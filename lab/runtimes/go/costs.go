@@ -3,7 +3,8 @@ package main
 
 import "time"
 
-// fibByRecursion is on floating-point numbers, as the seed document has it. It is not inlined, so n is not seen through.
+// fibByRecursion is on floating-point numbers, as the seed document has it. It is not inlined, so n is not seen
+// through.
 //
 //go:noinline
 func fibByRecursion(x float64) float64 {

@@ -167,8 +167,8 @@ func affinity(call uintptr, thread int, set *cpuSet) bool {
 	return failed == 0
 }
 
-// startBeside starts a process on the CPUs that this one may not run on, where there are any: it has those of the thread
-// that starts it.
+// startBeside starts a process on the CPUs that this one may not run on, where there are any: it has those of the
+// thread that starts it.
 func startBeside(command *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -75,8 +75,8 @@ func (m *matrices) product(p blockProduct) {
 	}
 }
 
-// right counts the elements of C that are right, as all of them are in the end: the sum of (i + k)(k - j) over k, by the
-// sums of k and of its squares.
+// right counts the elements of C that are right, as all of them are in the end: the sum of (i + k)(k - j) over k, by
+// the sums of k and of its squares.
 func (m *matrices) right() uint64 {
 	n := uint32(m.n)
 	sum, squares := uint32(m.n*(m.n-1)/2), uint32((m.n-1)*m.n*(2*m.n-1)/6)

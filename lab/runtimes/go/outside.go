@@ -1,5 +1,5 @@
-// What threads start that have nothing else to do with goroutines: requests, floods, and arrivals at their own times. Go
-// has no thread outside of its scheduler; a goroutine that is locked to a thread stands nearest to one.
+// What threads start that have nothing else to do with goroutines: requests, floods, and arrivals at their own times.
+// Go has no thread outside of its scheduler; a goroutine that is locked to a thread stands nearest to one.
 package main
 
 import (
@@ -159,8 +159,8 @@ func arrivals(threads, loadPercent uint64, work time.Duration, count uint64) []t
 	return intended
 }
 
-// sleepUntil is the sleep of a thread, as in the other adapters: time.Sleep rounds up to a millisecond where all is idle.
-// The scheduler is not told, so the thread keeps its share of it.
+// sleepUntil is the sleep of a thread, as in the other adapters: time.Sleep rounds up to a millisecond where all is
+// idle. The scheduler is not told, so the thread keeps its share of it.
 func sleepUntil(began time.Time, intended time.Duration) {
 	for ahead := intended - time.Since(began); ahead > 0; ahead = intended - time.Since(began) {
 		length := syscall.NsecToTimespec(ahead.Nanoseconds())

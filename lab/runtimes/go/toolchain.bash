@@ -28,7 +28,8 @@ find_go() {
     fi
 }
 
-# The C++ adapters are compiled with -march=native. Go has levels of amd64; v3 is the one of AVX2, and its compiler makes no use of v4.
+# The C++ adapters are compiled with -march=native. Go has levels of amd64; v3 is the one of AVX2, and its compiler
+# makes no use of v4.
 go_amd64_level() {
     local flag
     for flag in avx2 bmi1 bmi2 fma movbe abm f16c; do
@@ -37,7 +38,8 @@ go_amd64_level() {
     echo v3
 }
 
-# Builds the adapter in folder $2 to the file $3, by the go $1. No dependencies, so no registry is asked, and no other toolchain is fetched.
+# Builds the adapter in folder $2 to the file $3, by the go $1. No dependencies, so no registry is asked, and no other
+# toolchain is fetched.
 build_go_adapter() {
     (cd "$2" && GOTOOLCHAIN=local GOPROXY=off GOFLAGS='' GOWORK=off CGO_ENABLED=0 GOAMD64="$(go_amd64_level)" \
         "$1" build -trimpath -buildvcs=false -o "$3" .)

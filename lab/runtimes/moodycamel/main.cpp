@@ -19,7 +19,8 @@ namespace {
 
 using moodycamel::LightweightSemaphore;
 
-// BlockingConcurrentQueue parks its consumers and has no bound; the bound is a second semaphore of the kind that it uses.
+// BlockingConcurrentQueue parks its consumers and has no bound; the bound is a second semaphore of the kind that it
+// uses.
 class sender;
 class receiver;
 

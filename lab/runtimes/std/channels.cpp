@@ -176,8 +176,8 @@ harness::measured outside_wake(const harness::request& r) {
     return m;
 }
 
-// std::mutex lets the thread in that has just unlocked it; a turn and a condition variable for each thread make it a lock
-// that goes from one to the next.
+// std::mutex lets the thread in that has just unlocked it; a turn and a condition variable for each thread make it a
+// lock that goes from one to the next.
 harness::measured mutex_handoff(const harness::request& r) {
     const std::uint64_t tasks = r.integer("tasks");
     const std::uint64_t locks = r.integer("locks");

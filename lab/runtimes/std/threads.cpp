@@ -28,8 +28,8 @@ std::uint64_t limit_in(const char* path) {
     return std::ifstream{path} >> limit ? limit : std::numeric_limits<std::uint64_t>::max();
 }
 
-// How many threads can exist at once. A finished std::async keeps its stack until its future is waited for, and a stack is two
-// mappings, itself and its guard page; so max_map_count is the limit that is met first on most machines.
+// How many threads can exist at once. A finished std::async keeps its stack until its future is waited for, and a stack
+// is two mappings, itself and its guard page; so max_map_count is the limit that is met first on most machines.
 std::uint64_t thread_limit() {
     rlimit processes{};
     getrlimit(RLIMIT_NPROC, &processes);
@@ -121,7 +121,8 @@ void multiply(harness::matrices& matrices, harness::block_product product) {
     }
 }
 
-// How many parts of a product of n by n matrices exist at once: four below each that is no leaf, and one round at a time.
+// How many parts of a product of n by n matrices exist at once: four below each that is no leaf, and one round at a
+// time.
 std::uint64_t parts_at_once(std::uint64_t n) {
     return n <= 32 ? 0 : 4 * (1 + parts_at_once(n / 2));
 }

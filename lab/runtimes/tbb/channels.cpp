@@ -1,5 +1,5 @@
-// Channels: concurrent_bounded_queue between threads. A TBB task that waits in a queue keeps its thread, so tasks of an arena
-// that send to each other may wait for ever.
+// Channels: concurrent_bounded_queue between threads. A TBB task that waits in a queue keeps its thread, so tasks of an
+// arena that send to each other may wait for ever.
 #include "crew.hpp"
 #include "definitions.hpp"
 #include "workloads.hpp"

@@ -17,9 +17,10 @@ class idle_memory {
 public:
     /// From now on it is of interest whether threads use the reserve.
     void begin() noexcept;
-    /// The thread waits, and `idle` says whether its pool has nothing to do. Gives back the thread's lists; if the pool is
-    /// idle, that and the reserve of all threads, or neither where a thread has used the reserve since begin(). Ends
-    /// early when `interrupted()`, which is asked before each chain. True if something is left that is worth a later try.
+    /// The thread waits, and `idle` says whether its pool has nothing to do. Gives back the thread's lists; if the pool
+    /// is idle, that and the reserve of all threads, or neither where a thread has used the reserve since begin(). Ends
+    /// early when `interrupted()`, which is asked before each chain. True if something is left that is worth a later
+    /// try.
     template <typename F>
     bool give_back(bool idle, F interrupted) noexcept {
         if (!idle) return give_back_lists(), true;

@@ -1,5 +1,5 @@
-// The parker as it is, over a futex as a model sees it: the word is compared and the thread put to sleep in one step, it
-// may wake for no reason, and time may pass at any moment. For one file of a program.
+// The parker as it is, over a futex as a model sees it: the word is compared and the thread put to sleep in one step,
+// it may wake for no reason, and time may pass at any moment. For one file of a program.
 #pragma once
 
 #include "../../../src/os/parker.cpp"

@@ -130,8 +130,8 @@ coflux::fork<void, pool> sends_in_order(coflux::environment&, borrowed<Channel> 
     }
 }
 
-/// A sender and a receiver, one of which is stopped while both run; then the rest is drained: what send() said was sent is
-/// received, and nothing else.
+/// A sender and a receiver, one of which is stopped while both run; then the rest is drained: what send() said was sent
+/// is received, and nothing else.
 template <typename Channel>
 coflux::task<void, pool> stops_one_side(coflux::environment&, bool the_sender, int yields) {
     auto&& here = co_await coflux::context();

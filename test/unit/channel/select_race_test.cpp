@@ -121,8 +121,8 @@ coflux::fork<void, pool> sends_numbers(coflux::environment&, borrowed<rendezvous
     }
 }
 
-/// Coroutines among the cases: their values may die with them when they lose, but what the select gives is never made up, and
-/// all of them end.
+/// Coroutines among the cases: their values may die with them when they lose, but what the select gives is never made
+/// up, and all of them end.
 TEST(select_race, coroutines_among_the_cases_end_before_the_select_does) {
     pool threads{2};
     auto env = coflux::make_environment(threads);

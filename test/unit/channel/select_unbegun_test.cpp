@@ -44,7 +44,8 @@ coflux::task<bool, pool> is_stopped(coflux::environment&, std::size_t k) {
     co_return end.is_stopped();
 }
 
-/// The environment objects of the coroutine are joined before the cases die. One of them counts what was made in it for a case.
+/// The environment objects of the coroutine are joined before the cases die. One of them counts what was made in it for
+/// a case.
 TEST(select_unbegun, is_not_waited_for_by_an_environment_object_that_the_stop_joins) {
     pool threads{1};
     auto env = coflux::make_environment(threads);

@@ -1,5 +1,5 @@
-// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a class; if that
-// throws, the others are never resumed from. The slots that they were given in a channel go back.
+// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a
+// class; if that throws, the others are never resumed from. The slots that they were given in a channel go back.
 #include <coflux/channel/channel.hpp>
 
 #include <cstddef>

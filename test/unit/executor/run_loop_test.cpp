@@ -56,7 +56,7 @@ TEST(run_loop, is_woken_by_another_thread) {
     EXPECT_EQ(loop.run(goes_there_and_back(env, borrowed(loop), borrowed(other))), 7);
 }
 
-// --- what each member runs ---------------------------------------------------------------------------------------------
+// --- what each member runs -------------------------------------------------------------------------------------------
 
 TEST(run_loop, runs_nothing_between_two_calls) {
     run_loop loop;
@@ -172,7 +172,7 @@ TEST(run_loop, returns_from_poll_beside_one_that_yields_for_ever) {
     loop.run(std::move(task));
 }
 
-// --- stop ----------------------------------------------------------------------------------------------------------------
+// --- stop ------------------------------------------------------------------------------------------------------------
 
 TEST(run_loop, returns_at_once_after_a_stop_that_came_before) {
     run_loop loop;
@@ -218,7 +218,7 @@ TEST(run_loop, may_end_while_the_call_that_stopped_it_returns) {
     }
 }
 
-// --- a task --------------------------------------------------------------------------------------------------------------
+// --- a task ----------------------------------------------------------------------------------------------------------
 
 coflux::task<int, run_loop> fails_on_it(coflux::environment&) {
     co_await coflux::yield();
@@ -295,7 +295,7 @@ TEST(run_loop, keeps_a_stop_that_came_while_it_ran_a_task) {
     EXPECT_EQ(loop.run(), 0U);
 }
 
-// --- timers --------------------------------------------------------------------------------------------------------------
+// --- timers ----------------------------------------------------------------------------------------------------------
 
 TEST(run_loop, says_when_it_wants_to_run) {
     using time_point = std::chrono::steady_clock::time_point;
@@ -314,7 +314,7 @@ TEST(run_loop, says_when_it_wants_to_run) {
     EXPECT_EQ(loop.next_deadline(), std::nullopt);
 }
 
-// --- checked errors ------------------------------------------------------------------------------------------------------
+// --- checked errors --------------------------------------------------------------------------------------------------
 
 /// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
 class run_loop_death : public testing::Test {

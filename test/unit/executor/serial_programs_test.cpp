@@ -105,7 +105,7 @@ TYPED_TEST_SUITE(serial_programs, worlds);
 template <typename E>
 using second = coflux::nth<E, 1>;
 
-// --- children on two of them, and on a pool ------------------------------------------------------------------------------
+// --- children on two of them, and on a pool --------------------------------------------------------------------------
 
 template <typename E>
 coflux::fork<int, E> hops(coflux::environment&, int n) {
@@ -165,7 +165,7 @@ TYPED_TEST(serial_programs, share_a_mutex_with_a_pool) {
     this->run([](auto& env) { EXPECT_EQ(shares_a_mutex<typename TypeParam::type>(env).get(), 900); });
 }
 
-// --- time ----------------------------------------------------------------------------------------------------------------
+// --- time ------------------------------------------------------------------------------------------------------------
 
 template <typename E>
 coflux::fork<bool, E> naps(coflux::environment&, std::chrono::microseconds time) {
@@ -212,7 +212,7 @@ TYPED_TEST(serial_programs, give_up_when_time_is_over) {
     this->run([](auto& env) { EXPECT_EQ(gives_up<typename TypeParam::type>(env).get(), 4); });
 }
 
-// --- stop and errors -----------------------------------------------------------------------------------------------------
+// --- stop and errors -------------------------------------------------------------------------------------------------
 
 template <typename E>
 coflux::task<void, E> waits_for_its_sleepers(coflux::environment&, borrowed<std::atomic<int>> begun) {
@@ -268,7 +268,7 @@ TYPED_TEST(serial_programs, hear_of_the_errors_of_their_children) {
     });
 }
 
-// --- streams -------------------------------------------------------------------------------------------------------------
+// --- streams ---------------------------------------------------------------------------------------------------------
 
 template <typename E>
 coflux::async_generator<int> counts(coflux::environment&, int to) {
@@ -327,7 +327,7 @@ TYPED_TEST(serial_programs, send_and_receive_on_all_sides) {
     this->run([](auto& env) { EXPECT_EQ(trades<typename TypeParam::type>(env).get(), 900); });
 }
 
-// --- many ----------------------------------------------------------------------------------------------------------------
+// --- many ------------------------------------------------------------------------------------------------------------
 
 template <typename E>
 coflux::fork<void, E> adds(coflux::environment&, borrowed<int> sum) {

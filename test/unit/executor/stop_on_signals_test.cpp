@@ -173,8 +173,8 @@ TEST_F(stop_on_signals, gives_a_signal_back_to_the_handler_that_was_there_before
 
 // --- one after the other ---------------------------------------------------------------------------------------------
 
-/// How many of `times` signals, each of which comes while an object dies, are neither received nor the former handler's,
-/// or are both, or come to the object after it.
+/// How many of `times` signals, each of which comes while an object dies, are neither received nor the former
+/// handler's, or are both, or come to the object after it.
 int lost_or_doubled(int times) {
     (void)std::signal(SIGINT, [](int) { heard = heard + 1; });
     std::atomic<int> round{0};

@@ -133,7 +133,7 @@ TEST(strand, excludes_what_many_threads_post) {
     EXPECT_FALSE(x.overlapped);
 }
 
-// --- order ---------------------------------------------------------------------------------------------------------------
+// --- order -----------------------------------------------------------------------------------------------------------
 
 TEST(strand, runs_what_is_posted_from_outside_in_the_order_of_the_posts) {
     order seen;
@@ -240,7 +240,7 @@ TEST(strand, lets_a_thousand_waiters_go_on_in_the_order_in_which_they_came) {
     EXPECT_EQ(l.seen, up_to(1000));
 }
 
-// --- turns ---------------------------------------------------------------------------------------------------------------
+// --- turns -----------------------------------------------------------------------------------------------------------
 
 TEST(strand, posts_one_turn_for_what_comes_at_once) {
     manual_executor below;
@@ -286,7 +286,7 @@ TEST(strand, runs_nothing_inside_a_post) {
     EXPECT_EQ(seen, (order{1, 2}));
 }
 
-// --- the handle ----------------------------------------------------------------------------------------------------------
+// --- the handle ------------------------------------------------------------------------------------------------------
 
 TEST(strand, stands_for_the_same_one_after_a_move) {
     pool threads(2);
@@ -394,7 +394,7 @@ TEST(strand, costs_nothing_while_a_thousand_are_idle) {
     EXPECT_TRUE(std::all_of(x.begin(), x.end(), [](const exclusive& e) { return e.entered == 10 && !e.overlapped; }));
 }
 
-// --- law 8 ---------------------------------------------------------------------------------------------------------------
+// --- law 8 -----------------------------------------------------------------------------------------------------------
 
 coflux::fork<void, serial> marks(coflux::environment&, borrowed<bool> mark) {
     *mark = true;
@@ -476,7 +476,7 @@ TEST(strand, lets_all_begin_within_200_steps_of_one_that_yields_for_ever) {
     EXPECT_LE(steps.all_served, stated_bound_below);
 }
 
-// --- checked errors ------------------------------------------------------------------------------------------------------
+// --- checked errors --------------------------------------------------------------------------------------------------
 
 /// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
 class strand_death : public testing::Test {

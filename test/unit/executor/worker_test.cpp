@@ -150,7 +150,7 @@ TEST(worker, wakes_its_sleepers_whatever_it_looks_for) {
     }
 }
 
-// --- law 8 ---------------------------------------------------------------------------------------------------------------
+// --- law 8 -----------------------------------------------------------------------------------------------------------
 
 coflux::fork<void, worker_executor> nothing(coflux::environment&) {
     co_return;
@@ -203,7 +203,7 @@ TEST(worker, lets_all_begin_within_200_steps_of_one_that_never_waits) {
     }
 }
 
-// --- groups --------------------------------------------------------------------------------------------------------------
+// --- groups ----------------------------------------------------------------------------------------------------------
 
 using group = worker_group<3>;
 
@@ -272,7 +272,7 @@ TEST(worker_group, shares_channels_between_its_workers) {
     for (int i = 0; i < 5; ++i) EXPECT_EQ(pipeline(env).get(), 2 * 500 * 501 / 2);
 }
 
-// --- checked errors ------------------------------------------------------------------------------------------------------
+// --- checked errors --------------------------------------------------------------------------------------------------
 
 /// Threads of earlier tests may be there: a child that runs from the beginning has none of them.
 class worker_death : public testing::Test {

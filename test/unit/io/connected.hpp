@@ -35,7 +35,8 @@ inline coflux::call<stream_pair> connected(coflux::environment&) {
     co_return p;
 }
 
-/// clang's UBSan opens a pipe to look at the type of an object: where no descriptor is left it takes each for a wrong one.
+/// clang's UBSan opens a pipe to look at the type of an object: where no descriptor is left it takes each for a wrong
+/// one.
 inline constexpr bool checks_need_descriptors = COFLUX_ASAN && COFLUX_CLANG;
 
 /// Descriptors that this process has open.

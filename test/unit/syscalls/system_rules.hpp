@@ -1,5 +1,5 @@
-// Rules for the system calls of this program's sockets and files: what the system does now and then, at the call where a test
-// wants it. system_rules_test.cpp defines the calls in place of the C library's.
+// Rules for the system calls of this program's sockets and files: what the system does now and then, at the call where
+// a test wants it. system_rules_test.cpp defines the calls in place of the C library's.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct system_rule {
 inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 2;
 
 /// While it lives, the calls of this process follow the rules; the first that is for a call counts. One at a time.
-/// A call that fails with EAGAIN by a rule is as if the descriptor had become ready just after it: epoll reports it. So is a
-/// read that gave less than was there.
+/// A call that fails with EAGAIN by a rule is as if the descriptor had become ready just after it: epoll reports it. So
+/// is a read that gave less than was there.
 /// What goes past the C library (io_uring) follows no rule.
 class system_rules {
 public:

@@ -67,7 +67,8 @@ constexpr long a_day = 86'400;
 /// Where a certificate has its name.
 enum class names { in_both, in_the_subject_alone };
 
-/// For `name`, an address or a host, by `issuer`, itself if there is none; valid for `seconds` from now on, or until so long ago.
+/// For `name`, an address or a host, by `issuer`, itself if there is none; valid for `seconds` from now on, or until so
+/// long ago.
 inline certificate make_certificate(const std::string& name, const certificate* issuer, long seconds = a_day,
                                     names where = names::in_both) {
     certificate made{std::unique_ptr<X509, free_x509>(X509_new()),

@@ -222,8 +222,8 @@ TEST(tls_and_a_foreign_peer, changes_keys_beside_a_writer) {
     get_on_pool(changes_keys);
 }
 
-/// A server of TLS 1.2 that asks for a new handshake again and again. What it gets it counts, and does not read: the kind
-/// of a record is not secret.
+/// A server of TLS 1.2 that asks for a new handshake again and again. What it gets it counts, and does not read: the
+/// kind of a record is not secret.
 class server_that_asks_again {
 public:
     explicit server_that_asks_again(int connection) : connection_(connection) {

@@ -38,7 +38,8 @@ concept copyable_role = requires { typename Role::copyable; };
 /// from holds nothing.
 ///
 /// Shapes: `Reference` leads to the state: a state_handle or unowned. `Role` says what is held: `release(state)` gives
-/// it up; `empty` says what state() was called on in vain. A copyable_role also has `copied(state)`, for the new holder.
+/// it up; `empty` says what state() was called on in vain. A copyable_role also has `copied(state)`, for the new
+/// holder.
 template <typename Reference, typename Role>
 class channel_end {
 public:

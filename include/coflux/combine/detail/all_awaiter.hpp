@@ -20,8 +20,8 @@ namespace coflux::detail {
 /// `Children` has `frame_control& operator[](std::size_t)`, in the order of their creation, and says whether they may
 /// be `many`, and whether a stopped or failed child is a result like another (`takes_stops`). Many have
 /// `fetch(std::size_t)` ahead of that, which is an access, and of children that may not be there: operator[] checks.
-/// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, `keep_result(i, word)` takes
-/// what it left, and after `forget(i)`, or `forget_all()`, `has_frame(i)` is false.
+/// `frame_after_nested_run` says what becomes of a frame that ran nested. Where it is freed, `keep_result(i, word)`
+/// takes what it left, and after `forget(i)`, or `forget_all()`, `has_frame(i)` is false.
 template <typename Children>
 class all_awaiter : private waiter {
 public:

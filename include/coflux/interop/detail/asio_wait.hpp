@@ -162,7 +162,8 @@ private:
         // acq_rel: the last sees what the others have written.
         return (word_.fetch_sub(what, memory_order_acq_rel) - what) / party == 0;
     }
-    /// Pre: the last. Where Asio's context dies, its destructor runs this: what is of the context goes before it is gone.
+    /// Pre: the last. Where Asio's context dies, its destructor runs this: what is of the context goes before it is
+    /// gone.
     void end_on_io() noexcept {
         signal_.slot().clear();  // it may have an executor
         kind_.end_work(*this);
@@ -186,7 +187,8 @@ private:
     // ended | set once: the operation has completed, or was dropped
     // asked | a stop is requested, before the operation ended
     // begun | set once: its initiation has returned; from now on a stopper cancels it
-    // above | how many may still touch the wait, from 3: its coroutine, the initiation, the operation; a stopper and its
+    // above | how many may still touch the wait, from 3: its coroutine, the initiation, the operation; a stopper and
+    // its
     //       | cancellation, which come together
     static constexpr std::uint32_t ended = 1;
     static constexpr std::uint32_t asked = 2;

@@ -64,8 +64,8 @@ public:
     /// For wait_kind::claim.
     static bool claim(wait_operation& waiting) noexcept;
 
-    /// It has not been tried, because the last read left nothing: it is to wait for what comes after that, which may have
-    /// come.
+    /// It has not been tried, because the last read left nothing: it is to wait for what comes after that, which may
+    /// have come.
     [[nodiscard]] bool is_untried() const noexcept { return is_untried_; }
 
     /// Where it waits, under the lock of that: it must not go on to wait, but end_early().
@@ -86,8 +86,8 @@ protected:
     /// asked at once.
     [[nodiscard]] bool try_now() noexcept;
     /// await_suspend().
-    /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine. Then
-    /// nothing has happened.
+    /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine.
+    /// Then nothing has happened.
     std::coroutine_handle<> suspend();
     /// await_resume(), first.
     void resumed() noexcept {

@@ -5,8 +5,8 @@
 
 namespace coflux::detail {
 
-/// Owns a T, or nothing. Of an aggregate inside a co_await g++ 12 makes a second one byte by byte, and destroys both: such
-/// a twin knows by its address that what it has is not its own.
+/// Owns a T, or nothing. Of an aggregate inside a co_await g++ 12 makes a second one byte by byte, and destroys both:
+/// such a twin knows by its address that what it has is not its own.
 template <typename T>
 class twin_owner {
 public:

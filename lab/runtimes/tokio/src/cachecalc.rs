@@ -136,7 +136,8 @@ pub fn on_one_thread(rt: &Runtime, work: Work) -> Measured {
     })
 }
 
-/// Those that the process may use: the mask of its main thread before that is pinned, and the same again in the next repetition.
+/// Those that the process may use: the mask of its main thread before that is pinned, and the same again in the next
+/// repetition.
 fn usable_cpus() -> &'static [usize] {
     static CPUS: OnceLock<Vec<usize>> = OnceLock::new();
     CPUS.get_or_init(|| {

@@ -9,8 +9,8 @@ use tokio::task::{spawn, yield_now};
 use crate::measure::{Measured, Stopwatch};
 use crate::workloads::{join, sum_of};
 
-/// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any other
-/// order, a loss or a duplicate gives another sum.
+/// The answer of a channel that keeps the order of the numbers 1, 2, 3, ...: the k-th received counts k times, so any
+/// other order, a loss or a duplicate gives another sum.
 #[derive(Default)]
 pub struct OrderedSum {
     position: u64,
@@ -75,7 +75,8 @@ pub async fn channel_mpmc(count: u64, capacity: u64, producers: u64, consumers: 
     watch.stop().answer(sum)
 }
 
-/// Stages in a row, each of which waits at its channel for the one before it. One value at a time, so that all of them wait.
+/// Stages in a row, each of which waits at its channel for the one before it. One value at a time, so that all of them
+/// wait.
 async fn chain(depth: u64, values: u64) -> u64 {
     let (first, mut last) = mpsc::channel(1);
     for _ in 0..depth {

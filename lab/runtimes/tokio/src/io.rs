@@ -108,8 +108,8 @@ fn serve_echo(flavor: &str, transport: &str, who: &str) -> Result<(), Box<dyn Er
     Ok(echo::serve_alone(&builder.enable_io().build()?, *transport, who)?)
 }
 
-/// Where this process is the server of a row of echo with two processes (`lab_tokio serve-echo RUNTIME TRANSPORT WHO`): serves, and
-/// returns how that ended.
+/// Where this process is the server of a row of echo with two processes (`lab_tokio serve-echo RUNTIME TRANSPORT WHO`):
+/// serves, and returns how that ended.
 pub fn served(arguments: impl Iterator<Item = String>) -> Option<ExitCode> {
     let words: Vec<String> = arguments.skip(1).collect();
     let [command, flavor, transport, who] = words.as_slice() else { return None };

@@ -20,8 +20,8 @@ pub fn out_of_memory(request: &Request) -> Result<Option<String>, UsageError> {
     )))
 }
 
-/// Measured: the queues are first in, first out, so a scheduler holds much of a tree at once. Several workers hold less,
-/// because each runs the task it made last next.
+/// Measured: the queues are first in, first out, so a scheduler holds much of a tree at once. Several workers hold
+/// less, because each runs the task it made last next.
 fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
     let (bytes_per_leaf, bytes_per_fib_call, bytes_per_board) = match request.flavor {
         Flavor::MultiThread => (200, 12, 60),
@@ -40,7 +40,8 @@ fn tree_bytes(request: &Request) -> Result<u128, UsageError> {
 /// Why the system has too few descriptors for so many connections, if so. Raises the soft limit.
 pub fn too_few_descriptors(connections: u64) -> Option<String> {
     const OTHERS: u64 = 100; // what the process and its runtime have beside
-                             // SAFETY: an rlimit is plain data for which all zeroes is valid; the calls read and write nothing else.
+                             // SAFETY: an rlimit is plain data for which all zeroes is valid; the calls read and write
+                             // nothing else.
     let allowed = unsafe {
         let mut limit: libc::rlimit = std::mem::zeroed();
         libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);

@@ -434,7 +434,8 @@ fn run_io(request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     Ok(said)
 }
 
-/// Never compiled into one binary with the others: with the I/O driver in it they are dearer. Goes on as that other binary.
+/// Never compiled into one binary with the others: with the I/O driver in it they are dearer. Goes on as that other
+/// binary.
 #[cfg(not(feature = "io"))]
 fn run_io(_request: &Request) -> Result<Value, Box<dyn std::error::Error>> {
     use std::os::unix::process::CommandExt;

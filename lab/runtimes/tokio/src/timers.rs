@@ -10,7 +10,8 @@ use tokio::time::sleep;
 use crate::measure::{rss_bytes, Measured, Stopwatch};
 use crate::workloads::sum_of;
 
-/// How long sleeper `i` sleeps. The stride is a prime, so that neighbours sleep for different times and every time occurs.
+/// How long sleeper `i` sleeps. The stride is a prime, so that neighbours sleep for different times and every time
+/// occurs.
 fn length_us(i: u64, shortest_us: u64, longest_us: u64) -> u64 {
     const STRIDE: u64 = 7_919;
     shortest_us + i * STRIDE % (longest_us - shortest_us + 1)

@@ -87,8 +87,8 @@ pub fn nqueens(n: u64) -> Search {
     of_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
 }
 
-/// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row and
-/// this column, of C that with this row and column.
+/// C += A B for one block of each: of A that with this row and `inner` as its column, of B that with `inner` as its row
+/// and this column, of C that with this row and column.
 #[derive(Clone, Copy)]
 struct BlockProduct {
     row: usize,
@@ -129,7 +129,8 @@ struct Matrices {
 unsafe impl Sync for Matrices {}
 
 impl Matrices {
-    /// A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes, modulo 2^32: no two blocks are alike.
+    /// A of i + k in row i and column k, B of k - j in row k and column j, C of zeroes, modulo 2^32: no two blocks are
+    /// alike.
     fn new(n: usize) -> Self {
         let places = || (0..n as u32).flat_map(move |row| (0..n as u32).map(move |column| (row, column)));
         Self {

@@ -98,8 +98,8 @@ pub async fn pipeline(concurrency: u64, depth: u64, items: u64) -> Measured {
     watch.stop().answer(total)
 }
 
-/// What shows that the yields let others run: each task yields until all have begun, which with a yield that does nothing never
-/// happens where there are more tasks than threads. Then the answer is 0.
+/// What shows that the yields let others run: each task yields until all have begun, which with a yield that does
+/// nothing never happens where there are more tasks than threads. Then the answer is 0.
 struct RollCall {
     tasks: u64,
     present: AtomicU64,
@@ -153,8 +153,8 @@ pub async fn yields(tasks: u64, yields: u64) -> Measured {
     watch.stop().answer(done)
 }
 
-/// What `yield_now` does less of: it is put off until the scheduler has looked at its drivers; a task that wakes itself goes to the
-/// back of the queue at once.
+/// What `yield_now` does less of: it is put off until the scheduler has looked at its drivers; a task that wakes itself
+/// goes to the back of the queue at once.
 struct YieldByWake {
     yielded: bool,
 }

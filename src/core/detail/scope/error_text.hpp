@@ -7,8 +7,8 @@
 
 namespace coflux::detail {
 
-/// Prints to stderr what the error says, what it was nested in, and where the root stood that it came out of, if that is
-/// known; then the others. Each line begins with `margin`.
+/// Prints to stderr what the error says, what it was nested in, and where the root stood that it came out of, if that
+/// is known; then the others. Each line begins with `margin`.
 void print_errors(const char* margin, const std::exception_ptr& error, std::span<const std::exception_ptr> others,
                   std::source_location where) noexcept;
 

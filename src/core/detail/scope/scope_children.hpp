@@ -1,5 +1,5 @@
-// The children of a scope: where they are counted, the list that an environment object has of its own, and the coroutine
-// that waits for these.
+// The children of a scope: where they are counted, the list that an environment object has of its own, and the
+// coroutine that waits for these.
 #pragma once
 
 #include <coflux/core/detail/scope/child_count.hpp>

@@ -194,8 +194,8 @@ public:
         }
         return begin_callbacks();
     }
-    /// Of a shared frame, after end(): the callbacks that it found have returned, and the awaiters may go on. Returns the
-    /// youngest of those that have come meanwhile.
+    /// Of a shared frame, after end(): the callbacks that it found have returned, and the awaiters may go on. Returns
+    /// the youngest of those that have come meanwhile.
     [[nodiscard]] waiter* end_callbacks() noexcept;
     /// Before the awaiter that end() found is woken, where it may not come to take the result: the handle then finds
     /// that the coroutine has ended.

@@ -46,8 +46,8 @@ private:
     promise_base& self_;
 };
 
-/// With COFLUX_TEST_POINTS defined as 1, in all files of a program that have coroutines, a simulation is called for each
-/// await (testing/simulation.hpp); the library itself has no coroutines, so it does not depend on the macro.
+/// With COFLUX_TEST_POINTS defined as 1, in all files of a program that have coroutines, a simulation is called for
+/// each await (testing/simulation.hpp); the library itself has no coroutines, so it does not depend on the macro.
 template <typename A>
 COFLUX_INLINE void pass_test_point() {
 #if defined(COFLUX_TEST_POINTS) && COFLUX_TEST_POINTS

@@ -74,8 +74,8 @@ public:
         // relaxed, pairs with nothing: what keeps the scope open is released, or closes it, after this.
         return atomic_.fetch_add(1, memory_order_relaxed) == 0 ? child_added::too_late : child_added::counted;
     }
-    /// The last use of the scope by its child; with `none` the caller goes on with the owner, and sees what all children
-    /// did.
+    /// The last use of the scope by its child; with `none` the caller goes on with the owner, and sees what all
+    /// children did.
     COFLUX_INLINE children_left release() noexcept {
         // acq_rel pairs with close(), with the other releases, and with the looks of the owner.
         return atomic_.fetch_sub(1, memory_order_acq_rel) == 1 ? children_left::none : children_left::some;

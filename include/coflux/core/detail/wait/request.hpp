@@ -30,9 +30,9 @@ template <std::size_t I, typename T>
 /// coroutine where it is awaited.
 ///
 /// Shapes: Args are references to what outlives the await, or what the operation holds itself. `Operation` is an
-/// awaiter, constructible from lvalues of them, after the promise if it takes that; or it makes the awaiter, by a static
-/// `bind(p, arguments...)`. Its type `on_outcome`, if it has one, is the same for an await by as_outcome(). It may have
-/// the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
+/// awaiter, constructible from lvalues of them, after the promise if it takes that; or it makes the awaiter, by a
+/// static `bind(p, arguments...)`. Its type `on_outcome`, if it has one, is the same for an await by as_outcome(). It
+/// may have the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
 template <typename Operation, typename... Args>
 class request {
 public:
