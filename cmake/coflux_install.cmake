@@ -19,7 +19,7 @@ install(
     DESTINATION "${package_dir}")
 if(COFLUX_HAS_TLS)
     add_dependencies(coflux_installed coflux_tls)
-    # A set of its own: who does not ask for it needs no OpenSSL.
+    # A set of its own: a package that does not ask for it needs no OpenSSL.
     install(
         TARGETS coflux_tls
         EXPORT coflux-tls-targets

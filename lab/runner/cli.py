@@ -159,7 +159,7 @@ def unwritable(directory: Path) -> str | None:
         place = place.parent
     if not place.is_dir():
         return f"{directory} is no directory: {place} is a file"
-    # What a file system refuses whoever asks is found when the run makes the directory.
+    # What a file system refuses to every user is found when the run makes the directory.
     if not os.access(place, os.W_OK | os.X_OK) or os.statvfs(place).f_flag & os.ST_RDONLY:
         return f"{directory} cannot be written: {place} is read-only for this user"
     return None

@@ -41,7 +41,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class Contender:
-    """Who runs: an executable in one of its dresses, with one malloc. Dresses are the adapter's to name."""
+    """The contender: an executable in one of its dresses, with one malloc. Dresses are the adapter's to name."""
 
     command: tuple[str, ...]
     dress: str = "plain"

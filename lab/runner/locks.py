@@ -1,4 +1,4 @@
-"""Who may measure: one run on a machine, and one run in a directory. A lock ends with its process, however that
+"""Which run may measure: one on a machine, and one in a directory. A lock ends with its process, however that
 ends."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ NAME = "coflux-lab"
 
 
 class Busy(Exception):
-    """Somebody else has it."""
+    """Another run has it."""
 
 
 def _name() -> str:
@@ -27,7 +27,7 @@ def _name() -> str:
 
 
 def holder() -> str | None:
-    """Who measures on this machine, as far as can be told; None where nobody does."""
+    """The run that measures on this machine, as far as can be told; None where there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as asking:
         try:
             asking.connect(_name())

@@ -49,7 +49,7 @@ class WorkloadSection:
 
 @dataclass(frozen=True)
 class Variant:
-    """A row that speaks for nobody, against Coflux's."""
+    """A row that speaks for no runtime, against Coflux's."""
 
     case: CaseResult
     row: ResultRow

@@ -19,7 +19,7 @@ DESCRIBE_TIMEOUT_SECONDS = 20.0
 
 
 class Observer(Protocol):
-    """Who is told what the loop does."""
+    """What is told how the loop goes."""
 
     def starting(self, row: Row, repetition: int, left: int, seconds_left: float | None) -> None:
         """A repetition starts; `left` counts it too."""

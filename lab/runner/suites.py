@@ -43,7 +43,7 @@ SUITES: dict[str, Suite] = {
                                          "table needs", allocators=ALL, one_thread_too=True),
 }
 
-# Nobody needs more, and each is a stack. The adapters refuse more, too.
+# No workload needs more, and each is a stack. The adapters refuse more, too.
 MOST_THREADS = 1_024
 
 # For one process, which does a warm-up and a measured repetition.

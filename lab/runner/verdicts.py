@@ -133,7 +133,7 @@ class CaseResult:
 
     @cached_property
     def variants(self) -> list[ResultRow]:
-        """The rows with a figure that speak for nobody: the other dresses and allocators."""
+        """The rows with a figure that speak for no runtime: the other dresses and allocators."""
         speaking = {id(row) for row in self.rows.values()}
         return [row for row in self.every if id(row) not in speaking and row["status"] == "ok"]
 

@@ -67,7 +67,7 @@ std::ptrdiff_t write_with_signal_blocked(int descriptor, const buffer* from, std
     sigemptyset(&broken_pipe);
     sigaddset(&broken_pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
-    // One that nobody blocks does not wait: it has been delivered.
+    // One that no thread blocks does not wait: it has been delivered.
     bool waited = false;
     if (sigismember(&before, SIGPIPE) == 1) {
         sigset_t pending;

@@ -45,7 +45,7 @@ enum class tls_version { tls_1_2, tls_1_3 };
 struct tls_client_options {
     /// The roots that a server's certificate must lead to; none: those of the system.
     std::optional<tls_pem> trusted = std::nullopt;
-    /// False: any certificate is taken, so anyone in between can be the server.
+    /// False: any certificate is taken, so any machine in between can be the server.
     bool verifies_peer = true;
     /// For servers that ask for it.
     std::optional<tls_identity> identity = std::nullopt;

@@ -28,7 +28,8 @@ namespace asio = boost::asio;
 // num_tasks of the document's programs.
 constexpr std::size_t eight = 8;
 
-// One round: its cache, and who is told when the last task has ended. The tasks are one at a time where they touch it.
+// One round: its cache, and the waiter that is told when the last task has ended. The tasks are one at a time where
+// they touch it.
 struct shared_round {
     explicit shared_round(const harness::cache_work& w) : work{w} {}
 

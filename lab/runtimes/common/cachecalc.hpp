@@ -11,7 +11,8 @@
 
 namespace harness {
 
-// Ten counters that are strings, by keys that are strings. Nothing in it excludes anybody: that is the runtime's part.
+// Ten counters that are strings, by keys that are strings. Nothing in it excludes another thread: that is the runtime's
+// part.
 class cache {
 public:
     // Reads every counter, makes a number of it, and writes one more back.

@@ -16,7 +16,7 @@ namespace harness {
                              "create_run_destroy", "create_live", "destroy_live", "switch", "thread"});
 }
 
-// Makes the optimiser believe that somebody else reads and changes the object.
+// Makes the optimiser believe that other code reads and changes the object.
 template <typename T>
 inline void escape(T&& object) noexcept {
     asm volatile("" : : "r"(&object) : "memory");

@@ -200,7 +200,7 @@ io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) n
     pending_.fetch_add(1, memory_order_relaxed);
     armed how = armed::stops;
     {
-        // In this order: who finds it late, and not waiting, has nothing to do.
+        // In this order: a thread that finds it late, and not waiting, has nothing to do.
         const adaptive_guard late_held(late_lock_);
         const adaptive_guard held(s.lock);
         how = wait_at(s, op);

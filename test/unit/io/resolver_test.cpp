@@ -331,7 +331,7 @@ coflux::task<void, coflux::worker_executor> leaves_a_lookup(coflux::environment&
         EXPECT_EQ(found.front().to_string(), "10.0.0.4:2");
         EXPECT_EQ(names->begun(), 1);
 
-        // One that nobody waits for any more, and that outlives its resolver.
+        // One that no coroutine waits for any more, and that outlives its resolver.
         const bool in_time = (co_await coflux::timeout(asks<worker>(here, &by_test, "alone", 1), 1ms)).has_value();
         EXPECT_FALSE(in_time);
     }

@@ -144,7 +144,7 @@ TEST(uring_source, makes_connections_without_a_try) {
     EXPECT_EQ(connects_in_a_row(env, 300).get(), 300);
 }
 coflux::task<std::error_code, worker> is_refused_at_last(coflux::environment&, int times) {
-    // Bound, so that no connection gets the port as its own, and listened at by nobody.
+    // Bound, so that no connection gets the port as its own, and listened at by no socket.
     const int bound = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     endpoint nobody = endpoint::loopback(0);
     auto size = static_cast<socklen_t>(nobody.size());

@@ -139,7 +139,7 @@ coflux::task<void, sim_executor> gets_a_page(environment&, endpoint where) {
 TEST(sim_network_faults, finds_a_partial_write_that_is_lost) {
     const auto fifo = coflux::testing::explore(
         {.runs = 1}, [](coflux::testing::simulation&) { run_both({.buffer = 64}, sends_a_page<false>, gets_a_page); });
-    EXPECT_TRUE(fifo.ok()) << fifo.report();  // on a good day nobody sees it
+    EXPECT_TRUE(fifo.ok()) << fifo.report();  // on a good day no check sees it
     const auto r = break_it({.buffer = 64}, sends_a_page<false>, gets_a_page);
     EXPECT_FALSE(r.ok());
     EXPECT_LT(r.runs, 1000U);

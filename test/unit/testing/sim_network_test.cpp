@@ -266,7 +266,7 @@ coflux::task<void, sim_executor> writes_to_one_that_is_closed(environment&) {
     std::byte one{};
     p.far.close();
     EXPECT_EQ(co_await p.near.read_some(std::span(&one, 1)), 0U);
-    EXPECT_FALSE((co_await as_result(p.near.write_all("x"))).error());  // nobody has said no yet
+    EXPECT_FALSE((co_await as_result(p.near.write_all("x"))).error());  // the peer has not refused yet
     co_await coflux::sleep_for(1ms);
     EXPECT_TRUE((co_await as_result(p.near.write_all("y"))).error());
 }

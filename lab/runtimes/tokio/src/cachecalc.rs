@@ -175,7 +175,7 @@ impl Shard {
             let rt = Builder::new_current_thread().enable_time().build().expect("no runtime for a shard");
             run_local(&rt, async move {
                 while let Some(work) = sent.recv().await {
-                    answer.send(local_round(work).await).expect("nobody waits for the answer of a shard");
+                    answer.send(local_round(work).await).expect("no task waits for the answer of a shard");
                 }
             });
         });
