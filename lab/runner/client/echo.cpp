@@ -1,4 +1,4 @@
-// The load of echo_many: closed and open loop.
+// The load of echo_many and echo_pool: closed and open loop.
 #include "client.hpp"
 
 #include <netinet/tcp.h>

@@ -89,7 +89,7 @@ class Definitions(unittest.TestCase):
     def test_the_catalog_has_all_workloads(self) -> None:
         self.assertEqual(list(WORKLOADS), ["accept_churn", "cachecalc", "cachecalc_sharded", "cachecalc_variants",
                                            "call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
-                                           "coroutine_costs", "echo", "echo_many", "fairness", "fib", "fib_tasks",
+                                           "coroutine_costs", "echo", "echo_many", "echo_pool", "fairness", "fib", "fib_tasks",
                                            "file_read", "fork_noop", "fork_pool", "idle_tasks", "inject",
                                            "io_socket", "latency_under_load", "matmul", "memory_after",
                                            "mpsc_batches", "mutex_handoff", "nqueens", "outside_wake",
@@ -195,6 +195,8 @@ class Definitions(unittest.TestCase):
         self.assert_defined("echo", {"transport": "udp", "processes": 2, "rounds": 100}, 1, in_order, 100)
         self.assert_defined("echo_many", {"connections": 7, "mode": "open", "requests": 100, "bytes": 64, "rate": 9}, 1,
                             in_order, 100)
+        self.assert_defined("echo_pool", {"workers": 2, "compute_us": 5, "connections": 7, "mode": "open", "requests": 100,
+                                          "bytes": 64, "rate": 9}, 2, in_order, 100)
         # Each of seven connections has fourteen requests of a hundred; the other two are not sent.
         each = sum(number * number for number in range(1, 15))
         self.assert_defined("io_socket", {"connections": 7, "requests": 100, "request_bytes": 53, "response_bytes": 78}, 2,

@@ -35,6 +35,8 @@ int main(int argc, char** argv) {
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "an io_context and a thread a shard");
     app.add("echo", lab::echo, "coroutines of one io_context on epoll");
     app.add("echo_many", lab::echo_many, "a coroutine a connection, on an io_context with epoll that one thread runs");
+    app.add("echo_pool", lab::echo_pool,
+            "a coroutine a connection, on an io_context with epoll that several threads run; post, to yield");
     app.add("accept_churn", lab::accept_churn,
             "a coroutine a connection, on an io_context with epoll that one thread runs");
     app.add("io_socket", lab::io_socket, "an io_context and a thread for each side, a coroutine a connection");

@@ -1,13 +1,16 @@
 // Servers under the load of another process, and the clients and servers of io_socket.
+#include "fairness.hpp"
 #include "io.hpp"
 #include "io_socket.hpp"
 #include "load_client.hpp"
 #include "loop.hpp"
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -49,11 +52,13 @@ loop_awaitable<void> server(tcp_acceptor& acceptor) {
 }
 
 template <loop_awaitable<void> (*Handler)(tcp_socket)>
-harness::measured under_load(const harness::request& r) {
-    asio::io_context loop{1};
+harness::measured under_load(const harness::request& r, asio::io_context& loop, unsigned workers) {
     tcp_acceptor acceptor = listen_on_loopback(loop);
     asio::co_spawn(loop, server<Handler>(acceptor), rethrow{});
-    std::jthread thread{[&loop] { loop.run(); }};
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < workers; ++i) {
+        threads.emplace_back([&loop] { loop.run(); });
+    }
     harness::measured m;
     try {
         harness::load_client load{r, acceptor.local_endpoint().port()};
@@ -64,6 +69,13 @@ harness::measured under_load(const harness::request& r) {
     }
     loop.stop();
     return m;
+}
+
+loop_awaitable<void> computes(std::chrono::microseconds step) {
+    for (;;) {
+        harness::compute_for(step);
+        co_await asio::post(asio::deferred);
+    }
 }
 
 // A read at a time until the message is whole. Returns how much came before the end.
@@ -125,11 +137,23 @@ loop_awaitable<void> make_requests(asio::io_context& loop, tcp::endpoint to, con
 
 harness::measured echo_many(const harness::request& r) {
     harness::require_descriptors(r);
-    return under_load<echo_one>(r);
+    asio::io_context loop{1};
+    return under_load<echo_one>(r, loop, 1);
+}
+
+harness::measured echo_pool(const harness::request& r) {
+    harness::require_descriptors(r);
+    const unsigned workers = r.workers();
+    asio::io_context loop{static_cast<int>(workers)};
+    if (const std::chrono::microseconds step{r.integer("compute_us")}; step.count() != 0) {
+        asio::co_spawn(loop, computes(step), rethrow{});
+    }
+    return under_load<echo_one>(r, loop, workers);
 }
 
 harness::measured accept_churn(const harness::request& r) {
-    return under_load<answer_one>(r);
+    asio::io_context loop{1};
+    return under_load<answer_one>(r, loop, 1);
 }
 
 harness::measured io_socket(const harness::request& r) {

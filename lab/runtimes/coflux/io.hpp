@@ -7,6 +7,7 @@ namespace lab {
 
 harness::measured echo(const harness::request& r);
 harness::measured echo_many(const harness::request& r);
+harness::measured echo_pool(const harness::request& r);
 harness::measured accept_churn(const harness::request& r);
 harness::measured io_socket(const harness::request& r);
 harness::measured file_read(const harness::request& r);

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     app.add("unbalanced", lab::unbalanced, "a fork for each child, awaited from the youngest on");
     app.add("echo", lab::echo, "forks on a worker_executor; read_exactly and write_all, receive and send");
     app.add("echo_many", lab::echo_many, "serve() on a worker_executor; read_some and write_all in a call");
+    app.add("echo_pool", lab::echo_pool, "serve() on a thread_pool, which has epoll; a task that computes and yields");
     app.add("accept_churn", lab::accept_churn, "serve() on a worker_executor; read_some and write_all in a call");
     app.add("io_socket", lab::io_socket, "a worker_executor for each side, a fork a connection");
     app.add("file_read", lab::file_read, "co_await of file.read_at() on a worker_executor");

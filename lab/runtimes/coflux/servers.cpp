@@ -1,4 +1,5 @@
 // Servers under the load of another process, the clients and servers of io_socket, and reads of a file.
+#include "fairness.hpp"
 #include "file_read.hpp"
 #include "io.hpp"
 #include "io_socket.hpp"
@@ -24,6 +25,7 @@ using coflux::environment;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
 using worker = coflux::worker_executor;
+using pool = coflux::thread_pool_executor;
 
 coflux::call<void> echo_one(environment&, tcp_stream peer) {
     std::array<std::byte, 4'096> buffer{};
@@ -40,18 +42,17 @@ coflux::call<void> answer_one(environment&, tcp_stream peer) {
     }
 }
 
-template <coflux::call<void> (*Handler)(environment&, tcp_stream)>
-coflux::task<void, worker> server(environment&, borrowed<tcp_listener> listener, std::size_t limit) {
+template <coflux::call<void> (*Handler)(environment&, tcp_stream), typename Executor>
+coflux::task<void, Executor> server(environment&, borrowed<tcp_listener> listener, std::size_t limit) {
     auto&& here = co_await coflux::context();
     co_await coflux::serve(here, *listener, Handler, {.limit = limit, .drain = std::chrono::nanoseconds{0}});
 }
 
-template <coflux::call<void> (*Handler)(environment&, tcp_stream)>
-harness::measured under_load(const harness::request& r, std::size_t limit) {
+// Serves in `env` until all is measured, and stops what runs there.
+template <coflux::call<void> (*Handler)(environment&, tcp_stream), typename Executor>
+harness::measured under_load(const harness::request& r, std::size_t limit, environment& env) {
     tcp_listener listener(coflux::endpoint::loopback(0), {.backlog = 4'096});
-    worker one;
-    auto env = coflux::make_environment(one);
-    auto serving = server<Handler>(env, borrowed(listener), limit);
+    auto serving = server<Handler, Executor>(env, borrowed(listener), limit);
     harness::measured m;
     try {
         harness::load_client load{r, listener.local_endpoint().port()};
@@ -63,6 +64,13 @@ harness::measured under_load(const harness::request& r, std::size_t limit) {
     env.request_stop();
     serving.join();
     return m;
+}
+
+coflux::task<void, pool> computes(environment&, std::chrono::microseconds step) {
+    while (step.count() != 0) {
+        harness::compute_for(step);
+        co_await coflux::yield();
+    }
 }
 
 // A read at a time until the message is whole.
@@ -152,11 +160,23 @@ coflux::task<harness::measured, worker> read_file(environment&, borrowed<const h
 
 harness::measured echo_many(const harness::request& r) {
     harness::require_descriptors(r);
-    return under_load<echo_one>(r, r.integer("connections"));
+    worker one;
+    auto env = coflux::make_environment(one);
+    return under_load<echo_one, worker>(r, r.integer("connections"), env);
+}
+
+harness::measured echo_pool(const harness::request& r) {
+    harness::require_descriptors(r);
+    pool workers{r.workers()};
+    auto env = coflux::make_environment(workers);
+    const auto computing = computes(env, std::chrono::microseconds{r.integer("compute_us")});
+    return under_load<echo_one, pool>(r, r.integer("connections"), env);
 }
 
 harness::measured accept_churn(const harness::request& r) {
-    return under_load<answer_one>(r, coflux::serve_options{}.limit);
+    worker one;
+    auto env = coflux::make_environment(one);
+    return under_load<answer_one, worker>(r, coflux::serve_options{}.limit, env);
 }
 
 harness::measured io_socket(const harness::request& r) {

@@ -25,7 +25,8 @@ std::string program() {
 }
 
 std::vector<std::string> arguments(const request& r, std::uint16_t port) {
-    std::vector<std::string> all{program(), r.workload() == "echo_many" ? "echo" : "churn"};
+    const bool churns = r.workload() == "accept_churn";
+    std::vector<std::string> all{program(), churns ? "churn" : "echo"};
     const auto add = [&all](const char* name, std::uint64_t value) {
         all.emplace_back(name);
         all.push_back(std::to_string(value));
@@ -33,12 +34,12 @@ std::vector<std::string> arguments(const request& r, std::uint16_t port) {
     add("--port", port);
     add("--warmup", r.warmup());
     add("--connections", r.integer("connections"));
-    if (r.workload() == "echo_many") {
+    if (churns) {
+        add("--in-flight", r.integer("in_flight"));
+    } else {
         for (const char* const name : {"requests", "bytes", "rate"}) {
             add((std::string{"--"} + name).c_str(), r.integer(name));
         }
-    } else {
-        add("--in-flight", r.integer("in_flight"));
     }
     return all;
 }

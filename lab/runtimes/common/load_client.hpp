@@ -1,5 +1,5 @@
-// The client of echo_many and accept_churn, as the adapters see it: lab_load in a process of its own
-// (docs/bench/echo_many.md).
+// The client of echo_many, echo_pool and accept_churn, as the adapters see it: lab_load in a process of its
+// own (docs/bench/echo_many.md).
 #pragma once
 
 #include "harness.hpp"
@@ -14,7 +14,7 @@ namespace harness {
 // One load on a server of this process. The server must accept before it is made: it returns when all is connected.
 class load_client {
 public:
-    // `r` is of echo_many or accept_churn.
+    // `r` is of echo_many, echo_pool or accept_churn.
     load_client(const request& r, std::uint16_t port);
     // Ends the process.
     ~load_client();

@@ -11,10 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 const bufferBytes = 4096
@@ -104,7 +107,8 @@ func requireDescriptors(r *request) {
 	}
 }
 
-func echoMany(r *request) body {
+// echoUnderLoad is the server of echo_many, on as many threads as the runtime has.
+func echoUnderLoad(r *request) body {
 	requireDescriptors(r)
 	options := option(r, "connections", "requests", "bytes", "rate")
 	return underLoad(r, "echo", options, func(connection net.Conn) {
@@ -120,6 +124,25 @@ func echoMany(r *request) body {
 			}
 		}
 	})
+}
+
+func echoPool(r *request) body {
+	workers, step := r.workers(), time.Duration(r.integer("compute_us"))*time.Microsecond
+	if r.err != nil {
+		return nil
+	}
+	runtime.GOMAXPROCS(workers)
+	if step != 0 {
+		var ended atomic.Bool
+		r.atEnd(func() { ended.Store(true) })
+		go func() {
+			for !ended.Load() {
+				computeFor(step)
+				runtime.Gosched()
+			}
+		}()
+	}
+	return echoUnderLoad(r)
 }
 
 func acceptChurn(r *request) body {

@@ -89,7 +89,8 @@ int main(int argc, char** argv) {
     app.add("idle_tasks", lab::idle_tasks, "std::this_thread::sleep_for in a thread a sleeper, so few sleepers only");
     app.add("memory_after", lab::memory_after, "std::async(launch::async): a thread a task, so small bursts only");
     app.add("unbalanced", lab::unbalanced, "std::async(launch::async): a thread a node, so the small tree only");
-    for (const char* const name : {"fork_pool", "inject", "latency_under_load", "oversubscribed", "pipeline"}) {
+    for (const char* const name :
+         {"echo_pool", "fork_pool", "inject", "latency_under_load", "oversubscribed", "pipeline"}) {
         app.unsupported(name, no_pool);
     }
     app.unsupported("fairness",

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
                                    "partition_receiver", "timer_storm", "wait"}) {
         app.unsupported(name, "oneTBB has no timers");
     }
-    for (const char* const name : {"accept_churn", "echo", "echo_many", "file_read", "io_socket"}) {
+    for (const char* const name : {"accept_churn", "echo", "echo_many", "echo_pool", "file_read", "io_socket"}) {
         app.unsupported(name, "oneTBB has no I/O");
     }
     app.unsupported("fork_noop", "a TBB task is no coroutine: it cannot be awaited and takes no memory resource");

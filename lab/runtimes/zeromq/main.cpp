@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
     harness::app app{"zeromq", std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch),
                      "malloc"};
     app.add("echo", echo, "REQ and REP; the library has a thread of its own beside that of the row");
-    for (const char* const name : {"accept_churn", "echo_many", "io_socket"}) {
+    for (const char* const name : {"accept_churn", "echo_many", "echo_pool", "io_socket"}) {
         app.unsupported(name, "ZeroMQ has messages of its own over a connection, and not its bytes");
     }
     app.unsupported("file_read", "ZeroMQ has no files");

@@ -2,11 +2,14 @@
 
 use std::error::Error;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::{block_in_place, yield_now};
 
 use crate::arguments::{Flavor, Request, UsageError};
 use crate::echo::{self, Transport, TRANSPORTS};
+use crate::fairness::compute_for;
 use crate::limits;
 use crate::measure::Measured;
 use crate::servers::{Figures, FileWork, SocketWork, UnderLoad};
@@ -17,7 +20,7 @@ pub fn unsupported(request: &Request) -> Result<Option<String>, UsageError> {
         "echo" if request.choice("transport", &TRANSPORTS)? == Transport::SharedMemory => {
             Some("Tokio has nothing for memory that processes share: the reference is bare".into())
         }
-        "echo_many" => limits::too_few_descriptors(request.integer("connections")?),
+        "echo_many" | "echo_pool" => limits::too_few_descriptors(request.integer("connections")?),
         _ => None,
     })
 }
@@ -39,6 +42,23 @@ fn load_options(request: &Request, names: &[&str]) -> Result<Vec<String>, UsageE
     Ok(options)
 }
 
+/// A task of the runtime that computes for `step` at a time, until the runtime ends; none where that is 0.
+fn compute_beside(rt: &Runtime, step: Duration, says_so: bool) {
+    if step.is_zero() {
+        return;
+    }
+    rt.spawn(async move {
+        loop {
+            if says_so {
+                block_in_place(|| compute_for(step));
+            } else {
+                compute_for(step);
+            }
+            yield_now().await;
+        }
+    });
+}
+
 impl Kept {
     pub fn new(rt: &Runtime, request: &Request) -> Result<Self, Box<dyn Error>> {
         let load = |churn, names| -> Result<Self, Box<dyn Error>> {
@@ -46,7 +66,12 @@ impl Kept {
         };
         match request.workload.as_str() {
             "accept_churn" => load(true, &["connections", "in_flight"]),
-            "echo_many" => load(false, &["connections", "requests", "bytes", "rate"]),
+            "echo_many" | "echo_pool" => {
+                if request.workload == "echo_pool" {
+                    compute_beside(rt, Duration::from_micros(request.integer("compute_us")?), request.expert);
+                }
+                load(false, &["connections", "requests", "bytes", "rate"])
+            }
             "echo" => {
                 let transport = request.choice("transport", &TRANSPORTS)?;
                 let processes = request.integer("processes")?;

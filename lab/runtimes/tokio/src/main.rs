@@ -57,7 +57,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 38] = [
+const WORKLOADS: [(&str, &[&str], Ability); 39] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -81,6 +81,11 @@ const WORKLOADS: [(&str, &[&str], Ability); 38] = [
     ("coroutine_costs", &["step", "count", "live"], Unsupported(NO_FRAME)),
     ("echo", &["transport", "processes", "rounds"], Noted("tokio::net; two tasks")),
     ("echo_many", &["connections", "mode", "requests", "bytes", "rate"], Noted("tokio::net, a task a connection")),
+    (
+        "echo_pool",
+        &["workers", "compute_us", "connections", "mode", "requests", "bytes", "rate"],
+        Noted("tokio::net, a task a connection; one that computes, and yield_now"),
+    ),
     ("fairness", &["jobs", "step_us"], Supported),
     ("fib", &["n"], Supported),
     ("fib_tasks", &["shape", "n", "tasks"], Noted("a spawned task each")),
@@ -131,11 +136,12 @@ const WORKLOADS: [(&str, &[&str], Ability); 38] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 5] = [
+const EXPERTS: [(&str, &str); 6] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
     ),
+    ("echo_pool", "what computes does it in block_in_place: another thread takes the worker's place"),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
@@ -195,6 +201,7 @@ fn unsupported(request: &Request) -> Result<Option<&'static str>, UsageError> {
             "a current-thread runtime has no thread of its own: its tasks run while a thread blocks on it, and here the \
              threads outside have other things to do",
         ),
+        "echo_pool" if single => Some("a pool is asked for: with one thread it is echo_many"),
         "oversubscribed" if single => Some("it has one thread, however many are asked for"),
         "cachecalc_sharded" if !single => Some("a shard is a scheduler of one thread: tokio_ct"),
         "fib_tasks" => {
@@ -256,7 +263,7 @@ fn runtime(request: &Request) -> Result<Runtime, Box<dyn std::error::Error>> {
 
 /// The rows of I/O.
 fn is_io(workload: &str) -> bool {
-    matches!(workload, "accept_churn" | "echo" | "echo_many" | "file_read" | "io_socket")
+    matches!(workload, "accept_churn" | "echo" | "echo_many" | "echo_pool" | "file_read" | "io_socket")
 }
 
 /// One repetition. The body is spawned, never the root of block_on: that root is polled outside the scheduler.
@@ -358,7 +365,7 @@ fn items(request: &Request) -> Result<u64, UsageError> {
         "accept_churn" => integer("connections")?,
         "call_overhead" => integer("calls")?,
         "echo" => integer("rounds")?,
-        "echo_many" => integer("requests")?,
+        "echo_many" | "echo_pool" => integer("requests")?,
         "file_read" => integer("reads")?,
         "io_socket" => {
             let connections = integer("connections")?;
