@@ -48,6 +48,7 @@ NOT_BUILT = "not built: scripts/lab builds it from lab/runtimes/"
 CARGO = "install cargo-web (cargo 1.71 or newer)"
 # The same adapter with Tokio's I/O driver in it, which the other rows shall not have.
 TOKIO_IO = ("cargo/io/release/lab_tokio",)
+FOLLY = "no Folly where CMake looks: build and install it, and name its prefix in the environment variable CMAKE_PREFIX_PATH"
 GO = "install golang-go (Go 1.19 or newer)"
 # For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc
 # but for Asio's nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
@@ -69,6 +70,7 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, allocator=BEST),
     Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, allocator=BEST,
             note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+    Runtime("folly", "bin/lab_folly", FOLLY, allocator=BEST),
     Runtime("libevent", "bin/lab_libevent", "install libevent-dev", allocator=BEST,
             note="callbacks for I/O, not a runtime for tasks: rows of I/O only"),
     Runtime("zeromq", "bin/lab_zeromq", "install libzmq3-dev", allocator=BEST,

@@ -127,7 +127,7 @@ def _cache(idiom: str, wait: int) -> Term:
 
 
 def _variant(variant: str, wait: int) -> Term:
-    return case("cachecalc_variants", variant=variant, rounds=100 if variant.startswith("boost_") else 2, tasks=1_000, wait_us=wait)
+    return case("cachecalc_variants", variant=variant, rounds=100 if variant.startswith(("boost_", "folly_")) else 2, tasks=1_000, wait_us=wait)
 
 
 def _sharded(wait: int) -> Term:
@@ -144,6 +144,8 @@ _PROGRAMS = (
     ("BM_cachecalc_boost_coroutine", "boost_coroutine", ("3.32 ms (2.93)", "3.31 ms (2.82)")),
     ("BM_cachecalc_boost_coroutine_strand", "boost_coroutine_strand", ("1.83 ms (2.11)", "1.84 ms (2.09)")),
     ("BM_cachecalc_boost_coroutine_io_context", "boost_coroutine_io_context", ("1.68 ms (2.03)", "1.68 ms (1.98)")),
+    ("BM_cachecalc_folly_future_parallel", "folly_future", ("2.36 ms (2.53)", "2.34 ms (2.48)")),
+    ("BM_cachecalc_folly_parallel", "folly_coroutine", ("3.00 ms (2.90)", "2.95 ms (2.93)")),
 )
 _IDIOMS = (("one worker", "worker"), ("pool and strand", "strand"), ("pool and mutex", "mutex"))
 
@@ -179,7 +181,6 @@ CACHE = Document("002", "EvaluateIPC", "Apple M2: a Linux container with 4 CPUs,
         *(Experiment(f"{name}/{wait}", "", term, factor=1_000, cpu=True) for name, wait, _, term in _all_caches())),
         "The document's CPU is the main thread's alone, which is no cost where others work; so it is not beside these."),
 ), (
-    Elsewhere("BM_cachecalc_folly_future_parallel, BM_cachecalc_folly_parallel", "unavailable: Folly has no Debian package"),
     Elsewhere("BM_SeastarHash", "unavailable: Seastar is packaged for Debian sid alone; its shard 0 is what idiom worker does"),
     Elsewhere("ipcperf: thirteen transports", "the rows of I/O: workload echo, with a server of the same process and of another"),
 ))

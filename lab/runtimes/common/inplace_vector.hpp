@@ -19,6 +19,8 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
     [[nodiscard]] T& back() noexcept { return elements_[size_ - 1]; }
+    [[nodiscard]] T* begin() noexcept { return elements_; }
+    [[nodiscard]] T* end() noexcept { return elements_ + size_; }
 
     // Pre: there are fewer than N elements.
     void push_back(T&& element) {
