@@ -5,7 +5,6 @@
 #include "pinning.hpp"
 #include "workloads.hpp"
 
-#include <folly/coro/Mutex.h>
 #include <folly/coro/Sleep.h>
 #include <folly/executors/StrandExecutor.h>
 #include <folly/futures/HeapTimekeeper.h>
@@ -13,6 +12,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <type_traits>
 
@@ -24,9 +24,10 @@ struct pinned_cache {
     harness::cache values{};
 };
 
+// A calculation does not suspend, so the lock need not be one for coroutines.
 struct locked_cache {
     harness::cache values{};
-    coro::Mutex lock{};
+    std::mutex lock{};
 };
 
 task<void> calc_wait_calc(pinned_cache& cache, std::chrono::microseconds wait, folly::Timekeeper* timers) {
@@ -37,11 +38,11 @@ task<void> calc_wait_calc(pinned_cache& cache, std::chrono::microseconds wait, f
 
 task<void> calc_wait_calc(locked_cache& cache, std::chrono::microseconds wait, folly::Timekeeper* timers) {
     {
-        const auto guard = co_await cache.lock.co_scoped_lock();
+        const std::lock_guard guard{cache.lock};
         cache.values.calc();
     }
     co_await coro::sleep(wait, timers);
-    const auto guard = co_await cache.lock.co_scoped_lock();
+    const std::lock_guard guard{cache.lock};
     cache.values.calc();
 }
 

@@ -50,8 +50,9 @@ int main(int argc, char** argv) {
     app.add_expert("inject", lab::inject_expert, "add() of a function: no coroutine");
     app.add("latency_under_load", lab::latency_under_load, "start() of a Task with the pool as its executor");
     app.add_expert("latency_under_load", lab::latency_under_load_expert, "add() of a function: no coroutine");
-    app.add("cachecalc", lab::cachecalc,
-            "worker: under blockingWait; strand: StrandExecutor over the pool; mutex: coro::Mutex; coro::sleep");
+    app.add(
+        "cachecalc", lab::cachecalc,
+        "worker: under blockingWait; strand: StrandExecutor over the pool; mutex: std::mutex on the pool; coro::sleep");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "a CPUThreadPoolExecutor of one thread a shard");
     app.add("cachecalc_variants", lab::cachecalc_variants, "the document's two programs for Folly");
     app.add("partition_receiver", lab::partition_receiver, "UnboundedQueue for one producer and one consumer");
