@@ -50,6 +50,8 @@ CARGO = "install cargo-web (cargo 1.71 or newer)"
 TOKIO_IO = ("cargo/io/release/lab_tokio",)
 FOLLY = "no Folly where CMake looks: build and install it, and name its prefix in the environment variable CMAKE_PREFIX_PATH"
 GO = "install golang-go (Go 1.19 or newer)"
+# Fork-join coroutines that Debian does not package.
+UNPACKAGED = "not packaged: install it from {} to a prefix, and name that in the environment's CMAKE_PREFIX_PATH"
 # For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc
 # but for Asio's nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
 BEST = "tcmalloc"
@@ -65,6 +67,10 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime(COFLUX, "bin/lab_coflux", f"{NOT_BUILT}coflux"),
     Runtime("asio", "bin/lab_asio", "install libboost1.81-dev", allocator=BEST),
     Runtime("tbb", "bin/lab_tbb", "install libtbb-dev", allocator=BEST),
+    Runtime("libfork", "bin/lab_libfork", UNPACKAGED.format("github.com/ConorWilliams/libfork"), allocator=BEST,
+            note="fork and join alone, with continuation stealing"),
+    Runtime("toomanycooks", "bin/lab_toomanycooks", UNPACKAGED.format("github.com/tzcnt/TooManyCooks"), allocator=BEST,
+            note="its adapter has the rows of fork and join"),
     Runtime("moodycamel", "bin/lab_moodycamel", "install libconcurrentqueue-dev", allocator=BEST,
             note="a queue between threads of the system, not a runtime: channels only"),
     Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, allocator=BEST),

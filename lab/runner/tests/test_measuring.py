@@ -138,6 +138,17 @@ class Measuring(LabTest):
         # Told by `describe`, so never run; told by `run`, so run once.
         self.assertEqual([call[0] for call in self.calls()], ["std", "coflux", "coflux"])
 
+    def test_a_rival_that_no_distribution_packages_says_how_to_get_it(self) -> None:
+        self.fake("coflux")
+        done = self.measure(*FIB, "--runtime", "coflux", "libfork", "toomanycooks", "--reps", "2")
+        self.assertEqual(done.status, 0)
+        for name, home in (("libfork", "github.com/ConorWilliams/libfork"), ("toomanycooks", "github.com/tzcnt/TooManyCooks")):
+            row = self.row(name)
+            self.assertEqual((row["status"], row["n"]), ("unavailable", 0))
+            self.assertEqual(row["reason"], f"not packaged: install it from {home} to a prefix, "
+                                            "and name that in the environment's CMAKE_PREFIX_PATH")
+            self.assertIn(f"unavailable: {name}", done.stdout)
+
     def test_a_reason_left_by_the_build_replaces_the_remedy(self) -> None:
         (self.build / "unavailable").mkdir(parents=True)
         (self.build / "unavailable" / "lab_tokio").write_text("cargo 1.63 is older than 1.71\n", encoding="utf-8")
