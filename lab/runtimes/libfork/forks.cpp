@@ -11,9 +11,7 @@
 namespace lab {
 namespace {
 
-constexpr auto trivial = [](auto /*self*/, std::uint64_t i) -> lf::task<std::uint64_t> {
-    co_return i;
-};
+constexpr auto trivial = [](auto /*self*/, std::uint64_t i) -> lf::task<std::uint64_t> { co_return i; };
 
 constexpr auto immediate = [](auto /*self*/, std::uint64_t forks) -> lf::task<std::uint64_t> {
     std::uint64_t sum = 0;

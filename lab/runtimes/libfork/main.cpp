@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     for (const char* const name : {"accept_churn", "echo", "echo_many", "file_read", "io_socket"}) {
         app.unsupported(name, "libfork has no I/O");
     }
-    app.unsupported("coroutine_costs", "a task of libfork runs on its workers alone: nothing of it can be driven by hand");
+    app.unsupported("coroutine_costs",
+                    "a task of libfork runs on its workers alone: nothing of it can be driven by hand");
     app.rest_unsupported("libfork is for fork and join: it has no channels and no locks");
     return app.main(argc, argv);
 }

@@ -20,8 +20,7 @@ constexpr auto multiply = [](auto multiply, harness::matrices* matrices,
     }
 };
 
-constexpr auto time_matmul = [](auto /*self*/, harness::stopwatch* watch,
-                                std::uint64_t n) -> lf::task<std::uint64_t> {
+constexpr auto time_matmul = [](auto /*self*/, harness::stopwatch* watch, std::uint64_t n) -> lf::task<std::uint64_t> {
     watch->start();
     harness::matrices matrices{n};
     co_await lf::just[multiply](&matrices, matrices.whole());

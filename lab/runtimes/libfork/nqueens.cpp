@@ -9,8 +9,7 @@ namespace lab {
 namespace {
 
 // The ways to complete a board.
-constexpr auto completions = []<std::size_t N>(auto completions,
-                                               harness::board<N> board) -> lf::task<std::uint64_t> {
+constexpr auto completions = []<std::size_t N>(auto completions, harness::board<N> board) -> lf::task<std::uint64_t> {
     if (board.full()) {
         co_return 1;
     }

@@ -9,9 +9,7 @@
 namespace lab {
 namespace {
 
-constexpr auto answer = [](auto /*self*/, std::uint64_t request) -> lf::task<std::uint64_t> {
-    co_return request + 1;
-};
+constexpr auto answer = [](auto /*self*/, std::uint64_t request) -> lf::task<std::uint64_t> { co_return request + 1; };
 
 constexpr auto injected = [](auto /*self*/, harness::injection* all, std::uint64_t producer,
                              std::uint64_t number) -> lf::task<void> {

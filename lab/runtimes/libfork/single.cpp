@@ -8,9 +8,7 @@
 namespace lab {
 namespace {
 
-constexpr auto child = [](auto /*self*/, std::uint64_t i) -> lf::task<std::uint64_t> {
-    co_return i;
-};
+constexpr auto child = [](auto /*self*/, std::uint64_t i) -> lf::task<std::uint64_t> { co_return i; };
 
 constexpr auto call_children = [](auto /*self*/, std::uint64_t count) -> lf::task<std::uint64_t> {
     std::uint64_t sum = 0;

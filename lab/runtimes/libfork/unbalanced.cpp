@@ -17,8 +17,7 @@ constexpr auto nodes_below = [](auto nodes_below, const harness::uts_tree* tree,
         for (std::uint32_t c = 0; c + 1 < children; ++c) {
             co_await lf::fork[&results[c], nodes_below](tree, harness::uts_tree::child_of(node, c));
         }
-        co_await lf::call[&results[children - 1], nodes_below](tree,
-                                                               harness::uts_tree::child_of(node, children - 1));
+        co_await lf::call[&results[children - 1], nodes_below](tree, harness::uts_tree::child_of(node, children - 1));
         co_await lf::join;
         for (const std::uint64_t result : results) {
             nodes += result;

@@ -58,7 +58,8 @@ harness::measured fork_pool(const harness::request& r) {
     const auto body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : burst;
     const std::uint64_t forks = r.integer("count") / r.threads();
     workers pool{r.threads()};
-    return measure_on(pool, r, [&] { return sum_of(r.threads(), [body, forks](std::uint64_t) { return body(forks); }); });
+    return measure_on(pool, r,
+                      [&] { return sum_of(r.threads(), [body, forks](std::uint64_t) { return body(forks); }); });
 }
 
 harness::measured pipeline(const harness::request& r) {
@@ -66,9 +67,8 @@ harness::measured pipeline(const harness::request& r) {
     const std::uint64_t depth = r.integer("depth");
     const std::uint64_t items = r.integer("items");
     workers pool{r.threads()};
-    return measure_on(pool, r, [=] {
-        return sum_of(concurrency, [depth, items](std::uint64_t) { return chains(depth, items); });
-    });
+    return measure_on(
+        pool, r, [=] { return sum_of(concurrency, [depth, items](std::uint64_t) { return chains(depth, items); }); });
 }
 
 harness::measured fib_tasks(const harness::request& r) {

@@ -18,8 +18,7 @@ tmc::task<std::uint64_t> completions(harness::board<N> board) {
         co_return 1;
     }
     std::size_t children = 0;
-    auto tasks = std::views::iota(0, board.size) |
-                 std::views::filter([&board](int row) { return board.safe(row); }) |
+    auto tasks = std::views::iota(0, board.size) | std::views::filter([&board](int row) { return board.safe(row); }) |
                  std::views::transform([&board, &children](int row) {
                      ++children;
                      return completions(board.with(row));
@@ -36,9 +35,8 @@ tmc::task<std::uint64_t> completions(harness::board<N> board) {
 
 harness::measured nqueens(const harness::request& r) {
     workers pool{r.threads()};
-    return harness::with_empty_board(r.integer("n"), [&](auto empty) {
-        return measure_on(pool, r, [empty] { return completions(empty); });
-    });
+    return harness::with_empty_board(
+        r.integer("n"), [&](auto empty) { return measure_on(pool, r, [empty] { return completions(empty); }); });
 }
 
 }  // namespace lab

@@ -26,8 +26,8 @@ tmc::task<std::uint64_t> node(std::uint64_t first, std::uint64_t leaves) {
         co_return first;
     }
     const std::uint64_t share = leaves / 10;
-    const std::array<std::uint64_t, 10> results = co_await tmc::spawn_many<10>(
-        tasks_of([=](std::uint64_t i) { return node(first + i * share, share); }).begin());
+    const std::array<std::uint64_t, 10> results =
+        co_await tmc::spawn_many<10>(tasks_of([=](std::uint64_t i) { return node(first + i * share, share); }).begin());
     std::uint64_t sum = 0;
     for (const std::uint64_t result : results) {
         sum += result;

@@ -36,9 +36,7 @@ public:
 
     [[nodiscard]] tmc::ex_cpu& executor() noexcept { return executor_; }
 
-    std::uint64_t run(tmc::task<std::uint64_t>&& root) {
-        return tmc::post_waitable(executor_, std::move(root)).get();
-    }
+    std::uint64_t run(tmc::task<std::uint64_t>&& root) { return tmc::post_waitable(executor_, std::move(root)).get(); }
 
 private:
     static constexpr unsigned most_threads = 64;
