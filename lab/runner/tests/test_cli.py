@@ -19,8 +19,8 @@ class Arguments(LabTest):
                           ("--frobnicate",), ("stray",), ("--workload",)):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: accept_churn, cachecalc, cachecalc_sharded")
-            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, moodycamel, tokio, tokio_ct, "
-                                                  "folly, libevent, zeromq, go")
+            self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, libfork, toomanycooks, moodycamel, "
+                                                  "tokio, tokio_ct, folly, libevent, zeromq, go")
 
     def test_an_abbreviated_option_is_refused(self) -> None:
         self.assert_refused("--rep", "3", says="unrecognized arguments")
