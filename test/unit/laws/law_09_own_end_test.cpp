@@ -72,9 +72,9 @@ void get_in_a_callback_of_an_error() {
         auto waits = never_ends<pool>(here, never_set);
         auto fails = fails_soon<pool>(here, event);
         fails.on_error([&](const std::exception_ptr&) { (void)waits.get(); });
+        event->set();  // not before: a callback of what has failed is called by the parent, and its own
         (void)co_await coflux::as_outcome(std::move(fails));
     }(env, &never, &go);
-    go.set();
     parent.join();
 }
 
