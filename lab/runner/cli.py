@@ -183,7 +183,8 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
                      "its CPU measures the scheduler of the system")
     if max(threads) > MOST_THREADS:
         parser.error(f"--threads {max(threads)} is more than {MOST_THREADS}, which is the most that an adapter takes")
-    cases = plan(workloads, sizes, *threads)
+    cases = plan(workloads, sizes, *threads,
+                 picks=SUITES[suite].picks_cases and not chosen.workload and not chosen.size)
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:
         parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; "

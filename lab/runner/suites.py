@@ -26,6 +26,8 @@ class Suite:
     # Where no --threads says otherwise each row is measured on one thread, too: what a scheduler costs that nobody
     # shares.
     one_thread_too: bool = False
+    # Of a workload that is not asked for by its name only the cases of QUICK, where its module has that.
+    picks_cases: bool = False
     # How long it waits for another run on the machine to end, in seconds.
     waits: float = 0.0
 
@@ -37,7 +39,8 @@ RECOMMENDED, ALL = "recommended", "all"
 SUITES: dict[str, Suite] = {
     "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?",
                    least_ms=0, repeats=False, waits=600.0),
-    "quick": Suite(("base",), 9, "the base sizes in nine rounds"),
+    "quick": Suite(("base",), 9, "base sizes in nine rounds, some 12 minutes: of each workload the case that tells most, and "
+                                 "all cases of those that --workload names", picks_cases=True),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured"),
     "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, on all threads and on one, hours: what a published "
                                          "table needs", allocators=ALL, one_thread_too=True),
@@ -73,19 +76,26 @@ def case_key(workload: str, params: Params, threads: int) -> str:
     return json.dumps([workload, params, threads], sort_keys=True)
 
 
-def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int) -> list[Case]:
+def plan(chosen: list[Workload], sizes: tuple[str, ...], *threads: int, picks: bool = False) -> list[Case]:
     """The cases of the workloads in the given sizes and threads; one that two sizes share appears once, with the longer
-    timeout."""
+    timeout. With `picks` those of base are a workload's QUICK, where it has that."""
     cases: dict[str, Case] = {}
     for workload in chosen:
         for size in sizes:
-            for params in workload.SEED if size == SEED else workload.cases(size):
+            for params in _params(workload, size, picks):
                 for count in _threads(workload, size, threads):
                     case = Case(workload.NAME, params, count, TIMEOUT_SECONDS[size])
                     known = cases.get(case.key)
                     if known is None or known.timeout_seconds < case.timeout_seconds:
                         cases[case.key] = case
     return list(cases.values())
+
+
+def _params(workload: Workload, size: str, picks: bool) -> list[Params]:
+    if size == SEED:
+        return workload.SEED
+    quick = getattr(workload, "QUICK", None) if picks and size == "base" else None
+    return quick or workload.cases(size)
 
 
 def _threads(workload: Workload, size: str, asked: tuple[int, ...]) -> list[int]:

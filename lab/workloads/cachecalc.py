@@ -28,6 +28,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 2, "base": 100, "large": 1_000}[size], (8,))
 
 
+# Of the suite quick.
+QUICK = cases("base")[3:4]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["rounds"] * params["tasks"]
 

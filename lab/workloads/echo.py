@@ -38,6 +38,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _matrix(50_000)
 
 
+# Of the suite quick.
+QUICK = cases("base")[:1]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["rounds"]
 

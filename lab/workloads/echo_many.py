@@ -38,6 +38,10 @@ def cases(size: str) -> list[dict[str, Any]]:
             *(_open(connections, 100_000, 50_000) for connections in (20, 1_000))]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["requests"]
 

@@ -37,6 +37,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [*(_case(workers, 0, "closed", closed, 0) for workers in (1, 2)), _busy(busy)]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:3]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["requests"]
 

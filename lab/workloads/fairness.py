@@ -22,6 +22,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"jobs": jobs, "step_us": step} for step in (0, 20)]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["jobs"]
 

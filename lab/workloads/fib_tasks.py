@@ -31,6 +31,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases(n, tasks)
 
 
+# Of the suite quick.
+QUICK = cases("base")[2:3]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["tasks"]
 

@@ -26,6 +26,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"resource": resource, "count": count} for resource in RESOURCES]
 
 
+# Of the suite quick.
+QUICK = cases("base")[3:4]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

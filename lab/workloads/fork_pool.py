@@ -23,6 +23,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"mode": mode, "count": count} for mode in ("immediate", "final")]
 
 
+# Of the suite quick.
+QUICK = cases("base")[:1]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     """Each sub-task makes count / threads forks, so that all do the same; a remainder is not made."""
     return params["count"] // threads * threads

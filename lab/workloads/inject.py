@@ -23,6 +23,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"producers": producers, "count": count} for producers in PRODUCERS]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"] // params["producers"] * params["producers"]
 

@@ -27,6 +27,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"load_percent": load, "work_us": WORK_US, "count": load * tasks_per_percent} for load in LOADS]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

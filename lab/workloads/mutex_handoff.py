@@ -21,6 +21,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"tasks": tasks, "locks": total // tasks} for tasks in (2, 8)]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["tasks"] * params["locks"]
 

@@ -26,6 +26,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(workers, cpus, gap, requests) for workers, cpus in ((1, 1), (1, 2), (2, 2)) for gap in (0, 100)]
 
 
+# Of the suite quick.
+QUICK = cases("base")[5:6]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["requests"]
 

@@ -25,6 +25,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"idiom": idiom, "workers": workers, "count": count} for idiom in ("channel", "fork") for workers in WORKERS[size]]
 
 
+# Of the suite quick.
+QUICK = cases("base")[4:5]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"] // SENDERS * SENDERS if params["idiom"] == "channel" else params["count"]
 

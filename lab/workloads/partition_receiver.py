@@ -31,6 +31,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 10, "base": 100, "large": 5_000}[size], (100,))
 
 
+# Of the suite quick.
+QUICK = cases("base")[2:3]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["batches"]
 

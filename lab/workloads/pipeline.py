@@ -28,6 +28,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(concurrency, depth, 50 if size == "smoke" else 1_000) for concurrency, depth in shapes]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["concurrency"] * params["items"]
 

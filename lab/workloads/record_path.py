@@ -32,6 +32,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 500, "base": 10_000, "large": 200_000}[size])
 
 
+# Of the suite quick.
+QUICK = cases("base")[2:3]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["records"]
 

@@ -20,6 +20,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": count} for count in {"smoke": (1_000,), "base": (10_000, 50_000), "large": (1_000_000,)}[size]]
 
 
+# Of the suite quick.
+QUICK = cases("base")[:1]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

@@ -25,6 +25,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(chains, depth, values) for chains, depth in ((1, 5), (8, 5), (8, 20))]
 
 
+# Of the suite quick.
+QUICK = cases("base")[2:3]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["chains"] * params["depth"] * params["values"]
 

@@ -26,6 +26,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return _cases({"smoke": 20, "base": 500, "large": 5_000}[size], (64,))
 
 
+# Of the suite quick.
+QUICK = cases("base")[:1]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

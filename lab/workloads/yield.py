@@ -21,6 +21,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"tasks": tasks, "yields": each} for tasks, each in zip((1, 8), yields)]
 
 
+# Of the suite quick.
+QUICK = cases("base")[1:2]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["tasks"] * params["yields"]
 

@@ -331,6 +331,19 @@ class Plans(unittest.TestCase):
         self.assertEqual(len(both), len(base) + 1)
         self.assertGreater(both[0].timeout_seconds, base[0].timeout_seconds)
 
+    def test_quick_picks_cases_of_base_size_of_workloads_that_are_not_named(self) -> None:
+        for name, workload in WORKLOADS.items():
+            quick = getattr(workload, "QUICK", workload.cases("base"))
+            self.assertTrue(0 < len(quick) <= 2 and all(params in workload.cases("base") for params in quick), name)
+
+        def cases_of(*arguments: str) -> int:
+            parser = cli.make_parser()
+            state, _ = cli.planned(parser, parser.parse_args([*arguments, "--runtime", "coflux"]))
+            return len({row.case.key for row in state.rows if row.case.workload == "echo_many"})
+        self.assertEqual(cases_of(), 1)
+        self.assertEqual(cases_of("--workload", "echo_many"), len(WORKLOADS["echo_many"].cases("base")))
+        self.assertEqual(cases_of("--size", "base"), len(WORKLOADS["echo_many"].cases("base")))
+
     def test_single_threaded_workloads_are_recorded_with_one_thread(self) -> None:
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
         self.assertEqual({name for name, count in threads.items() if count == 1},
