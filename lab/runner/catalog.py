@@ -24,7 +24,7 @@ class Workload(Protocol):
     THREADS: int | None
     # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
     # suite seed each case is also run with these. And THREADS_BESIDE, for threads that need a CPU beside the workers'.
-    # May stand beside it: QUICK, those of the size base that the suite quick measures, where there are more.
+    # May stand beside it: QUICK, what the suite quick measures in place of all of base.
     SEED: list[Params]
 
     def cases(self, size: str) -> list[Params]:

@@ -39,8 +39,8 @@ RECOMMENDED, ALL = "recommended", "all"
 SUITES: dict[str, Suite] = {
     "smoke": Suite(("smoke",), 2, "every pair at its smallest, under 3 minutes: does all run and answer right?",
                    least_ms=0, repeats=False, waits=600.0),
-    "quick": Suite(("base",), 9, "base sizes in nine rounds, some 12 minutes: of each workload the case that tells most, and "
-                                 "all cases of those that --workload names", picks_cases=True),
+    "quick": Suite(("base",), 9, "base sizes in nine rounds: of each workload the case that tells most, and all cases of "
+                                 "those that --workload names", picks_cases=True),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured"),
     "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, on all threads and on one, hours: what a published "
                                          "table needs", allocators=ALL, one_thread_too=True),

@@ -28,6 +28,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 2, "base": 100, "large": 1_000}[size], 8)]
 
 
+# Of the suite quick. At base size a repetition of new threads takes 9 s.
+QUICK = [_case(10, 8)]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["shards"] * params["rounds"] * params["tasks"]
 

@@ -19,6 +19,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"count": {"smoke": 1_000, "base": 100_000, "large": 1_000_000}[size]}]
 
 
+# Of the suite quick. At base size a repetition of threads takes 8 s.
+QUICK = [{"count": 10_000}]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

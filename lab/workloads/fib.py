@@ -26,6 +26,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"n": {"smoke": 18, "base": 32, "large": 39}[size]}]
 
 
+# Of the suite quick. At base size a repetition of a slow runtime takes 14 s.
+QUICK = [{"n": 27}]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return 2 * fibonacci(params["n"] + 1) - 1
 
