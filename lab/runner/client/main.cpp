@@ -1,5 +1,5 @@
-// The load on the servers of echo_many, echo_pool and accept_churn, the same for all runtimes. docs/bench/echo_many.md has
-// its protocol.
+// The load on the servers of echo_many, echo_pool and accept_churn, the same for all runtimes.
+// docs/bench/echo_many.md has its protocol.
 #include "client.hpp"
 #include "limits.hpp"
 #include "pinning.hpp"
