@@ -97,6 +97,7 @@ private:
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
+    bool spend_tick_aside() noexcept override { return aside_ > 0 && --aside_ > 0; }
 
     intake intake_;
     round_clock rounds_;

@@ -82,7 +82,7 @@ public:
 
     /// A coroutine has done what may take its time without a suspension: false if its round is over, and it should
     /// suspend.
-    [[nodiscard]] COFLUX_INLINE bool spend_tick() noexcept { return --tick_budget_ > 0; }
+    [[nodiscard]] COFLUX_INLINE bool spend_tick() noexcept { return --tick_budget_ > 0 || spend_tick_aside(); }
 
     /// True if a coroutine waits in one of the two queues.
     [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
@@ -101,6 +101,8 @@ protected:
     /// run; else there is budget again.
     virtual bool budget_exhausted() noexcept = 0;
     virtual void overflow(std::coroutine_handle<> h) noexcept = 0;
+    /// spend_tick(), where tick_budget_ has none left: of a budget that the loop has laid aside.
+    virtual bool spend_tick_aside() noexcept { return false; }
 
     // notify_one() and budget_exhausted() for a fast path, whose registers they keep.
     COFLUX_ASIDE void notify_one_aside() noexcept;
