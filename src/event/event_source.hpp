@@ -22,10 +22,10 @@ public:
     event_source& operator=(const event_source&) = delete;
     virtual ~event_source() = default;
 
-    /// Carries on what has become ready, a portion at most. Returns how many operations ended. Resumes no coroutine in
+    /// Carries on what has become ready, `most` at a time. Returns how many operations ended. Resumes no coroutine in
     /// place.
     /// Threads: that of its host; of a pool, one worker at a time.
-    virtual std::size_t look() noexcept = 0;
+    virtual std::size_t look(std::size_t most) noexcept = 0;
     // sleep_until() also ends when something is ready; on the same thread.
     /// The part of look() that any worker of a pool may do: tries what was to be tried at the next look.
     virtual std::size_t try_late() noexcept = 0;

@@ -9,6 +9,7 @@
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
+#include "event/look_portion.hpp"
 #include "lone_ready.hpp"
 #include "os/thread.hpp"
 
@@ -306,7 +307,7 @@ bool pool_worker::look_at(event_source& s) noexcept {
 /// Pre: this worker is the driver.
 void pool_worker::gather(event_source& s) noexcept {
     gathers_events_ = true;
-    (void)s.look();
+    (void)s.look(most_in_a_look(ready_.size()));
     gathers_events_ = false;
 }
 

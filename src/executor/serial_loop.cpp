@@ -7,6 +7,7 @@
 #include <coflux/base/stack.hpp>
 
 #include "core/detail/scope/left_behind.hpp"
+#include "event/look_portion.hpp"
 #include "os/thread.hpp"
 #include "time/detail/timer_watch.hpp"
 
@@ -99,7 +100,7 @@ bool serial_loop::look_at_events() noexcept {
     const std::uint64_t cycles = cycles_now();
     if (cycles - looked_at_events_ < cycles_between_looks && has_work()) return false;
     looked_at_events_ = cycles;
-    return s->look() != 0;
+    return s->look(most_in_a_look(ready_.size())) != 0;
 }
 
 clock_tick serial_loop::sleeps_until() const noexcept {

@@ -74,6 +74,13 @@ public:
         return true;
     }
 
+    /// What the next operation of this direction touches, into the cache.
+    void prefetch(direction way) noexcept {
+        __builtin_prefetch(this);
+        __builtin_prefetch(&lock_);
+        __builtin_prefetch(&home_of(way));
+    }
+
     const int number;  // -1: the system made none, and no operation waits
     const endpoint peer;
     socket_calls& calls;  // what opened it

@@ -9,9 +9,17 @@
 namespace coflux::detail {
 bool io_operation::try_now() noexcept {
     is_untried_ = on_.take_empty(way());
-    is_late_ = spend_steps(1);
-    if (is_late_ || is_untried_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
-    return attempt();
+    // What suspends anyhow is a resumption of the round that it goes on in.
+    if (is_untried_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
+    is_late_ = spend_call();
+    return !is_late_ && attempt();
+}
+
+void io_operation::prefetch_more() const noexcept {
+    const promise_base& p = coroutine();
+    __builtin_prefetch(&p);
+    __builtin_prefetch(reinterpret_cast<const std::byte*>(&p) + cache_line);
+    on_.prefetch(kind_.way);
 }
 
 std::coroutine_handle<> io_operation::suspend() {

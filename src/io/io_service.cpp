@@ -4,6 +4,7 @@
 #include <coflux/base/thread.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
+#include "event/look_portion.hpp"
 #include "io_source.hpp"
 #include "os/process.hpp"
 #include "os/thread.hpp"
@@ -36,7 +37,7 @@ private:
         os::name_this_thread("coflux-io");
         this_thread.keeps_timers = true;
         for (;;) {
-            (void)source_->look();                         // takes wake-ups away, so it comes before the question
+            (void)source_->look(most_in_a_look(0));        // takes wake-ups away, so it comes before the question
             if (ends_.load(memory_order_acquire)) return;  // pairs with end()
             source_->sleep_until(~std::uint64_t{0});
         }

@@ -291,10 +291,10 @@ void epoll_source::add_left(left_behind& to) noexcept {
 
 // --- the host --------------------------------------------------------------------------------------------------------
 
-std::size_t epoll_source::look() noexcept {
+std::size_t epoll_source::look(std::size_t most) noexcept {
     const resumption_pause pause;
     std::size_t ended = try_late();
-    const std::size_t found = found_ != 0 ? std::exchange(found_, 0) : poll_until(0);
+    const std::size_t found = found_ != 0 ? std::exchange(found_, 0) : poll_until(0, most);
     ended += hand_out(found);
     return ended;
 }
@@ -318,7 +318,7 @@ std::size_t epoll_source::hand_out(std::size_t found) noexcept {
 }
 
 void epoll_source::sleep_until(std::uint64_t deadline) noexcept {
-    if (found_ == 0) found_ = poll_until(has_late_.load(memory_order_relaxed) ? 0 : deadline);
+    if (found_ == 0) found_ = poll_until(has_late_.load(memory_order_relaxed) ? 0 : deadline, events_->events.size());
 }
 
 void epoll_source::wake() noexcept {
@@ -327,9 +327,9 @@ void epoll_source::wake() noexcept {
 }
 
 /// Returns how many events it found. 0: it does not wait.
-std::size_t epoll_source::poll_until(std::uint64_t deadline) noexcept {
+std::size_t epoll_source::poll_until(std::uint64_t deadline, std::size_t most_found) noexcept {
     epoll_event* const to = events_->events.data();
-    const int most = static_cast<int>(events_->events.size());
+    const int most = static_cast<int>(std::min(most_found, events_->events.size()));
     if (deadline == 0 || deadline == no_deadline_at_all) {
         const int found = epoll_wait(epoll_, to, most, deadline == 0 ? 0 : -1);
         return found > 0 ? static_cast<std::size_t>(found) : 0;  // interrupted: the caller looks again

@@ -22,7 +22,7 @@ public:
     epoll_source();
     ~epoll_source() override;
 
-    std::size_t look() noexcept override;
+    std::size_t look(std::size_t most) noexcept override;
     void sleep_until(std::uint64_t deadline) noexcept override;
     void wake() noexcept override;
     [[nodiscard]] bool has_pending() const noexcept override {
@@ -67,7 +67,7 @@ private:
     std::size_t end_pending(io_operation& op) noexcept;
     void set_closing(slot& s, std::uint32_t generation) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
-    [[nodiscard]] std::size_t poll_until(std::uint64_t deadline) noexcept;
+    [[nodiscard]] std::size_t poll_until(std::uint64_t deadline, std::size_t most_found) noexcept;
     std::size_t hand_out(std::size_t found) noexcept;
 
     struct late {

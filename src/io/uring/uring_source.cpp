@@ -23,7 +23,6 @@
 namespace coflux::detail {
 namespace {
 
-constexpr unsigned most_in_a_look = 48;
 constexpr std::uint64_t name_of_waker = ~std::uint64_t{0};
 constexpr std::uint64_t name_of_cancel = name_of_waker - 1;
 constexpr std::uint32_t most_bytes = 0x7fff'f000;  // that the system moves at once
@@ -37,6 +36,11 @@ constexpr std::uint32_t most_bytes = 0x7fff'f000;  // that the system moves at o
 
 std::uint64_t request_name(std::uint32_t place, std::uint32_t generation) noexcept {
     return std::uint64_t{generation} << 32 | place;
+}
+
+/// It is of an operation.
+bool is_named(const io_uring_cqe& c) noexcept {
+    return c.user_data != name_of_waker && c.user_data != name_of_cancel;
 }
 
 void poll_for(io_uring_sqe& s, int descriptor, unsigned events) noexcept {
@@ -300,69 +304,90 @@ void uring_source::enter(std::uint64_t nanoseconds) noexcept {
 
 // --- completions -----------------------------------------------------------------------------------------------------
 
-std::size_t uring_source::complete(const io_uring_cqe& c) noexcept {
-    const auto number = static_cast<std::uint32_t>(c.user_data);
-    slot& s = at_number(number / 2);
-    place& p = number % 2 == 0 ? s.in : s.out;
-    io_operation* op = nullptr;
-    {
-        const adaptive_guard held(p.lock);
-        if (p.at != state::submitted || p.generation != c.user_data >> 32) return 0;
-        op = std::exchange(p.waiting, nullptr);
-        p.at = state::free;
-        ++p.generation;
-        if (!p.is_poll && os::would_block(c.res)) p.polls = true;
-    }
-    // From here on no other thread touches it. What has come counts, whatever was requested meanwhile.
+/// The operation that a completion ends, which no other thread touches from here on; nullptr: none.
+io_operation* uring_source::take_completed(const io_uring_cqe& c, bool& is_poll) noexcept {
+    place& p = place_named(c.user_data);
+    const adaptive_guard held(p.lock);
+    if (p.at != state::submitted || p.generation != c.user_data >> 32) return nullptr;
+    p.at = state::free;
+    ++p.generation;
+    is_poll = p.is_poll;
+    if (!is_poll && os::would_block(c.res)) p.polls = true;
+    return std::exchange(p.waiting, nullptr);
+}
+
+/// What has come counts, whatever was requested meanwhile.
+std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool is_poll) noexcept {
     bool ended = false;
     if (c.res != -ECANCELED && c.res != -EINTR) {
-        if (p.is_poll) {
-            ended = op->attempt();
+        if (is_poll) {
+            ended = op.attempt();
         } else if (!os::would_block(c.res)) {
-            if (op->way() == direction::in && (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0)
-                op->on().try_first(op->way());
-            ended = op->take(c.res);
+            if (op.way() == direction::in && (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0) op.on().try_first(op.way());
+            ended = op.take(c.res);
         }
     }
     if (ended) {
         pending_.fetch_sub(1, memory_order_relaxed);
-        op->wake();
+        op.wake();
         return 1;
     }
     {
         // The rest. Or the thread that submitted it has ended, which cancels what it submitted.
+        place& p = place_named(c.user_data);
         const adaptive_guard held(p.lock);
-        if (wait_at(p, *op) == armed::waits) return 0;
+        if (wait_at(p, op) == armed::waits) return 0;
     }
     pending_.fetch_sub(1, memory_order_relaxed);
-    op->end_early();
+    op.end_early();
     return 1;
 }
 
-std::size_t uring_source::hand_out() noexcept {
-    const unsigned n = std::min(ring_.completed(), most_in_a_look);
+/// With thousands of connections each has left the caches since its last request. What is touched next is fetched for
+/// several at once.
+std::size_t uring_source::hand_out(std::size_t most) noexcept {
+    constexpr unsigned at_once = 16;
+    struct {
+        io_operation* op;
+        bool is_poll;
+    } taken[at_once];
     std::size_t ended = 0;
-    for (unsigned i = 0; i < n; ++i) {
-        const io_uring_cqe& c = ring_.completion(i);
-        if (c.user_data == name_of_waker) {
-            if ((c.flags & IORING_CQE_F_MORE) == 0) watches_waker_ = false;
-        } else if (c.user_data != name_of_cancel) {
-            ended += complete(c);
+    for (auto left = static_cast<unsigned>(std::min<std::size_t>(ring_.completed(), most)); left != 0;) {
+        const unsigned n = std::min(left, at_once);
+        for (unsigned i = 0; i < n; ++i) {
+            if (is_named(ring_.completion(i))) __builtin_prefetch(&place_named(ring_.completion(i).user_data));
         }
+        for (unsigned i = 0; i < n; ++i) {
+            const io_uring_cqe& c = ring_.completion(i);
+            taken[i].op = nullptr;
+            if (is_named(c)) {
+                taken[i].op = take_completed(c, taken[i].is_poll);
+                if (taken[i].op != nullptr) taken[i].op->prefetch();
+            } else if (c.user_data == name_of_waker && (c.flags & IORING_CQE_F_MORE) == 0) {
+                watches_waker_ = false;
+            }
+        }
+        for (unsigned i = 0; i < n; ++i) {
+            if (taken[i].op != nullptr) taken[i].op->prefetch_more();
+        }
+        for (unsigned i = 0; i < n; ++i) {
+            if (taken[i].op != nullptr) ended += complete(*taken[i].op, ring_.completion(i), taken[i].is_poll);
+        }
+        ring_.take(n);
+        left -= n;
     }
-    if (n != 0) ring_.take(n);
     return ended;
 }
 
 // --- the host --------------------------------------------------------------------------------------------------------
 
-std::size_t uring_source::look() noexcept {
+std::size_t uring_source::look(std::size_t most) noexcept {
     const resumption_pause pause;
     begin_to_serve();
     watch_waker();
     fill_in();
     if (ring_.unsubmitted() != 0 || ring_.must_enter()) enter(0);
-    return hand_out();
+    return hand_out(most);
 }
 
 void uring_source::sleep_until(std::uint64_t deadline) noexcept {

@@ -22,7 +22,7 @@ public:
     explicit uring_source(ring_rung rung);
     ~uring_source() override;
 
-    std::size_t look() noexcept override;
+    std::size_t look(std::size_t most) noexcept override;
     void sleep_until(std::uint64_t deadline) noexcept override;
     void wake() noexcept override;
     [[nodiscard]] bool has_pending() const noexcept override {
@@ -78,6 +78,12 @@ private:
         slot& s = at_number(at.number);
         return way == direction::in ? s.in : s.out;
     }
+    /// The place that a request, and so its completion, names.
+    [[nodiscard]] place& place_named(std::uint64_t name) noexcept {
+        const auto number = static_cast<std::uint32_t>(name);
+        slot& s = at_number(number / 2);
+        return number % 2 == 0 ? s.in : s.out;
+    }
     [[nodiscard]] bool is_host_here() const noexcept;
     void check_process() const noexcept;
     armed arm(io_operation& op, io_slot at, bool is_untried) noexcept;
@@ -89,8 +95,9 @@ private:
     void fill_in() noexcept;
     void fill_in(place& p) noexcept;
     void enter(std::uint64_t nanoseconds) noexcept;
-    std::size_t hand_out() noexcept;
-    std::size_t complete(const io_uring_cqe& c) noexcept;
+    std::size_t hand_out(std::size_t most) noexcept;
+    io_operation* take_completed(const io_uring_cqe& c, bool& is_poll) noexcept;
+    std::size_t complete(io_operation& op, const io_uring_cqe& c, bool is_poll) noexcept;
 
     ring ring_;
     int waker_ = -1;

@@ -273,7 +273,7 @@ class network_source final : public coflux::detail::io_source {
 public:
     explicit network_source(network& in) noexcept : in_(in) {}
 
-    std::size_t look() noexcept override { return 0; }
+    std::size_t look(std::size_t) noexcept override { return 0; }
     std::size_t try_late() noexcept override { return 0; }
     [[nodiscard]] bool has_late() const noexcept override { return false; }
     [[nodiscard]] bool has_pending() const noexcept override { return false; }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../../../src/event/look_portion.hpp"
+
 namespace {
 
 using coflux::detail::clock_tick;
@@ -61,6 +63,14 @@ TEST(event_steps, measure_nothing_where_other_work_was_found) {
         steps.end(10);
     }
     EXPECT_EQ(steps.one(), event_steps::first);
+}
+
+TEST(event_steps, of_a_look_are_fewer_the_more_is_queued_and_never_none) {
+    using coflux::detail::most_in_a_look;
+    EXPECT_EQ(most_in_a_look(0), 48U);
+    EXPECT_EQ(most_in_a_look(20), 28U);
+    EXPECT_EQ(most_in_a_look(48), 4U);
+    EXPECT_EQ(most_in_a_look(10'000), 4U);
 }
 
 TEST(event_steps, have_bounds) {
