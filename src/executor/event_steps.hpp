@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <coflux/base/atomic.hpp>
 #include <coflux/time/clock.hpp>
 
 namespace coflux::detail {
@@ -12,7 +13,8 @@ namespace coflux::detail {
 ///
 /// A wake-up takes some 10 us of CPU time on both sides, and what the woken worker steals is cold to it. So it pays
 /// where what has been found takes 20 times as long. How long the coroutine behind one operation takes is measured from
-/// where operations were found until the worker has nothing left to do.
+/// where operations were found until the worker has nothing left to do. A look finds a portion at most: behind a full
+/// one there is as much again.
 class event_steps {
 public:
     static constexpr clock_tick worth_a_wake = 200'000;
@@ -26,26 +28,40 @@ public:
         began_ = now;
         found_ = found;
     }
+    /// It has not come to the end of what it found.
+    [[nodiscard]] bool measures() const noexcept { return found_ != 0; }
     /// It finds more on its way.
     void add(std::size_t found) noexcept {
         if (found_ != 0) found_ += found;
+    }
+    /// A look that may find `most` has found `found`.
+    void looked(std::size_t found, std::size_t most) noexcept {
+        const std::size_t behind = behind_.load(memory_order_relaxed);
+        behind_.store(found < most ? 0 : std::min(behind + found, most_behind), memory_order_relaxed);
     }
     /// It has nothing to do. The middle one of many measures counts, not their mean: a worker that lost its processor
     /// now and then measures that, too.
     void end(clock_tick now) noexcept {
         if (found_ == 0) return;
-        const bool longer = (now - began_) / found_ > one_;
-        one_ = std::clamp(longer ? one_ + one_ / 16 : one_ - one_ / 16, least, most);
+        const bool longer = (now - began_) / found_ > one();
+        const clock_tick one = this->one();
+        one_.store(std::clamp(longer ? one + one / 16 : one - one / 16, least, most), memory_order_relaxed);
         found_ = 0;
     }
 
-    [[nodiscard]] clock_tick one() const noexcept { return one_; }
-    [[nodiscard]] bool are_worth_a_wake(std::size_t queued) const noexcept { return queued * one_ >= worth_a_wake; }
+    // Any thread; to others a hint.
+    [[nodiscard]] clock_tick one() const noexcept { return one_.load(memory_order_relaxed); }
+    [[nodiscard]] bool are_worth_a_wake(std::size_t queued) const noexcept {
+        return (queued + behind_.load(memory_order_relaxed)) * one() >= worth_a_wake;
+    }
 
 private:
+    static constexpr std::size_t most_behind = 1000;
+
     clock_tick began_ = 0;
     std::size_t found_ = 0;  // 0: nothing is measured now
-    clock_tick one_ = first;
+    atomic<clock_tick> one_{first};
+    atomic<std::size_t> behind_{0};  // what full looks in a row have found; written by its own thread
 };
 
 }  // namespace coflux::detail

@@ -117,11 +117,12 @@ public:
     };
 
     /// After prepare_park(): parks until `park(rest)` says that it was woken, or `stays_awake()`, which looks for work,
-    /// says that there is some. It is the look-out if no other worker is, as long as `keeps_lookout()`, and not all are
-    /// parked.
+    /// says that there is some. If it `looks_out`, and no other worker is the look-out, it is as long as
+    /// `keeps_lookout()`, and not all are parked.
     template <typename StaysAwake, typename KeepsLookout, typename Park>
-    void sleep(const os::parker& parker, StaysAwake stays_awake, KeepsLookout keeps_lookout, Park park) noexcept {
-        bool out = try_begin_lookout(parker);
+    void sleep(const os::parker& parker, bool looks_out, StaysAwake stays_awake, KeepsLookout keeps_lookout,
+               Park park) noexcept {
+        bool out = looks_out && try_begin_lookout(parker);
         for (bool woken = false; !woken && !stays_awake();) {
             rest until = out ? rest::moment : rest::while_others_work;
             if (out && (all_parked() || !keeps_lookout())) {

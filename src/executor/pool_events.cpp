@@ -33,8 +33,7 @@ bool pool_events::is_looked_at(clock_tick now) const noexcept {
 }
 
 pool_events::seat pool_events::take_seat(std::size_t worker) noexcept {
-    const bool leave_it =
-        looked_by_.load(memory_order_relaxed) != worker && idle_.awake() > 1 && is_looked_at(tick_now());
+    const bool leave_it = looked_by() != worker && idle_.awake() > 1 && is_looked_at(tick_now());
     if (!leave_it && try_drive_as(driver::sleeps)) return seat::poller;
     // seq_cst: before the look at the driver; pairs with leave_poll(). acquire pairs with leave_guard().
     if (!guarded_.load(memory_order_relaxed) && !guarded_.exchange(true, memory_order_seq_cst)) {

@@ -36,6 +36,13 @@ public:
         driver_.store(driver::none, memory_order_release);   // pairs with try_drive_as()
     }
 
+    // Hints:
+    [[nodiscard]] std::size_t looked_by() const noexcept { return looked_by_.load(memory_order_relaxed); }
+    /// That worker was the last that looked, and looks again before long.
+    [[nodiscard]] bool is_looker(std::size_t worker, clock_tick now) const noexcept {
+        return looked_by() == worker && source() != nullptr && is_looked_at(now);
+    }
+
     // --- seats -------------------------------------------------------------------------------------------------------
 
     enum class seat : std::uint8_t { none, guard, poller };

@@ -189,9 +189,11 @@ bool pool_worker::victim_computes(clock_tick now) noexcept {
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
+    const bool served_events = event_steps_.measures();
+    bool is_spare = served_events && others_serve_events();
     event_steps_.end(ran_out);
     if (std::exchange(stole_, false)) steal_backoff_.theft_ended(ran_out - stolen_at_);
-    if (look_at_events()) {
+    if (!is_spare && look_at_events()) {
         event_steps_.begin(ran_out, queued());
         if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
     }
@@ -203,12 +205,12 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         clock_tick now = begin;
         for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
             now = tick_now();
-            from_events = look_at_events() || ready_.size() != 0;  // of the look, or of the sleep before
+            from_events = (!is_spare && look_at_events()) || ready_.size() != 0;  // of the look, or of the sleep before
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now)) ||
                 hand_out_timers_of_others(now)) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
-            if (!found && (now >= begin_to_steal || victim_computes(now))) {
+            if (!found && !is_spare && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
                 if (found) {
                     stole_ = true;
@@ -219,7 +221,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             }
             if (!found) found = take_injected();
             if (found || pool_.idle_.ended()) break;
-            if ((now >= begin_to_steal + spin_.now() || !may_look()) && sleeps_until() > now) break;
+            const clock_tick looks_for = served_events ? 0 : spin_.now();
+            if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
@@ -235,6 +238,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         steal_backoff_.parked();
         sleep();
+        is_spare = false;
         if (pool_.idle_.ended() && !work_in_sight()) return nullptr;
     }
 }
@@ -258,6 +262,17 @@ bool pool_worker::work_in_sight_of_others() const noexcept {
                        [this](const auto& w) { return w.get() != this && w->queued() != 0; });
 }
 
+/// What it has made ready, and what comes meanwhile, it serves itself: it looks at events between short steps, and
+/// wakes another worker for more.
+bool pool_worker::is_left_to(const pool_worker& other) const noexcept {
+    return pool_.events_.is_looker(other.position_, tick_now()) &&
+           !other.event_steps_.are_worth_a_wake(other.ready_.size());
+}
+bool pool_worker::others_serve_events() const noexcept {
+    const pool_worker& looker = *pool_.workers_[pool_.events_.looked_by()];
+    return &looker != this && pool_.idle_.awake() > 1 && is_left_to(looker);
+}
+
 /// What was pushed a moment ago is most likely popped by its maker; what lies there over a few glances is not.
 bool pool_worker::work_lies() const noexcept {
     if (!pool_.injected_.empty()) return true;
@@ -265,7 +280,7 @@ bool pool_worker::work_lies() const noexcept {
         const std::uint64_t pushed = w->lone_pushes_.load(memory_order_relaxed);
         bool lies = true;
         for (int i = 0; lies && i < lone_glances; ++i) {
-            const std::size_t queued = w->queued();
+            const std::size_t queued = is_left_to(*w) ? w->forks_.size() : w->queued();
             if (queued > 1) break;
             lies = queued != 0 && w->lone_pushes_.load(memory_order_relaxed) == pushed;
             if (lies) pause_for(between_glances);
@@ -307,7 +322,8 @@ bool pool_worker::look_at(event_source& s) noexcept {
 /// Pre: this worker is the driver.
 void pool_worker::gather(event_source& s) noexcept {
     gathers_events_ = true;
-    (void)s.look(most_in_a_look(ready_.size()));
+    const std::size_t most = most_in_a_look(ready_.size());
+    event_steps_.looked(s.look(most), most);
     gathers_events_ = false;
 }
 
@@ -349,14 +365,12 @@ void pool_worker::sleep() noexcept {
 void pool_worker::park(pool_events::seat seat) noexcept {
     count(sleeps_);
     timers_.prepare_park();
-    std::uint64_t pushed = pool_.lone_pushes();
-    int quiet = 0;  // looks in a row that found no new push
     bool first = true;
     const auto keeps_lookout = [&] {
         if (!std::exchange(first, false)) count(looks_);
         const std::uint64_t now = pool_.lone_pushes();
-        quiet = std::exchange(pushed, now) == now ? quiet + 1 : 0;
-        return quiet <= most_quiet_looks;
+        quiet_looks_ = std::exchange(pushed_, now) == now ? std::min(quiet_looks_ + 1, most_quiet_looks + 1) : 0;
+        return quiet_looks_ <= most_quiet_looks;
     };
     memory_.begin();
     clock_tick give_back_at = gives_back_at();
@@ -388,7 +402,9 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         }
         return work_lies();
     };
-    pool_.idle_.sleep(parker_, stays_awake, keeps_lookout, park);
+    const bool looks_out = quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_;
+    if (!looks_out) pause_for(between_glances);  // what was pushed a moment before is in sight then
+    pool_.idle_.sleep(parker_, looks_out, stays_awake, keeps_lookout, park);
     timers_.end_park();
     pool_.idle_.end_park(parker_);
 }

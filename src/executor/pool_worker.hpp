@@ -93,6 +93,8 @@ private:
     /// Something is queued, and its worker does not come to it. Pre: the caller is counted as parked, so that the other
     /// worker counts what it pushes.
     bool work_lies() const noexcept;
+    bool is_left_to(const pool_worker& other) const noexcept;
+    bool others_serve_events() const noexcept;
     void look_at_clock() noexcept;
     void look_at_timers() noexcept {
         if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
@@ -132,6 +134,8 @@ private:
     bool lost_a_race_ = false;            // the last theft found its coroutine popped
     pool_worker* victim_ = nullptr;       // of the last theft
     std::uint64_t forked_there_ = 0;      // its forked() after that, or at the last glance
+    std::uint64_t pushed_ = 0;            // lone pushes of the pool, as its last look-out saw them
+    int quiet_looks_ = 0;                 // of its look-outs in a row, without a new one
     int glances_ = 0;                     // without a change, glances_enough at most; the last one at:
     int changes_ = 0;                     // glances that saw one, since the last theft
     clock_tick glanced_at_ = 0;

@@ -69,7 +69,7 @@ struct pool {
                 // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may
                 // wait for it.
                 idle.sleep(
-                    parkers[i], work_in_sight, [] { return true; },
+                    parkers[i], true, work_in_sight, [] { return true; },
                     [&](rest r) { return parkers[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
                 idle.end_park(parkers[i]);
             }
@@ -185,7 +185,7 @@ struct woken_by_itself : coflux::model::scenario<2> {
         }
         while (only.ran == 0) {
             idle.sleep(
-                own, [this] { return !executor.own.empty(); }, [] { return true; },
+                own, true, [this] { return !executor.own.empty(); }, [] { return true; },
                 [&](rest r) { return own.park_until(r != rest::for_ever ? 1 : parker::never); });
             idle.end_park(own);
             idle.begin_search(own);

@@ -31,7 +31,8 @@ struct thread_pool_options {
     /// turn. Workers then steal from near ones first.
     bool pin = false;
     /// How long a worker without work keeps looking before it parks, at most. It looks for less where work comes later
-    /// again and again, and not at all where the process has one processor, or more workers are awake than processors.
+    /// again and again, and not at all after it has served sockets, whose next event wakes it, where the process has one
+    /// processor, or where more workers are awake than processors.
     /// To wake a parked worker costs the waker 5 to 10 us, and the woken worker 10 to 30 us more; looking costs one
     /// core for as long. 0 parks at once. While other workers make forks that they pop themselves, one parked worker
     /// looks again every 30 us, so that a fork that they leave does not wait for long.

@@ -65,6 +65,25 @@ TEST(event_steps, measure_nothing_where_other_work_was_found) {
     EXPECT_EQ(steps.one(), event_steps::first);
 }
 
+TEST(event_steps, measure_from_where_something_was_found_until_there_is_nothing_to_do) {
+    event_steps steps;
+    EXPECT_FALSE(steps.measures());
+    steps.begin(1'000, 3);
+    EXPECT_TRUE(steps.measures());
+    steps.end(2'000);
+    EXPECT_FALSE(steps.measures());
+}
+
+TEST(event_steps, are_worth_a_wake_where_look_after_look_is_full) {
+    event_steps steps;
+    run(steps, 200, 48, 48 * 1'000);
+    EXPECT_FALSE(steps.are_worth_a_wake(48));
+    for (int i = 0; i < 4; ++i) steps.looked(48, 48);
+    EXPECT_TRUE(steps.are_worth_a_wake(48)) << "as much comes behind";
+    steps.looked(47, 48);
+    EXPECT_FALSE(steps.are_worth_a_wake(48)) << "that was all";
+}
+
 TEST(event_steps, of_a_look_are_fewer_the_more_is_queued_and_never_none) {
     using coflux::detail::most_in_a_look;
     EXPECT_EQ(most_in_a_look(0), 48U);

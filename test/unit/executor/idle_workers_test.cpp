@@ -30,7 +30,7 @@ template <typename KeepsLookout>
 std::vector<rest> rests(idle_workers& idle, parker& own, std::size_t times, KeepsLookout keeps_lookout) {
     std::vector<rest> all;
     idle.sleep(
-        own, [&] { return all.size() == times; }, keeps_lookout,
+        own, true, [&] { return all.size() == times; }, keeps_lookout,
         [&](rest r) {
             all.push_back(r);
             return false;
@@ -44,7 +44,7 @@ TEST(idle_workers, looks_for_work_after_a_worker_is_counted_and_before_it_parks)
     ASSERT_TRUE(idle.prepare_park(own));
     bool looked = false;
     idle.sleep(
-        own,
+        own, true,
         [&] {
             looked = true;
             EXPECT_EQ(asleep(idle), 1U);  // a push from now on sees the sleeper
@@ -66,7 +66,7 @@ TEST(idle_workers, looks_for_work_again_after_a_park_that_was_no_wake_up) {
     ASSERT_TRUE(idle.prepare_park(own));
     int looks = 0, parks = 0;
     idle.sleep(
-        own, [&] { return ++looks == 3; }, always,
+        own, true, [&] { return ++looks == 3; }, always,
         [&](rest r) {
             EXPECT_NE(r, rest::for_ever);
             return ++parks == 5;  // an end, if it does not look
@@ -145,6 +145,20 @@ TEST(idle_workers, looks_once_more_when_it_does_not_look_out_any_more) {
     int looks = 0;
     EXPECT_EQ(rests(idle, own, 4, [&] { return ++looks < 2; }),
               (std::vector{rest::moment, rest::moment, rest::while_others_work, rest::while_others_work}));
+    EXPECT_FALSE(idle.has_lookout());
+    idle.end_park(own);
+}
+
+TEST(idle_workers, names_none_that_need_not_look_out) {
+    idle_workers idle(2);
+    parker own;
+    ASSERT_TRUE(idle.prepare_park(own));
+    idle.sleep(
+        own, false, [n = 0]() mutable { return n++ == 1; }, always,
+        [](rest r) {
+            EXPECT_EQ(r, rest::while_others_work);
+            return false;
+        });
     EXPECT_FALSE(idle.has_lookout());
     idle.end_park(own);
 }

@@ -129,6 +129,33 @@ TEST(thread_pool_lookout, wakes_no_worker_for_forks_that_are_popped_while_it_loo
     EXPECT_LE(during, 25U);
 }
 
+coflux::task<void, pool> computes_until(auto&&, borrowed<std::atomic<bool>> over) {
+    while (!over->load()) coflux::detail::cpu_pause();
+    co_return;
+}
+coflux::task<void, pool> is_short(auto&&) {
+    co_return;
+}
+
+TEST(thread_pool_lookout, does_not_begin_anew_with_each_sleep_of_a_worker_beside_one_that_pushes_nothing) {
+    const watchdog guard("a worker that sleeps often");
+    pool p(2);
+    auto env = coflux::make_environment(p);
+    std::atomic<bool> over{false};
+    const auto computing = computes_until(env, borrowed(over));
+    const auto sleeps_often = [&] {
+        const std::uint64_t before = looks(p);
+        for (int i = 0; i < 20; ++i) {
+            is_short(env).join();
+            std::this_thread::sleep_for(1ms);  // for the look-out, which would look up to eight times
+        }
+        return looks(p) - before;
+    };
+    (void)sleeps_often();  // it ends
+    EXPECT_LE(sleeps_often(), 20U);
+    over.store(true);
+}
+
 TEST(thread_pool_lookout, ends_when_no_worker_works) {
     const watchdog guard("a pool that parks");
     pool p(2);
