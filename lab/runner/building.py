@@ -15,8 +15,8 @@ from runner.progress import duration
 
 # What ninja begins each line with.
 COUNT = re.compile(r"^\[(\d+)/(\d+)\]")
-# What cargo says of each crate; how many there are it does not say.
-CRATE = re.compile(r"^\s+Compiling \S+")
+# What cargo says of each crate, and debootstrap and apt of each package; how many there are they do not say.
+EACH = re.compile(r"^(?:\s+Compiling|I: (?:Retrieving|Extracting|Unpacking|Configuring)|Unpacking|Setting up) \S+")
 # Where there is no terminal: a line so often.
 SECONDS_BETWEEN_LINES = 15.0
 # An estimate needs so much to go by.
@@ -41,7 +41,7 @@ class BuildProgress:
             if done < self._done or total != self._total and done <= 1:
                 self._phase_began = now
             self._done, self._total = done, total
-        elif CRATE.match(text):
+        elif EACH.match(text):
             self._done += 1
 
     def tick(self, now: float) -> None:

@@ -29,6 +29,13 @@ class Building(unittest.TestCase):
             progress.line(f"   Compiling {name} v1.0", 1.0)
         self.assertIn(": 2, 9 s so far", progress.text(9.0))
 
+    def test_packages_are_counted(self) -> None:
+        progress = BuildProgress("making a root", io.StringIO(), 0.0)
+        for line in ("I: Retrieving apt 3.3.5", "I: Validating apt 3.3.5", "I: Unpacking apt...", "Setting up g++ (4:16.2) ...",
+                     "Reading package lists..."):
+            progress.line(line, 1.0)
+        self.assertIn(": 3, 9 s so far", progress.text(9.0))
+
     def test_without_a_terminal_there_is_a_line_now_and_then(self) -> None:
         stream = io.StringIO()
         progress = BuildProgress("building", stream, 0.0)
