@@ -28,6 +28,8 @@ BUSY = 5
 INTERRUPTED = 130
 
 DEFAULT_SUITE = "quick"
+# scripts/lab builds them, and reads the option itself.
+WITH = ("seastar",)
 
 
 class Parser(argparse.ArgumentParser):
@@ -71,6 +73,9 @@ def make_parser() -> Parser:
                              "number of CPUs; the suite full: one, too)")
     parser.add_argument("--allocator", choices=(RECOMMENDED, ALL, *ALLOCATORS), nargs="+", action="extend", metavar="A",
                         help="what stands for malloc, in place of the suite's choice: %(choices)s")
+    parser.add_argument("--with", choices=WITH, nargs="+", action="extend", metavar="R", dest="with_",
+                        help="also build these runtimes, which take a root of Debian sid: %(choices)s. It is made by "
+                             "debootstrap, once, in the user's cache folder; needs root's rights")
     parser.add_argument("--out", type=Path, metavar="DIR",
                         help="where results go (default: build/lab/results/<UTC time>)")
     parser.add_argument("--list", action="store_true", help="print suites, workloads and runtimes, and measure nothing")

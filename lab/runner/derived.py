@@ -126,6 +126,8 @@ def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
         if experiment.minus is not None and experiment.minus.floor and RUNTIMES[runtime].floor:
             # The floor less itself.
             continue
+        if experiment.only not in (None, runtime):
+            continue
         over = cases.samples(experiment.term, runtime, experiment.cpu)
         under = None if experiment.minus is None else cases.samples(experiment.minus, runtime, experiment.cpu)
         if over is None or (experiment.minus is not None and under is None):

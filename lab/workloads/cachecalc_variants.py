@@ -8,14 +8,15 @@ from workloads.answers import cache_of, mismatch, word
 
 NAME = "cachecalc_variants"
 DESCRIPTION = ("The work of cachecalc as the seed document's programs do it: with the standard library, where a wait reads "
-               "/dev/zero and burns its thread's time, in four ways with Boost.Asio and in two with Folly, where it is a timer.")
+               "/dev/zero and burns its thread's time, and with Boost.Asio in four ways, with Folly in two and with Seastar, where it is "
+               "a timer.")
 ITEM = "one task: two calculations and a wait"
 # A variant has its own threads, as in the document: eight, one, or the caller's.
 THREADS = None
 
 BURNING = ("serial", "mutex", "async", "simple_threadpool")
 TIMED = ("boost_threadpool", "boost_coroutine", "boost_coroutine_strand", "boost_coroutine_io_context",
-         "folly_future", "folly_coroutine")
+         "folly_future", "folly_coroutine", "seastar_hash")
 TASKS = 1_000
 
 

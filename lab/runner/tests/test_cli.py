@@ -20,7 +20,7 @@ class Arguments(LabTest):
             self.assert_refused(*arguments, says="suites: smoke, quick, seed, full")
             self.assert_refused(*arguments, says="workloads: accept_churn, cachecalc, cachecalc_sharded")
             self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, libfork, toomanycooks, moodycamel, "
-                                                  "tokio, tokio_ct, folly, libevent, zeromq, go")
+                                                  "tokio, tokio_ct, folly, libevent, zeromq, go, seastar")
 
     def test_an_abbreviated_option_is_refused(self) -> None:
         self.assert_refused("--rep", "3", says="unrecognized arguments")

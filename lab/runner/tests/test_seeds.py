@@ -71,6 +71,15 @@ class Derived(unittest.TestCase):
         figures = self.measured(*rows, term=self.OVER, minus=seeds.floor_of(self.OVER))
         self.assertEqual([(figure.runtime, figure.summary.median) for figure in figures], [("coflux", 3.5)])
 
+    def test_what_seastar_adds_is_over_the_floor_of_its_own_compiler(self) -> None:
+        (adds,) = (each for table in seeds.CACHE.tables if "compute floor" in table.title and "adds" in table.title
+                   for each in table.experiments if each.name == "BM_SeastarHash/8")
+        hashed, alone = seeds._variant("seastar_hash", 8), seeds._cache("compute", 8)
+        rows = [row("bare", hashed, [1_300.0]), row("seastar", hashed, [1_250.0]), row("bare", alone, [1_300.0]),
+                row("seastar", alone, [980.0]), row("coflux", alone, [1_300.0])]
+        figures = derived.measured(derived.Cases(by_case(rows)), adds)
+        self.assertEqual([(figure.runtime, figure.summary.median) for figure in figures], [("seastar", 270.0)])
+
     def test_the_document_s_thread_and_the_run_s_are_two_lines(self) -> None:
         term = {threads: Term("yield", {"tasks": 1}, threads) for threads in (ONE, MOST)}
         rows = [row("coflux", term[ONE], [5.0]), row("coflux", term[MOST], [9.0])]

@@ -162,8 +162,9 @@ harness::measured cachecalc_variants(const harness::request& r) {
     if (variant == "boost_coroutine_io_context") {
         return measure_variant<on_io_context>(r);
     }
-    (void)r.choice("variant", {"serial", "mutex", "async", "simple_threadpool", "folly_future", "folly_coroutine"});
-    throw harness::unsupported_params("a program for the standard library or for Folly");
+    (void)r.choice("variant", {"serial", "mutex", "async", "simple_threadpool", "folly_future", "folly_coroutine",
+                               "seastar_hash"});
+    throw harness::unsupported_params("a program for the standard library, for Folly or for Seastar");
 }
 
 }  // namespace lab

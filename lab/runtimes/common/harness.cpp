@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -58,8 +59,20 @@ std::uint64_t peak_rss_bytes() {
     return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
 }
 
+// Whether malloc is in the executable itself: then what is preloaded is not used.
+bool has_malloc_of_its_own() {
+    Dl_info malloc_is_of{};
+    Dl_info this_is_of{};
+    return dladdr(dlsym(RTLD_DEFAULT, "malloc"), &malloc_is_of) != 0 &&
+           dladdr(reinterpret_cast<const void*>(&has_malloc_of_its_own), &this_is_of) != 0 &&
+           malloc_is_of.dli_fbase == this_is_of.dli_fbase;
+}
+
 // Which malloc this process has: what is preloaded is mapped.
 std::string malloc_name() {
+    if (has_malloc_of_its_own()) {
+        return "own";
+    }
     std::ifstream maps{"/proc/self/maps"};
     for (std::string line; std::getline(maps, line);) {
         for (const char* const name : {"tcmalloc", "mimalloc"}) {

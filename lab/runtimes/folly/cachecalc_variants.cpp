@@ -84,8 +84,8 @@ harness::measured cachecalc_variants(const harness::request& r) {
         return measure_variant(r, coroutines_round);
     }
     (void)r.choice("variant", {"serial", "mutex", "async", "simple_threadpool", "boost_threadpool", "boost_coroutine",
-                               "boost_coroutine_strand", "boost_coroutine_io_context"});
-    throw harness::unsupported_params("a program for the standard library or for Boost.Asio");
+                               "boost_coroutine_strand", "boost_coroutine_io_context", "seastar_hash"});
+    throw harness::unsupported_params("a program for the standard library, for Boost.Asio or for Seastar");
 }
 
 }  // namespace lab

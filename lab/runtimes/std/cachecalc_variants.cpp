@@ -111,8 +111,8 @@ void run_on_simple_threadpool(locked_cache& cache, const harness::cache_work& wo
 harness::measured cachecalc_variants(const harness::request& r) {
     const harness::cache_work work{r};
     const std::string variant = r.text("variant");
-    if (variant.starts_with("boost_") || variant.starts_with("folly_")) {
-        throw harness::unsupported_params("a program for Boost.Asio or for Folly");
+    if (variant.starts_with("boost_") || variant.starts_with("folly_") || variant.starts_with("seastar_")) {
+        throw harness::unsupported_params("a program for Boost.Asio, for Folly or for Seastar");
     }
     (void)r.choice("variant", {"serial", "mutex", "async", "simple_threadpool"});
     const auto run = variant == "serial"  ? run_serial
