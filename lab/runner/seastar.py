@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -133,8 +134,13 @@ def main(step: str, arguments: list[str]) -> int:
     """Returns the exit status."""
     if step == "asked":
         return 0 if "seastar" in (cli.make_parser().parse_args(arguments).with_ or ()) else 1
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         {"root": make_root, "build": build}[step]()
+    except KeyboardInterrupt:
+        print("interrupted")
+        return cli.INTERRUPTED
     except (SidError, OSError) as error:
         print(error)
         return 1

@@ -26,6 +26,7 @@ FETCHING = ("Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::Retri
 MOUNTS = Path("/proc/self/mounts")
 # What apt, debootstrap, g++ and the linker say of what they failed at.
 ERROR = re.compile(r"^E: |error: |undefined reference")
+ADDRESS = re.compile(r"\w+://\S+")
 
 
 class SidError(Exception):
@@ -80,13 +81,20 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> None:
     said: list[str] = []
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", env=env) as process:
-        for line in process.stdout or ():
-            print(line, end="", flush=True)
-            said = [*said[-200:], line.strip()]
+        try:
+            for line in process.stdout or ():
+                print(line, end="", flush=True)
+                said = [*said[-200:], line.strip()]
+        except BaseException:
+            # An interruption that it has not had itself. Popen waits for it.
+            process.terminate()
+            raise
     if process.returncode != 0:
         what = words[2] if words[0] == "chroot" else words[0]
         errors = [line for line in said if ERROR.search(line)] or [line for line in said if line][-1:]
-        raise SidError(f"{what}: {errors[0] if errors else f'exit status {process.returncode}'}")
+        # A result file is no place for the names of mirrors.
+        reason = ADDRESS.sub("the mirror", errors[0]) if errors else f"exit status {process.returncode}"
+        raise SidError(f"{what}: {reason}")
 
 
 def output(*command: str | Path, env: dict[str, str] | None = None) -> str:

@@ -1,6 +1,8 @@
 import contextlib
 import io
+import os
 import shutil
+import signal
 from unittest import mock
 
 from runner import seastar, sid
@@ -46,6 +48,8 @@ class Build(LabTest):
         for part in seastar.PARTS:
             shutil.copytree(LAB / "runtimes" / part, self.sources / part)
         self.commands: list[list[str]] = []
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self.addCleanup(signal.signal, number, signal.getsignal(number))
         self.fails = ""
         self.enterContext(mock.patch("runner.seastar.RUNTIMES", self.sources))
         self.enterContext(mock.patch("runner.sid.run", side_effect=self.run_command))
@@ -115,6 +119,12 @@ class Build(LabTest):
         self.assertFalse((self.sysroot / "lab").exists())
         self.fails = ""
         self.assertEqual(self.build_it()[0], 0)
+
+    def test_an_interruption_is_told_and_leaves_nothing_in_the_root(self) -> None:
+        with mock.patch("runner.seastar.sid.output", side_effect=lambda *_, env: os.kill(os.getpid(), signal.SIGTERM)):
+            status, said = self.build_it()
+        self.assertEqual((status, said), (130, "interrupted\n"))
+        self.assertFalse((self.sysroot / "lab").exists())
 
     def test_a_root_that_is_gone_is_told(self) -> None:
         shutil.rmtree(self.sysroot)

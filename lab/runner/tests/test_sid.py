@@ -157,6 +157,17 @@ class Running(unittest.TestCase):
         self.assert_says("echo a; echo z; echo; exit 1", "sh: z")
         self.assert_says("exit 3", "sh: exit status 3")
 
+    def test_the_mirror_is_not_named(self) -> None:
+        self.assert_says("echo 'E: Failed getting http://mirror.invalid/dists/sid/Release'; exit 1", "sh: E: Failed getting the mirror")
+
+    def test_an_interruption_ends_the_command(self) -> None:
+        with TemporaryDirectory() as folder:
+            ended = Path(folder) / "ended"
+            script = f"trap 'echo x > {ended}; exit' TERM; echo ready; while :; do sleep 0.01; done"
+            with self.assertRaises(KeyboardInterrupt), mock.patch("builtins.print", side_effect=[None, KeyboardInterrupt]):
+                sid.run("sh", "-c", script)
+            self.assertTrue(ended.is_file())
+
     def test_output_is_what_a_command_prints(self) -> None:
         self.assertEqual(sid.output("sh", "-c", "echo a"), "a\n")
         with self.assertRaisesRegex(SidError, "sh: wrong"):
