@@ -77,7 +77,7 @@ def require_tools(*tools: str) -> None:
 def run(*command: str | Path, env: dict[str, str] | None = None) -> None:
     """A command whose output goes to the log. Raises SidError with the last that it said of an error."""
     words = [str(word) for word in command]
-    print("$", *words, flush=True)
+    print(f"$ {' '.join(words)}\n", end="", flush=True)
     said: list[str] = []
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           errors="replace", env=env) as process:

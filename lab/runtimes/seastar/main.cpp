@@ -25,6 +25,11 @@ int main(int argc, char** argv) {
     add(app, "yield", lab::yield, "yield(); the tasks are on the shards in turn");
     add(app, "fib_tasks", lab::fib_tasks, "submit_to of the shards in turn");
     add(app, "timer_storm", lab::timer_storm, "each shard makes its own sleepers; sleep()");
+    add(app, "idle_tasks", lab::idle_tasks, "submit_to of the shards in turn; sleep()");
+    add(app, "outside_wake", lab::outside_wake, "alien::submit_to of the shards in turn");
+    add(app, "inject", lab::inject, "alien::run_on of the shards in turn: a function, no coroutine");
+    add(app, "latency_under_load", lab::latency_under_load,
+        "alien::run_on of the shards in turn: a function, no coroutine");
     add(app, "wait", lab::wait, "sleep() on one shard");
     add(app, "channel_spsc", lab::channel_spsc, "seastar::queue, both sides on one shard");
     app.unsupported("channel_mpmc", "seastar::queue has one producer and one consumer");
@@ -38,7 +43,7 @@ int main(int argc, char** argv) {
     add(app, "cachecalc_sharded", lab::cachecalc_sharded, "the document's: a sharded<> service, new in each round");
     add(app, "cachecalc_variants", lab::cachecalc_variants,
         "the document's: one cache on shard 0, waits on all shards");
-    app.rest_unsupported("the adapter has calls, yields, timers and caches: shards share nothing, and no task moves "
-                         "to another one");
+    app.rest_unsupported("the adapter has what one shard does, and all shards without moving a task: they share "
+                         "nothing");
     return app.main(argc, argv);
 }

@@ -18,8 +18,11 @@ unsigned cpus_of_this_process() {
     return static_cast<unsigned>(CPU_COUNT(&allowed));
 }
 
-std::vector<std::string> options(unsigned shards, waiting how) {
-    std::vector<std::string> all{"lab_seastar", "--smp", std::to_string(shards), "--memory", "512M"};
+std::vector<std::string> options(unsigned shards, waiting how, std::uint64_t tasks) {
+    // A task takes half a kilobyte, and a shard keeps some memory back.
+    const std::uint64_t megabytes = 512 + tasks / 1'024;
+    std::vector<std::string> all{"lab_seastar", "--smp", std::to_string(shards), "--memory",
+                                 std::to_string(megabytes) + "M"};
     // Warnings are about the machine's disks and clocks. Reports of stalls are backtraces, which would be in the time.
     all.insert(all.end(), {"--default-log-level", "error", "--blocked-reactor-notify-ms", "1000000"});
     if (how == waiting::sleeps) {
@@ -32,11 +35,12 @@ std::vector<std::string> options(unsigned shards, waiting how) {
 
 }  // namespace
 
-harness::measured on_shards(unsigned shards, waiting how, const std::function<ss::future<harness::measured>()>& root) {
+harness::measured on_shards(unsigned shards, waiting how, const std::function<ss::future<harness::measured>()>& root,
+                            std::uint64_t tasks) {
     if (shards > cpus_of_this_process()) {
         throw harness::unsupported_params("Seastar has a CPU for each shard, and takes no more shards than CPUs");
     }
-    std::vector<std::string> words = options(shards, how);
+    std::vector<std::string> words = options(shards, how, tasks);
     std::vector<char*> arguments;
     for (std::string& word : words) {
         arguments.push_back(word.data());

@@ -20,9 +20,11 @@ enum class waiting {
     polls,   // its thread has a CPU, and it looks for work for 200 us before it sleeps
 };
 
-// Makes the reactors, runs `root` on shard 0 to its end and rethrows what it throws. Once in a process.
+// Makes the reactors, runs `root` on shard 0 to its end and rethrows what it throws. Once in a process. Seastar's memory
+// is fixed when it starts: `tasks` is how many are alive at once, where they are many.
 [[nodiscard]] harness::measured on_shards(unsigned shards, waiting how,
-                                          const std::function<ss::future<harness::measured>()>& root);
+                                          const std::function<ss::future<harness::measured>()>& root,
+                                          std::uint64_t tasks = 0);
 
 // The warm-ups and passes of a request; `pass(watch)` is a coroutine that returns the answer.
 template <typename Pass>
@@ -37,8 +39,9 @@ ss::future<harness::measured> passes_of(const harness::request& r, Pass pass) {
 }
 
 template <typename Pass>
-[[nodiscard]] harness::measured measure_on(unsigned shards, waiting how, const harness::request& r, Pass pass) {
-    return on_shards(shards, how, [&r, &pass] { return passes_of(r, pass); });
+[[nodiscard]] harness::measured measure_on(unsigned shards, waiting how, const harness::request& r, Pass pass,
+                                           std::uint64_t tasks = 0) {
+    return on_shards(shards, how, [&r, &pass] { return passes_of(r, pass); }, tasks);
 }
 
 }  // namespace lab

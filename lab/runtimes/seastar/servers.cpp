@@ -1,16 +1,13 @@
 // Servers of one shard under the load of another process.
 #include "load_client.hpp"
+#include "outside_thread.hpp"
 #include "workloads.hpp"
 
-#include <seastar/core/alien.hh>
 #include <seastar/core/gate.hh>
 #include <seastar/core/iostream.hh>
 #include <seastar/core/reactor.hh>
 #include <seastar/coroutine/as_future.hh>
 #include <seastar/net/api.hh>
-
-#include <exception>
-#include <thread>
 
 namespace lab {
 namespace {
@@ -69,51 +66,37 @@ ss::future<> accept_all(ss::server_socket& listener, handler handle) {
     co_await connections.close();
 }
 
-// The client blocks the thread that drives it, so this is none of Seastar's.
-ss::future<harness::measured> drive(const harness::request& r, std::uint16_t port) {
-    ss::promise<harness::measured> ended;
-    std::thread driver{[&r, &ended, port, &reactors = ss::engine().alien()] {
-        harness::measured m;
-        std::exception_ptr failure;
-        try {
-            harness::load_client load{r, port};
-            m = harness::measure(r, [&load](harness::stopwatch& watch) { return load.pass(watch); });
-        } catch (...) {
-            failure = std::current_exception();
-        }
-        ss::alien::run_on(reactors, 0, [&ended, failure, m = std::move(m)]() mutable noexcept {
-            if (failure) {
-                ended.set_exception(failure);
-            } else {
-                ended.set_value(std::move(m));
-            }
-        });
-    }};
-    auto told = co_await ss::coroutine::as_future(ended.get_future());
-    driver.join();
-    co_return co_await std::move(told);
-}
-
-ss::future<harness::measured> under_load(const harness::request& r, handler handle) {
+ss::future<harness::measured> serve_until_driven(outside_thread& client, std::uint16_t& port, handler handle) {
     ss::listen_options options;
     options.listen_backlog = 4'096;
     ss::server_socket listener = ss::listen(ss::socket_address{ss::ipv4_addr{"127.0.0.1", 0}}, options);
+    port = listener.local_address().port();
     ss::future<> accepting = accept_all(listener, handle);
-    auto told = co_await ss::coroutine::as_future(drive(r, listener.local_address().port()));
+    auto told = co_await ss::coroutine::as_future(client.run());
     listener.abort_accept();
     co_await std::move(accepting);
     co_return co_await std::move(told);
+}
+
+harness::measured under_load(const harness::request& r, waiting how, handler handle) {
+    std::uint16_t port = 0;
+    // The client blocks the thread that drives it.
+    outside_thread client{[&r, &port](ss::alien::instance&) {
+        harness::load_client load{r, port};
+        return harness::measure(r, [&load](harness::stopwatch& watch) { return load.pass(watch); });
+    }};
+    return on_shards(1, how, [&] { return serve_until_driven(client, port, handle); });
 }
 
 }  // namespace
 
 harness::measured echo_many(const harness::request& r, waiting how) {
     harness::require_descriptors(r);
-    return on_shards(1, how, [&r] { return under_load(r, echo_one); });
+    return under_load(r, how, echo_one);
 }
 
 harness::measured accept_churn(const harness::request& r, waiting how) {
-    return on_shards(1, how, [&r] { return under_load(r, answer_one); });
+    return under_load(r, how, answer_one);
 }
 
 }  // namespace lab

@@ -100,8 +100,8 @@ harness::measured call_overhead(const harness::request& r, waiting how) {
 
 harness::measured spawn_join(const harness::request& r, waiting how) {
     const std::uint64_t count = r.integer("count");
-    return measure_on(r.threads(), how, r,
-                      [count](harness::stopwatch& watch) { return on_all_shards(count, child, watch); });
+    return measure_on(
+        r.threads(), how, r, [count](harness::stopwatch& watch) { return on_all_shards(count, child, watch); }, count);
 }
 
 harness::measured yield(const harness::request& r, waiting how) {

@@ -1,5 +1,6 @@
 // Timers of shards.
 #include "definitions.hpp"
+#include "loads.hpp"
 #include "seed_work.hpp"
 #include "workloads.hpp"
 
@@ -11,6 +12,7 @@
 #include <functional>
 #include <ranges>
 #include <string>
+#include <vector>
 
 namespace lab {
 namespace {
@@ -32,6 +34,32 @@ ss::future<std::uint64_t> sleepers_here(const harness::storm& storm) {
         return sleeper(storm.length(first + i * ss::smp::count)).then([&sum](std::uint64_t slept) { sum += slept; });
     });
     co_return sum;
+}
+
+ss::future<std::uint64_t> idler(harness::idlers& all) {
+    const auto began = all.falls_asleep();
+    co_await ss::sleep(all.length());
+    co_return all.wakes(began);
+}
+
+// One on each shard in turn.
+ss::future<std::uint64_t> run_idlers(harness::idlers& all, harness::stopwatch& watch) {
+    all.spawning(watch);
+    std::vector<ss::future<std::uint64_t>> sleepers;
+    sleepers.reserve(all.count());
+    for (std::uint64_t i = 0; i < all.count(); ++i) {
+        sleepers.push_back(
+            ss::smp::submit_to(static_cast<unsigned>(i % ss::smp::count), [&all] { return idler(all); }));
+    }
+    while (!all.all_sleep()) {
+        co_await ss::sleep(harness::idlers::look);
+    }
+    all.sleeping(watch);
+    std::uint64_t sum = 0;
+    for (auto& each : sleepers) {
+        sum += co_await std::move(each);
+    }
+    co_return all.answer(sum);
 }
 
 ss::future<std::uint64_t> run_storm(const harness::storm& storm, harness::stopwatch& watch) {
@@ -60,7 +88,20 @@ ss::future<std::uint64_t> run_waits(std::uint64_t count, std::chrono::microsecon
 
 harness::measured timer_storm(const harness::request& r, waiting how) {
     const harness::storm storm{r};
-    return measure_on(r.threads(), how, r, [&storm](harness::stopwatch& watch) { return run_storm(storm, watch); });
+    return measure_on(
+        r.threads(), how, r, [&storm](harness::stopwatch& watch) { return run_storm(storm, watch); }, storm.sleepers());
+}
+
+harness::measured idle_tasks(const harness::request& r, waiting how) {
+    harness::idlers all{r};
+    return on_shards(
+        r.threads(), how,
+        [&all]() -> ss::future<harness::measured> {
+            harness::stopwatch watch;
+            const std::uint64_t answer = co_await run_idlers(all, watch);
+            co_return watch.result(answer);
+        },
+        all.count());
 }
 
 harness::measured wait(const harness::request& r, waiting how) {
