@@ -14,6 +14,7 @@ from runner import catalog, derived, plots, report, results, seeds, tables
 from runner.paths import ROOT
 from runner.runtimes import COFLUX
 from runner.state import write_atomically
+from runner.suites import SEED
 from runner.verdicts import CaseResult, by_case, losses_first
 
 # What stands between these lines is the generator's.
@@ -88,8 +89,10 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     """Path and text of all that the file speaks for."""
     bench = root / "docs" / "bench"
     sections = derived.sections(found.cases)
-    yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
-                                   mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+    # Another suite has other sizes, and would leave the page with hardly a figure.
+    if found.collected["suite"] == SEED:
+        yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
+                                       mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
     steps = _steps(found.cases)
     if {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
         yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,

@@ -23,21 +23,21 @@ class Publishing(LabTest):
         (self.root / "README.md").write_text(README, encoding="utf-8")
         (self.root / "docs" / "bench" / "fib.md").write_text("# fib\n\nA tree.\n", encoding="utf-8")
 
-    def kept(self, *rows: dict[str, object]) -> Path:
-        file = self.root / publish.STORE / "2026-01-01-quick.json"
+    def kept(self, *rows: dict[str, object], suite: str = "quick") -> Path:
+        file = self.root / publish.STORE / f"2026-01-01-{suite}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(results_of(*rows)), encoding="utf-8")
+        file.write_text(json.dumps(results_of(*rows) | {"suite": suite}), encoding="utf-8")
         return file
 
-    def published(self, *rows: dict[str, object]) -> set[str]:
-        return {str(path.relative_to(self.root)) for path in publish.publish(self.kept(*rows), self.root)}
+    def published(self, *rows: dict[str, object], suite: str = "quick") -> set[str]:
+        return {str(path.relative_to(self.root)) for path in publish.publish(self.kept(*rows, suite=suite), self.root)}
 
     def text(self, name: str) -> str:
         return (self.root / name).read_text(encoding="utf-8")
 
     def test_a_workload_s_page_has_its_figures_and_where_they_are_from(self) -> None:
         changed = self.published(near("coflux", 10.0), near("asio", 8.0), near("tbb", 30.0))
-        self.assertEqual(changed, {"docs/bench/fib.md", "docs/bench/seed.md"})
+        self.assertEqual(changed, {"docs/bench/fib.md"})
         text = self.text("docs/bench/fib.md")
         self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.BEGIN))
         self.assertIn("| n=18 | 10.0 | **8.00 (0.80 x)** | 30.0 (2.98 x) |", text)
@@ -87,12 +87,18 @@ class Publishing(LabTest):
         self.assertNotIn("docs/bench/coroutine-costs.md", self.published(*rows))
 
     def test_the_page_of_the_seeds_has_every_experiment_and_its_workload(self) -> None:
-        self.published(near("coflux", 10.0))
+        self.published(near("coflux", 10.0), suite="seed")
         text = self.text("docs/bench/seed.md")
         for document in seeds.DOCUMENTS:
             for each in [each for table in document.tables for each in table.experiments]:
                 self.assertIn(f"| {each.name} | [{each.term.workload}]({each.term.workload}.md)", text)
         self.assertIn("| ipcperf: thirteen transports | the rows of I/O", text)
+
+    def test_a_run_of_another_suite_leaves_the_page_of_the_seeds_as_it_is(self) -> None:
+        self.published(near("coflux", 10.0), suite="seed")
+        before = self.text("docs/bench/seed.md")
+        self.assertNotIn("docs/bench/seed.md", self.published(near("coflux", 77.0)))
+        self.assertEqual(self.text("docs/bench/seed.md"), before)
 
     def test_a_run_is_kept_and_what_holds_none_is_refused(self) -> None:
         run = self.root / "run"
