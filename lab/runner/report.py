@@ -106,6 +106,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "bad": [row for row in rows if row["status"] in results.BAD],
         "losses": [case for case in losses_first(cases) if case.losses],
         "cpu_losses": [case for case in losses_first(cases) if case.cpu_losses],
+        "figure_losses": [case for case in losses_first(cases) if case.figure_losses],
         "variants": _variants(cases), "claim": _claim(rows), "busy": busy_line(collected), "run_notes": collected["notes"],
         "dresses": sorted({row["dress"] for row in rows}), "mallocs": sorted({row["malloc"] for row in rows}),
         "least_cpu_ms": results.LEAST_CPU_NS // 1_000_000,
@@ -202,5 +203,5 @@ def environment(escape: bool) -> jinja2.Environment:
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
     environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
                                cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who,
-                               figures=tables.figures)
+                               figures=tables.figures, named_figure=tables.named_figure)
     return environment

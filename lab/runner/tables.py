@@ -54,8 +54,11 @@ def interval(row: ResultRow, prefix: str = "") -> str:
 
 def figures(row: ResultRow) -> str:
     """The medians of what the adapter measured beside the time: p50 84.0 ns, requests 12."""
-    named = ((name.removesuffix("_ns"), name.endswith("_ns"), each["median"]) for name, each in row.get("figures", {}).items())
-    return ", ".join(f"{name} {nanoseconds(value)} ns" if timed else f"{name} {value:,g}" for name, timed, value in named)
+    return ", ".join(named_figure(name, each["median"]) for name, each in row.get("figures", {}).items())
+
+
+def named_figure(name: str, value: float) -> str:
+    return f"{name.removesuffix('_ns')} {nanoseconds(value)} ns" if name.endswith("_ns") else f"{name} {value:,g}"
 
 
 def over_floor(case: CaseResult, runtime: str, name: str) -> str:

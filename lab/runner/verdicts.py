@@ -15,6 +15,10 @@ from runner.suites import case_key
 ResultRow = dict[str, Any]
 
 
+# What adapters measure beside an item's time of which less is better; the others, as a median latency that the rate of an
+# open loop decides, are told and not judged.
+JUDGED = ("p99_ns", "bytes_each")
+
 # A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them
 # disturbed.
 GREAT = 2.0
@@ -74,9 +78,13 @@ def paired(over: ResultRow | None, under: ResultRow | None, samples: str = "samp
     In a round both were measured within seconds of each other, so what the machine did then is in both. The verdict is
     the sign test's.
     """
-    if over is None or under is None or not over[samples] or not under[samples]:
+    return None if over is None or under is None else _paired(over[samples], under[samples])
+
+
+def _paired(over: list[float], under: list[float]) -> Ratio | None:
+    if not over or not under:
         return None
-    pairs = list(zip(over[samples], under[samples]))
+    pairs = list(zip(over, under))
     if any(not above or not below for above, below in pairs):
         return None
     ratios = [above / below for above, below in pairs]
@@ -98,6 +106,19 @@ def between_runs(over: ResultRow, under: ResultRow) -> Ratio | None:
     too_few = not (stats.can_decide(over["n"]) and stats.can_decide(under["n"]))
     return Ratio(value, low, high, min(over["coverage"], under["coverage"]), None, 0, 0, too_few,
                  not too_few and (low > 1 or high < 1))
+
+
+@dataclass(frozen=True)
+class FigureLoss:
+    """A contender's row whose figure beside the time is below Coflux's."""
+
+    name: str
+    row: ResultRow
+    ratio: Ratio
+
+    @property
+    def median(self) -> float:
+        return self.row["figures"][self.name]["median"]
 
 
 @dataclass(frozen=True)
@@ -163,6 +184,24 @@ class CaseResult:
     def cpu_losses(self) -> dict[str, Ratio]:
         """The contenders that spent less CPU an item than Coflux, the thriftiest first."""
         return self._losses(self.cpu_ratio_to_baseline)
+
+    @cached_property
+    def figure_losses(self) -> list[FigureLoss]:
+        """By what else was measured, against each contender's best dress in that: the greatest loss first."""
+        own = self.baseline and self.baseline["status"] == "ok" and self.baseline.get("figures")
+        found = []
+        for name in [each for each in JUDGED if own and each in own]:
+            best: dict[str, ResultRow] = {}
+            for row in self.every:
+                known = best.get(row["runtime"])
+                if row["recommended"] and name in row.get("figures", {}) and \
+                        (known is None or row["figures"][name]["median"] < known["figures"][name]["median"]):
+                    best[row["runtime"]] = row
+            for runtime, row in best.items():
+                against = _paired(row["figures"][name]["samples"], own[name]["samples"])
+                if runtime != COFLUX and not RUNTIMES[runtime].floor and against and against.shown and against.value < 1:
+                    found.append(FigureLoss(name, row, against))
+        return sorted(found, key=lambda each: each.ratio.value)
 
     def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:
         found = {}

@@ -1,5 +1,6 @@
 import re
 import unittest
+from typing import Any
 
 from runner import comparison, report, tables
 from runner.runtimes import RUNTIMES
@@ -68,6 +69,32 @@ class Ratios(unittest.TestCase):
     def test_too_little_cpu_on_one_side_has_no_verdict(self) -> None:
         (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9), near("asio", 30.0)])
         self.assertIsNone(case.cpu_ratio_to_baseline("asio"))
+
+
+class Figures(unittest.TestCase):
+    @staticmethod
+    def row(runtime: str, *p99: float, **fields: Any) -> dict[str, Any]:
+        samples = list(p99)
+        return near(runtime, 10.0, figures={"p99_ns": {"median": sorted(samples)[len(samples) // 2], "samples": samples}}, **fields)
+
+    def losses(self, *rows: dict[str, Any]) -> list[tuple[str, str, str]]:
+        (case,) = by_case(list(rows))
+        return [(each.row["runtime"], each.row["dress"], each.ratio.text()) for each in case.figure_losses]
+
+    def test_a_tail_that_is_longer_is_a_loss_though_an_item_takes_as_long(self) -> None:
+        self.assertEqual(self.losses(self.row("coflux", *[800.0] * 9), self.row("asio", *[200.0] * 9), self.row("go", *[900.0] * 9),
+                                     self.row("bare", *[100.0] * 9)), [("asio", "plain", "0.25 x")])
+
+    def test_it_is_against_the_dress_that_is_best_in_it(self) -> None:
+        self.assertEqual(self.losses(self.row("coflux", *[800.0] * 9), self.row("tokio", *[600.0] * 9),
+                                     self.row("tokio", *[400.0] * 9, dress="expert")), [("tokio", "expert", "0.50 x")])
+
+    def test_one_that_now_and_then_is_longer_is_none(self) -> None:
+        self.assertEqual(self.losses(self.row("coflux", *[200.0] * 6, *[300.0] * 3), self.row("asio", *[210.0] * 6, *[200.0] * 3)), [])
+
+    def test_without_it_there_is_no_verdict(self) -> None:
+        self.assertEqual(self.losses(near("coflux", 10.0), self.row("asio", *[1.0] * 9)), [])
+        self.assertEqual(self.losses(self.row("coflux", *[800.0] * 9), near("asio", 10.0)), [])
 
 
 class Dresses(unittest.TestCase):
