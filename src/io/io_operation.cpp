@@ -9,10 +9,11 @@
 namespace coflux::detail {
 bool io_operation::try_now() noexcept {
     is_untried_ = on_.take_empty(way());
-    // What suspends anyhow is a resumption of the round that it goes on in.
-    if (is_untried_ || (kind_.prepare != nullptr && on_.is_submitted_at_once(way()))) return false;
+    // It suspends in any case, and is a resumption of the round that it goes on in.
+    if (kind_.prepare != nullptr && on_.is_submitted_at_once(way())) return false;
+    // Also where it is not tried: another thread's look may have what it waits for, and then it does not suspend.
     is_late_ = spend_call();
-    return !is_late_ && attempt();
+    return !is_late_ && !is_untried_ && attempt();
 }
 
 void io_operation::prefetch_more() const noexcept {

@@ -349,25 +349,32 @@ TYPED_TEST(serial_programs, run_ten_thousand_forks_of_a_pool) {
     this->run([](auto& env) { EXPECT_EQ(forks_many<typename TypeParam::type>(env, 10'000).get(), 10'000); });
 }
 
-coflux::fork<void, coflux::worker_executor> is_one_of_many(auto&&, borrowed<int> had_time) {
-    co_await coflux::yield();
-    if (coflux::detail::this_thread.queues->spend_tick()) ++*had_time;
+struct waiters {
+    coflux::manual_reset_event gate;
+    int waiting = 0;
+    int had_time = 0;
+};
+coflux::fork<void, coflux::worker_executor> is_one_of_many(auto&&, borrowed<waiters> all) {
+    ++all->waiting;
+    co_await all->gate.wait();
+    if (coflux::detail::this_thread.queues->spend_tick()) ++all->had_time;
 }
 
 /// A step without a suspension, as a call of a socket is: it has its time also where more is queued than the ring of
 /// the ready holds, and each is run without letting the next one run in its place.
 TEST(serial_programs, spend_the_ticks_of_a_round_where_many_are_queued) {
-    constexpr int many = 600;
+    constexpr int many = 1000;
     coflux::worker_executor worker;
     auto env = coflux::make_environment(worker);
-    int had_time = 0;
-    [](auto&&, borrowed<int> n) -> coflux::task<void, coflux::worker_executor> {
+    waiters all;
+    [](auto&&, borrowed<waiters> w) -> coflux::task<void, coflux::worker_executor> {
         auto&& here = co_await coflux::context();
-        for (int i = 0; i < many; ++i) is_one_of_many(here, n).attach();
-        co_return;
-    }(env, borrowed(had_time))
-                                       .join();
-    EXPECT_GE(had_time, many / 10 * 9) << "but for the last one of each round";
+        for (int i = 0; i < many; ++i) is_one_of_many(here, w).attach();
+        while (w->waiting != many) co_await coflux::yield();
+        w->gate.set();
+    }(env, borrowed(all))
+                                           .join();
+    EXPECT_GE(all.had_time, many / 10 * 9) << "but for the last one of each round";
 }
 
 }  // namespace
