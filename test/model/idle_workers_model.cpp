@@ -69,7 +69,7 @@ struct pool {
                 // A watch, of a moment or of 10 ms, may end at any time: what is pushed to a worker's own queue may
                 // wait for it.
                 idle.sleep(
-                    parkers[i], true, work_in_sight, [] { return true; },
+                    parkers[i], i != 0, work_in_sight, [] { return true; },
                     [&](rest r) { return parkers[i].park_until(watches && r != rest::for_ever ? 1 : parker::never); });
                 idle.end_park(parkers[i]);
             }
