@@ -10,7 +10,6 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 
 #include "event/look_portion.hpp"
-#include "lone_ready.hpp"
 #include "os/thread.hpp"
 
 namespace coflux::detail {
@@ -18,12 +17,10 @@ namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the looks of the look-out
+constexpr clock_tick crowded_period = 250'000;   // the same where other workers have all processors
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
-constexpr clock_tick between_glances = 700;  // nanoseconds; at a victim that may be computing, or at a lone coroutine
-constexpr int glances_enough = 6;            // as many without a change: it is
-constexpr int changes_enough = 2;            // as many changes: it is not
 constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
 constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
 
@@ -32,14 +29,6 @@ void pause_for(clock_tick nanoseconds) noexcept {
     do {
         cpu_pause();
     } while (tick_now() - begin < nanoseconds);
-}
-
-/// Pauses for a moment each time; false once `nanoseconds` are over.
-auto pauses_for(clock_tick nanoseconds) noexcept {
-    return [begin = tick_now(), nanoseconds]() noexcept {
-        cpu_pause();
-        return tick_now() - begin < nanoseconds;
-    };
 }
 
 }  // namespace
@@ -138,54 +127,6 @@ std::coroutine_handle<> pool_worker::take_injected() noexcept {
     return h;
 }
 
-std::coroutine_handle<> pool_worker::steal() noexcept {
-    random_ = random_ * 1664525U + 1013904223U;
-    return victims_.first(position_, pool_.workers_.size(), random_,
-                          [this](std::size_t i) { return steal_from(*pool_.workers_[i]); });
-}
-
-std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
-    void* taken = nullptr;
-    if (victim.forks_.size() != 0) {
-        const clock_tick before = tick_now();
-        taken = victim.forks_.steal();
-        lost_a_race_ = taken == nullptr;
-        stolen_at_ = tick_now();
-        if (taken != nullptr && pool_.heavy_fence_ != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
-    }
-    if (taken == nullptr && leaves_ready(victim.ready_, pauses_for(between_glances))) {
-        taken = victim.ready_.take();
-        stolen_at_ = tick_now();
-    }
-    if (taken == nullptr) return nullptr;
-    victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
-    count(stolen_);
-    const std::uint64_t forked = victim.forked();
-    if (&victim != victim_ || forked != forked_there_) glances_ = 0;
-    victim_ = &victim;
-    forked_there_ = forked;
-    changes_ = 0;
-    return std::coroutine_handle<>::from_address(taken);
-}
-
-/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is
-/// slowed down by nothing that thieves do. A glance takes a line from a victim that does not compute: the second change
-/// ends them.
-bool pool_worker::victim_computes(clock_tick now) noexcept {
-    if (victim_ == nullptr || changes_ == changes_enough) return false;
-    if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
-    glanced_at_ = now;
-    const std::uint64_t forked = victim_->forked();
-    if (forked != forked_there_) {
-        forked_there_ = forked;
-        glances_ = 0;
-        ++changes_;
-        return false;
-    }
-    glances_ = std::min(glances_ + 1, glances_enough);
-    return glances_ == glances_enough;
-}
-
 /// Out of work: looks for some for a while, with growing pauses that leave the victims' lines alone, then parks.
 std::coroutine_handle<> pool_worker::search() noexcept {
     const clock_tick ran_out = tick_now();
@@ -226,6 +167,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
+            if (pool_.idle_.awake() > pool_.processors_) return false;
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         });
         if (found) {
@@ -376,9 +318,10 @@ void pool_worker::park(pool_events::seat seat) noexcept {
     clock_tick give_back_at = gives_back_at();
     bool has_lists = give_back_at != os::parker::never;
     const auto park = [&](idle_workers::rest r) {
+        const clock_tick period = pool_.idle_.awake() >= pool_.processors_ ? crowded_period : lookout_period;
         const bool idle = r == idle_workers::rest::for_ever;
         clock_tick look = os::parker::never;
-        if (!idle) look = tick_now() + (r == idle_workers::rest::moment ? lookout_period : watch_period);
+        if (!idle) look = tick_now() + (r != idle_workers::rest::moment ? watch_period : period);
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
         if (park_until(std::min(look, due), seat) || due <= look) return true;
@@ -394,13 +337,15 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         }
         return false;
     };
-    const auto stays_awake = [this, seat] {
+    // Where other workers have all processors, their work is left to them for a while: one more would only take theirs.
+    bool rested = pool_.idle_.awake() < pool_.processors_;
+    const auto stays_awake = [this, seat, &rested] {
         const event_source* const s = pool_.events_.source();
         if (s != nullptr) {
             if (s->has_late()) return true;
             if (seat == pool_events::seat::none && pool_.events_.has_free_seat()) return true;
         }
-        return work_lies();
+        return std::exchange(rested, true) ? work_lies() : !pool_.injected_.empty();
     };
     const bool looks_out = quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_;
     if (!looks_out) pause_for(between_glances);  // what was pushed a moment before is in sight then

@@ -65,6 +65,8 @@ public:
 
 private:
     friend class thread_pool;
+    static constexpr clock_tick between_glances =
+        700;                                // nanoseconds; at a victim that may be computing, or at a lone coroutine
     using counter = atomic<std::uint64_t>;  // written by one thread, read by any: relaxed, pairs with nothing
     static void count(counter& c) noexcept { c.store(c.load(memory_order_relaxed) + 1, memory_order_relaxed); }
 
@@ -74,6 +76,7 @@ private:
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
     std::coroutine_handle<> steal_from(pool_worker& victim) noexcept;
+    void* steal_fork_from(pool_worker& victim) noexcept;
     bool victim_computes(clock_tick now) noexcept;
     std::coroutine_handle<> search() noexcept;
     void sleep() noexcept;
@@ -142,6 +145,7 @@ private:
     counter resumed_{0}, stolen_{0}, injected_{0}, sleeps_{0}, wakes_{0}, looks_{0};
     counter lone_pushes_{0};                      // of a coroutine onto empty queues while a worker slept
     alignas(cache_line) counter stolen_from_{0};  // thefts from us; written by the thieves
+    atomic<clock_tick> asked_at_{0};              // when a thief has asked us to share; the same
     os::parker parker_;
     idle_memory memory_;
     timer_queue timers_;

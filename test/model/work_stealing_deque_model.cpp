@@ -65,6 +65,8 @@ struct of_deque : coflux::model::scenario<Threads> {
     bool pop_if(int i) { return deque->pop_if(&items[i]) && take(&items[i]); }
     bool pop_oldest() { return take(deque->pop_oldest()); }
     bool steal() { return take(deque->steal()); }
+    bool steal_shared() { return take(deque->steal_shared()); }
+    void ask() { (void)deque->ask_to_share(); }
 };
 
 template <coflux::detail::heavy_fence Heavy>
@@ -167,6 +169,117 @@ struct oldest_first : of_deque<2, 2, 2, Heavy> {
     }
 };
 
+/// What the scenarios of the split deque share: a thief that takes without a call, twice.
+template <unsigned Threads, int Items, std::size_t Capacity>
+struct of_split : of_deque<Threads, Items, Capacity, &model_fence> {
+    void thief(unsigned) override {
+        this->steal_shared();
+        this->steal_shared();
+    }
+};
+
+/// A lone element that is shared with its push.
+struct lone_shared : of_split<2, 2, 2> {
+    void owner() override {
+        ask();
+        push(0);
+        pop();
+        push(1);
+        pop();
+    }
+};
+
+/// Two of three are shared. The owner pops the private one, then comes down to the others.
+struct retreat : of_split<3, 3, 4> {
+    void owner() override {
+        push(0);
+        push(1);
+        ask();
+        push(2);
+        pop();
+        pop();
+        pop();
+    }
+};
+
+/// What the owner has made private again it pops freely, beside thieves that saw it shared.
+struct private_again : of_split<3, 5, 8> {
+    void before() override {
+        of_split<3, 5, 8>::before();
+        for (int i = 0; i < 4; ++i) push(i);
+        ask();
+        push(4);  // shares three
+        pop();
+        pop();
+    }
+    void owner() override {
+        pop();  // index 2: half of what is below is private
+        pop();
+        pop();
+    }
+};
+
+/// An index that was shared is written again, and is private.
+struct index_private : of_split<2, 4, 4> {
+    void owner() override {
+        push(0);
+        ask();
+        push(1);
+        pop();
+        pop();
+        push(2);
+        push(3);
+        pop();
+    }
+};
+
+/// The thief asks while the owner pops, and calls where it gets nothing.
+struct asked : of_deque<2, 3, 4, &model_fence> {
+    void owner() override {
+        push(0);
+        push(1);
+        push(2);
+        pop();
+        pop();
+    }
+    void thief(unsigned) override {
+        ask();
+        steal_shared();
+        steal();
+    }
+};
+
+/// One thief takes what is shared, another what is private.
+struct both_thefts : of_deque<3, 3, 4, &model_fence> {
+    void owner() override {
+        push(0);
+        ask();
+        push(1);
+        push(2);
+        pop();
+        pop();
+    }
+    void thief(unsigned index) override {
+        if (index == 1) {
+            steal_shared();
+        } else {
+            steal();
+        }
+    }
+};
+
+/// A push that is asked finds the buffer full.
+struct full_and_asked : of_split<2, 4, 2> {
+    void owner() override {
+        push(0);
+        push(1);
+        ask();
+        push(2);
+        pop();
+        push(3);
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -199,5 +312,12 @@ int main(int count, char** arguments) {
                                                           "grow against two thieves; free pops", 2),
             searched<oldest_first<&model_fence>>("oldest_first_free",
                                                  "the owner takes the oldest, against a thief; free pops"),
+            searched<lone_shared>("lone_shared", "a lone element that is shared", 4),
+            searched<retreat>("retreat", "the owner comes down to what is shared, against two thieves", 2),
+            searched<private_again>("private_again", "free pops of what was shared, against two thieves", 3),
+            searched<index_private>("index_private", "an index that was shared, written again", 3),
+            searched<asked>("asked", "a request between the owner's pops, then a theft by the fence", 3),
+            searched<both_thefts>("both_thefts", "a theft of what is shared beside one of what is private", 2),
+            searched<full_and_asked>("full_and_asked", "a request where the buffer is full", 3),
         });
 }

@@ -6,6 +6,9 @@
 //     nothing, and each theft a call of the system; or, where there is none, by a seq_cst exchange instead of a fence
 //     (clang compiles the fence to mfence, 16 ns; the exchange is 2 ns on one family of processors, 30 % of a pop of
 //     many forks on another);
+//   * where a theft costs a call, the deque is split, as in T. van Dijk, J. van de Pol, "Lace: non-blocking split deque
+//   for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the call,
+//   and asks for some where there are none. The owner answers at its next push or pop: it shares half;
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
 //   instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
@@ -18,6 +21,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <new>
 
 #include <coflux/base/assert.hpp>
@@ -32,6 +36,7 @@ public:
     /// `heavy`: what a thief calls for the pops to be free; nullptr: each pop has a locked instruction.
     explicit work_stealing_deque(std::size_t capacity = 1024, heavy_fence heavy = nullptr)
         : room_end_(static_cast<std::int64_t>(capacity)),
+          fast_from_(heavy != nullptr ? 0 : nowhere),
           owned_(make(capacity, nullptr)),
           cells_(owned_),
           pops_freely_(heavy != nullptr),
@@ -51,8 +56,8 @@ public:
     /// Owner: adds `item` as the youngest. Grows (and then allocates) when full; running out of memory there is fatal.
     COFLUX_INLINE void push(void* item) noexcept {
         const std::int64_t b = bottom_.load(memory_order_relaxed);
-        if (b >= room_end_) [[unlikely]]
-            make_room(b);
+        if (b >= room_end_.load(memory_order_relaxed)) [[unlikely]]
+            prepare_push(b, item);
         cells_[b].store(item, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
     }
@@ -92,22 +97,19 @@ public:
         return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed) ? item : nullptr;
     }
 
-    /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it.
-    void* steal() noexcept {
-        // Either the owner sees our advance of top_, or we see its retreat of bottom_. Where pops are free, the heavy
-        // fence between our loads pairs with the light one of take(): both threads pass a full fence. Elsewhere the two
-        // seq_cst loads and the CAS stand in one total order with take()'s exchange and load.
-        std::int64_t t = top_.load(memory_order_seq_cst);
-        if (heavy_ != nullptr) {
-            if (t >= bottom_.load(memory_order_relaxed)) return nullptr;  // an empty victim costs no call
-            heavy_();
-        }
-        const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
-        if (t >= b) return nullptr;
-        buffer* const from = buffer_.load(memory_order_acquire);  // pairs with the release in make_room()
-        void* const item = from->cells[t & from->mask].load(memory_order_relaxed);
-        if (!top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) return nullptr;
-        return item;
+    /// Any thread: takes the oldest, or returns nullptr when there is none or another thread took it. Where the oldest
+    /// is private, it calls the heavy fence.
+    void* steal() noexcept { return take_oldest(true); }
+    /// The same, without a call: nullptr, too, where the oldest is private.
+    void* steal_shared() noexcept { return take_oldest(false); }
+
+    /// Any thread: asks the owner to share half of what it has, at its next push or pop. False if it is asked already.
+    bool ask_to_share() noexcept {
+        // Both lead the owner to its slow path. relaxed: what it does there is right without a request, too.
+        if (fast_from_.load(memory_order_relaxed) == nowhere) return false;
+        fast_from_.store(nowhere, memory_order_relaxed);
+        room_end_.store(none, memory_order_relaxed);
+        return true;
     }
 
     /// Number of elements; exact for the owner when there is no thief, a hint for all other threads.
@@ -160,55 +162,131 @@ private:
         return made;
     }
 
+    void* take_oldest(bool may_call) noexcept {
+        // Either the owner sees our advance of top_, or we see its retreat of bottom_ or of shared_end_. Where pops are
+        // free, the heavy fence between our loads pairs with the light one of take(): both threads pass a full fence.
+        // Elsewhere the two seq_cst loads and the CAS stand in one total order with the owner's exchange and load.
+        std::int64_t t = top_.load(memory_order_seq_cst);
+        // acquire part pairs with the release in share(): the cell is visible
+        const bool is_shared = heavy_ != nullptr && t < shared_end_.load(memory_order_seq_cst);
+        if (!is_shared) {
+            if (heavy_ != nullptr) {
+                if (!may_call || t >= bottom_.load(memory_order_relaxed)) return nullptr;  // none costs no call
+                heavy_();
+            }
+            const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
+            if (t >= b) return nullptr;
+        }
+        buffer* const from = buffer_.load(memory_order_acquire);  // pairs with the release in make_room()
+        void* const item = from->cells[t & from->mask].load(memory_order_relaxed);
+        if (!top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) return nullptr;
+        return item;
+    }
+
     /// Owner: takes cell b, the youngest if there is any. Its content may be read before: no thief writes cells.
     COFLUX_INLINE bool take(std::int64_t b) noexcept {
         std::int64_t t = top_.load(
-            memory_order_acquire);  // pairs with the CAS of steal(): a lost cell is not reused while it is read
+            memory_order_acquire);  // pairs with the CAS of a thief: a lost cell is not reused while it is read
         if (t >= b) [[unlikely]] {
             if (t > b) return false;  // empty: top_ only grows, and bottom_ is ours
             // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching
             // bottom_.
             return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         }
-        if (pops_freely_) [[likely]] {
-            bottom_.store(b, memory_order_relaxed);
-            light_fence();  // pairs with the heavy fence of steal()
+        if (b < fast_from_.load(memory_order_relaxed)) [[unlikely]] {
+            if (pops_freely_) return take_slowly(b);
+            bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads of a thief
         } else {
-            bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads in steal()
+            bottom_.store(b, memory_order_relaxed);
+            light_fence();  // pairs with the heavy fence of a thief
         }
-        t = top_.load(memory_order_seq_cst);
-        if (t < b) [[likely]]
-            return true;
-        // Thieves came down to our last element: race for it, then put bottom_ back.
-        const bool won = t == b && top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
+        return top_.load(memory_order_seq_cst) < b || race_for(b);
+    }
+
+    /// Owner: the rest of take() where cell b is shared, or a thief asks.
+    COFLUX_ASIDE bool take_slowly(std::int64_t b) noexcept {
+        const bool is_asked = fast_from_.load(memory_order_relaxed) == nowhere;
+        bottom_.store(b, memory_order_relaxed);
+        if (b < shared_) {
+            // Where no thief asks, half of what is shared becomes private: the next pops are free again.
+            const std::int64_t t = top_.load(memory_order_relaxed);
+            shared_ = is_asked || t >= b ? b : t + (b - t) / 2;
+            shared_end_.exchange(shared_, memory_order_seq_cst);  // pairs with the seq_cst loads of a thief
+        }
+        light_fence();  // pairs with the heavy fence of a thief
+        const bool won = top_.load(memory_order_seq_cst) < b || race_for(b);
+        if (!is_asked) {
+            fast_from_.store(shared_, memory_order_relaxed);
+        } else if (won) {
+            share(b);
+        }
+        return won;
+    }
+
+    /// Owner: thieves came down to our last element, b. Races for it, then puts bottom_ back.
+    COFLUX_ASIDE bool race_for(std::int64_t b) noexcept {
+        std::int64_t t = b;
+        const bool won = top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         bottom_.store(b + 1, memory_order_relaxed);  // top_ >= b + 1 by now: empty for every thief, whatever it reads
         return won;
     }
 
-    COFLUX_ASIDE void make_room(std::int64_t b) noexcept {
+    /// Owner, before a push at b: it needs room, or a thief asks.
+    COFLUX_ASIDE void prepare_push(std::int64_t b, void* item) noexcept {
+        const bool is_asked = room_end_.load(memory_order_relaxed) == none;
+        make_room(b);
+        if (!is_asked) return;
+        cells_[b].store(item, memory_order_relaxed);  // a lone one is shared, too
+        share(b + 1);
+    }
+
+    /// Owner: answers a thief: shares the older half of [top_, end).
+    void share(std::int64_t end) noexcept {
+        const std::int64_t t = top_.load(memory_order_acquire);  // as in make_room()
+        if (t < end) {
+            const std::int64_t half = t + (end - t + 1) / 2;
+            shared_ = half > shared_ ? half : shared_;
+            shared_end_.store(shared_, memory_order_release);  // pairs with the load of a thief: the cells are visible
+        }
+        fast_from_.store(shared_, memory_order_relaxed);
+        room_end_.store(t + owned_->mask + 1, memory_order_relaxed);
+    }
+
+    void make_room(std::int64_t b) noexcept {
         const std::int64_t top_seen =
-            top_.load(memory_order_acquire);  // pairs with the CAS of steal(): cells below are free for reuse
-        room_end_ = top_seen + owned_->mask + 1;
-        if (b < room_end_) return;
+            top_.load(memory_order_acquire);  // pairs with the CAS of a thief: cells below are free for reuse
+        if (b >= top_seen + owned_->mask + 1) grow(top_seen, b);
+        room_end_.store(top_seen + owned_->mask + 1, memory_order_relaxed);
+    }
+
+    void grow(std::int64_t top_seen, std::int64_t b) noexcept {
         buffer* const bigger = make(static_cast<std::size_t>(owned_->mask + 1) * 2, owned_);
         const ring copies(bigger);
         for (std::int64_t i = top_seen; i < b; ++i)
             copies[i].store(cells_[i].load(memory_order_relaxed), memory_order_relaxed);
         owned_ = bigger;
         cells_ = copies;
-        room_end_ = top_seen + bigger->mask + 1;
-        buffer_.store(bigger, memory_order_release);  // pairs with the acquire in steal(): the copies are visible
+        buffer_.store(bigger, memory_order_release);  // pairs with the acquire of a thief: the copies are visible
     }
+
+    static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+    static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
     // bottom_: index of the next free cell; written by the owner only. top_: index of the oldest element; only
     // grows, by CAS.
     // Elements are [top_, bottom_). bottom_ == top_ - 1 is seen for a moment by thieves while the owner loses a race.
     alignas(cache_line) atomic<std::int64_t> bottom_{0};
-    std::int64_t room_end_;  // owner: cells below this index are free, by a lower bound of top_
-    buffer* owned_;          // owner: the newest buffer, head of the list of all
-    ring cells_;             // owner: its cells
+    // Written by the owner, and by thieves that ask. Cells below room_end_ are free, by a lower bound of top_; none: a
+    // thief asks. Cells from fast_from_ on are private, and a pop of one is free; nowhere: a thief asks, or no pop is.
+    atomic<std::int64_t> room_end_;
+    atomic<std::int64_t> fast_from_;
+    buffer* owned_;  // owner: the newest buffer, head of the list of all
+    ring cells_;     // owner: its cells
     const bool pops_freely_;
+    std::int64_t shared_ = 0;  // owner: shared_end_
     alignas(cache_line) atomic<std::int64_t> top_{0};
+    // Elements below are shared; at most bottom_. Written by the owner.
+    atomic<std::int64_t> shared_end_{0};
     atomic<buffer*> buffer_{nullptr};  // thieves: the newest buffer
     const heavy_fence heavy_;          // thieves; nullptr: !pops_freely_
 };

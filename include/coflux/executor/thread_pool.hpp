@@ -19,7 +19,8 @@ class thread_pool;
 /// What orders a worker's pop of its newest fork against thieves.
 enum class pop_order {
     automatic,  ///< as the system allows: by_thief, else by_owner
-    by_thief,   ///< each theft calls membarrier(), some 0.3 us and an interrupt of the victim; a pop is a plain store
+    by_thief,   ///< a theft of what its owner has not shared calls membarrier(): 0.3 to 11 us and an interrupt of the
+                ///< victim; a pop is a plain store
     by_owner,   ///< each pop has a locked instruction, 2 ns on some processors, 6 ns and more on other ones
 };
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -28,19 +29,29 @@ void pass_everywhere() noexcept {
     (void)membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-/// With pops that have a locked instruction, and with free ones.
-class work_stealing_deque_race : public testing::TestWithParam<bool> {
+/// Pops that have a locked instruction; free ones, where each theft calls; free ones of an owner that thieves ask.
+enum class pops : std::uint8_t { locked, free, free_beside_requests };
+
+class work_stealing_deque_race : public testing::TestWithParam<pops> {
 protected:
     void SetUp() override {
-        if (GetParam() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+        if (are_free() && membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
             GTEST_SKIP() << "the system refuses membarrier()";
     }
-    static coflux::detail::heavy_fence heavy() { return GetParam() ? &pass_everywhere : nullptr; }
+    static bool are_free() { return GetParam() != pops::locked; }
+    static bool asks() { return GetParam() == pops::free_beside_requests; }
+    static coflux::detail::heavy_fence heavy() { return are_free() ? &pass_everywhere : nullptr; }
     /// A fence of the thieves takes as long as a hundred pops.
-    static std::size_t rounds_of(std::size_t n) { return coflux_test::repetitions(GetParam() ? n / 10 : n); }
+    static std::size_t rounds_of(std::size_t n) {
+        return coflux_test::repetitions(GetParam() == pops::free ? n / 10 : n);
+    }
 };
-INSTANTIATE_TEST_SUITE_P(pops, work_stealing_deque_race, testing::Bool(),
-                         [](const auto& info) { return info.param ? "free" : "locked"; });
+std::string name_of(const testing::TestParamInfo<pops>& info) {
+    constexpr const char* names[] = {"locked", "free", "free_beside_requests"};
+    return names[static_cast<std::size_t>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(pops, work_stealing_deque_race,
+                         testing::Values(pops::locked, pops::free, pops::free_beside_requests), name_of);
 
 /// An element of the deque that knows how often it was taken.
 struct item {
@@ -48,14 +59,19 @@ struct item {
     void take() { taken.fetch_add(1, std::memory_order_relaxed); }
 };
 
-/// Steals from the deque on a thread of its own until finish().
+/// Steals from the deque on a thread of its own until finish(). One that asks calls the fence one time in 4096.
 class thief {
 public:
-    explicit thief(work_stealing_deque& deque)
-        : thread_([this, &deque] {
+    thief(work_stealing_deque& deque, bool asks)
+        : thread_([this, &deque, asks] {
               std::size_t idle = 0;
               while (!done_.load(std::memory_order_acquire)) {
-                  if (void* const got = deque.steal()) {
+                  void* got = asks ? deque.steal_shared() : deque.steal();
+                  if (asks && got == nullptr) {
+                      (void)deque.ask_to_share();
+                      if (idle % 4096 == 4095) got = deque.steal();
+                  }
+                  if (got != nullptr) {
                       static_cast<item*>(got)->take();
                       ++stolen_;
                       idle = 0;
@@ -88,12 +104,12 @@ void expect_each_taken_once(const std::vector<item>& items) {
 }
 
 /// The owner pushes all of `items` in bursts and takes some back in between, in a mix that `seed` determines.
-void race_against_thieves(coflux::detail::heavy_fence heavy, std::size_t thieves, std::size_t count,
+void race_against_thieves(coflux::detail::heavy_fence heavy, bool asks, std::size_t thieves, std::size_t count,
                           std::uint32_t seed) {
     std::vector<item> items(count);
     work_stealing_deque deque(2, heavy);  // grows while it is stolen from
     std::vector<std::unique_ptr<thief>> all;
-    for (std::size_t i = 0; i < thieves; ++i) all.push_back(std::make_unique<thief>(deque));
+    for (std::size_t i = 0; i < thieves; ++i) all.push_back(std::make_unique<thief>(deque, asks));
     std::mt19937 random(seed);
     std::size_t taken = 0;
     for (std::size_t next = 0; next < count;) {
@@ -130,17 +146,17 @@ void race_against_thieves(coflux::detail::heavy_fence heavy, std::size_t thieves
 }
 
 TEST_P(work_stealing_deque_race, gives_every_element_once_with_one_thief) {
-    race_against_thieves(heavy(), 1, rounds_of(4'000'000), 1);
+    race_against_thieves(heavy(), asks(), 1, rounds_of(4'000'000), 1);
 }
 
 TEST_P(work_stealing_deque_race, gives_every_element_once_with_two_thieves) {
-    race_against_thieves(heavy(), 2, rounds_of(4'000'000), 2);
+    race_against_thieves(heavy(), asks(), 2, rounds_of(4'000'000), 2);
 }
 
 TEST_P(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief) {
     std::vector<item> items(rounds_of(4'000'000));
     work_stealing_deque deque(2, heavy());
-    thief other(deque);
+    thief other(deque, asks());
     std::size_t taken = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         deque.push(&items[i]);
@@ -160,7 +176,7 @@ TEST_P(work_stealing_deque_race, gives_a_lone_element_to_one_of_owner_and_thief)
 TEST_P(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_and_thief) {
     std::vector<item> items(rounds_of(2'000'000) * 2);
     work_stealing_deque deque(4, heavy());
-    thief other(deque);
+    thief other(deque, asks());
     std::size_t taken = 0;
     for (std::size_t i = 0; i < items.size(); i += 2) {
         deque.push(&items[i]);
@@ -185,7 +201,7 @@ TEST_P(work_stealing_deque_race, gives_the_last_of_two_elements_to_one_of_owner_
     const std::size_t rounds = rounds_of(20'000'000);
     std::size_t taken = 0, made = 0;
     {
-        thief one(deque), other(deque);
+        thief one(deque, asks()), other(deque, asks());
         for (std::size_t i = 0; i < rounds; ++i) {
             deque.push(&items[made++ % in_use]);
             deque.push(&items[made++ % in_use]);

@@ -73,6 +73,94 @@ TEST(work_stealing_deque, does_not_pop_an_element_again_whose_pointer_is_still_i
     EXPECT_EQ(deque.pop(), nullptr);
 }
 
+void call_no_other_thread() noexcept {}
+
+/// Each element is private until a thief asks.
+class split_work_stealing_deque : public testing::Test {
+protected:
+    void push(int count) {
+        for (int i = 0; i < count; ++i) deque_.push(&items_[pushed_++]);
+    }
+
+    work_stealing_deque deque_{4, &call_no_other_thread};
+    int items_[32]{};
+    int pushed_ = 0;
+};
+
+TEST_F(split_work_stealing_deque, shares_nothing_unasked) {
+    push(3);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    EXPECT_EQ(deque_.pop(), &items_[2]);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    EXPECT_EQ(deque_.steal(), &items_[0]);
+}
+
+TEST_F(split_work_stealing_deque, shares_the_older_half_with_the_next_push) {
+    push(3);
+    EXPECT_TRUE(deque_.ask_to_share());
+    EXPECT_FALSE(deque_.ask_to_share()) << "it is asked already";
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    push(1);
+    EXPECT_EQ(deque_.steal_shared(), &items_[0]);
+    EXPECT_EQ(deque_.steal_shared(), &items_[1]);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    push(1);
+    EXPECT_EQ(deque_.steal_shared(), nullptr) << "it has answered";
+}
+
+TEST_F(split_work_stealing_deque, shares_the_older_half_with_the_next_pop) {
+    push(4);
+    ASSERT_TRUE(deque_.ask_to_share());
+    EXPECT_TRUE(deque_.pop_if(&items_[3]));
+    EXPECT_EQ(deque_.steal_shared(), &items_[0]);
+    EXPECT_EQ(deque_.steal_shared(), &items_[1]);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    EXPECT_EQ(deque_.pop(), &items_[2]);
+    EXPECT_EQ(deque_.pop(), nullptr);
+}
+
+TEST_F(split_work_stealing_deque, shares_a_lone_element_with_its_push) {
+    ASSERT_TRUE(deque_.ask_to_share());
+    push(1);
+    EXPECT_EQ(deque_.steal_shared(), &items_[0]);
+    EXPECT_EQ(deque_.pop(), nullptr);
+    push(1);
+    EXPECT_EQ(deque_.pop(), &items_[1]);
+}
+
+TEST_F(split_work_stealing_deque, gives_its_owner_what_it_has_shared_and_no_thief_has_taken) {
+    push(7);
+    ASSERT_TRUE(deque_.ask_to_share());
+    push(1);  // four are shared
+    for (int i = 7; i >= 4; --i) EXPECT_EQ(deque_.pop(), &items_[i]);
+    EXPECT_EQ(deque_.pop(), &items_[3]);  // half of the other three is private again
+    EXPECT_EQ(deque_.steal_shared(), &items_[0]);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    EXPECT_EQ(deque_.pop(), &items_[2]);
+    EXPECT_EQ(deque_.pop(), &items_[1]);
+    EXPECT_EQ(deque_.pop(), nullptr);
+}
+
+TEST_F(split_work_stealing_deque, shares_while_it_grows) {
+    push(3);
+    ASSERT_TRUE(deque_.ask_to_share());
+    push(20);
+    ASSERT_TRUE(deque_.ask_to_share());
+    push(1);
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(deque_.steal_shared(), &items_[i]);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    for (int i = 23; i >= 12; --i) EXPECT_EQ(deque_.pop(), &items_[i]);
+    EXPECT_EQ(deque_.size(), 0U);
+}
+
+TEST(work_stealing_deque, shares_all_where_pops_have_a_locked_instruction) {
+    work_stealing_deque deque(4);
+    int item = 0;
+    EXPECT_FALSE(deque.ask_to_share());
+    deque.push(&item);
+    EXPECT_EQ(deque.steal_shared(), &item);
+}
+
 TEST(work_stealing_deque, is_of_use_again_after_each_way_of_becoming_empty) {
     work_stealing_deque deque(2);
     int item = 0;

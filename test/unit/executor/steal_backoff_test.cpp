@@ -66,12 +66,14 @@ TEST(steal_backoff, of_an_unbalanced_tree_is_rare) {
     EXPECT_LT(waited, worked / 10);
 }
 
-TEST(steal_backoff, counts_what_a_fence_costs) {
+// A fence holds up the thief and the victim.
+TEST(steal_backoff, counts_what_a_fence_costs_both) {
     steal_backoff thief;
     for (int i = 0; i < 100; ++i) thief.fence_took(11'000);
-    EXPECT_NEAR(static_cast<double>(thief.cost()), 12'000, 100);
+    thief.stole(steal_backoff::by::fence);
+    EXPECT_NEAR(static_cast<double>(thief.cost()), 23'000, 100);
     for (int i = 0; i < 100; ++i) {
-        thief.theft_ended(13'000);
+        thief.theft_ended(24'000);
         EXPECT_EQ(thief.wait(), 0U);
     }
     for (int i = 0; i < 200; ++i) thief.theft_ended(5'000);
@@ -80,10 +82,26 @@ TEST(steal_backoff, counts_what_a_fence_costs) {
     EXPECT_EQ(thief.wait(), 0U);
 }
 
+TEST(steal_backoff, counts_no_fence_of_what_the_victim_shares) {
+    steal_backoff thief;
+    for (int i = 0; i < 100; ++i) thief.fence_took(11'000);
+    thief.stole(steal_backoff::by::owner);
+    EXPECT_EQ(thief.cost(), steal_backoff::lines_cost);
+    thief.theft_ended(1'500);
+    EXPECT_EQ(thief.wait(), 0U);
+}
+
+TEST(steal_backoff, waits_for_an_answer_as_long_as_a_fence_holds_up_both) {
+    steal_backoff thief;
+    EXPECT_EQ(thief.patience(), 0U) << "the first fence is measured";
+    for (int i = 0; i < 100; ++i) thief.fence_took(11'000);
+    EXPECT_NEAR(static_cast<double>(thief.patience()), 22'000, 100);
+}
+
 TEST(steal_backoff, does_not_take_a_thief_without_a_processor_for_a_dear_fence) {
     steal_backoff thief;
     for (int i = 0; i < 100; ++i) thief.fence_took(4'000'000);
-    EXPECT_LE(thief.cost(), 21'000U);
+    EXPECT_LE(thief.patience(), 40'000U);
 }
 
 TEST(steal_backoff, is_over_when_the_thief_has_parked) {

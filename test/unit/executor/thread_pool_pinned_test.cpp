@@ -86,7 +86,9 @@ TEST(pinned_thread_pool, steals_from_near_workers_first) {
     shared all;
     std::thread([&] {
         may_use(first, far);
-        pool p(coflux::thread_pool_options{.threads = 3, .name = "near", .pin = true});
+        // With free pops the thief would take what the far one has shared before what is private to the near one.
+        pool p(coflux::thread_pool_options{
+            .threads = 3, .name = "near", .pin = true, .pops = coflux::pop_order::by_owner});
         auto env = coflux::make_environment(p);
         auto a = on_a_worker(env, &all);
         auto b = on_a_worker(env, &all);

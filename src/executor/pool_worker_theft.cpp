@@ -1,0 +1,90 @@
+// How a worker takes what other workers have queued. The page docs/design/thread_pool.md has the protocol.
+#include <algorithm>
+
+#include "lone_ready.hpp"
+#include "pool_worker.hpp"
+
+namespace coflux::detail {
+namespace {
+
+constexpr int glances_enough = 6;  // as many without a change: it is
+constexpr int changes_enough = 2;  // as many changes: it is not
+
+/// Pauses for a moment each time; false once `nanoseconds` are over.
+auto pauses_for(clock_tick nanoseconds) noexcept {
+    return [begin = tick_now(), nanoseconds]() noexcept {
+        cpu_pause();
+        return tick_now() - begin < nanoseconds;
+    };
+}
+
+}  // namespace
+
+std::coroutine_handle<> pool_worker::steal() noexcept {
+    random_ = random_ * 1664525U + 1013904223U;
+    return victims_.first(position_, pool_.workers_.size(), random_,
+                          [this](std::size_t i) { return steal_from(*pool_.workers_[i]); });
+}
+
+/// What the victim shares is free. For the rest thieves ask, and wait as long as a fence would hold up both.
+void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
+    stolen_at_ = tick_now();
+    if (void* const shared = victim.forks_.steal_shared()) {
+        steal_backoff_.stole(steal_backoff::by::owner);
+        return shared;
+    }
+    if (pool_.heavy_fence_ == nullptr) {
+        lost_a_race_ = victim.forks_.size() != 0;
+        return nullptr;
+    }
+    if (victim.forks_.ask_to_share()) {
+        victim.asked_at_.store(stolen_at_, memory_order_relaxed);  // pairs with nothing: any time will do
+        return nullptr;
+    }
+    const clock_tick asked = stolen_at_ - victim.asked_at_.load(memory_order_relaxed);
+    if (victim.forks_.size() == 0 || asked < steal_backoff_.patience()) return nullptr;
+    const clock_tick before = stolen_at_;
+    void* const taken = victim.forks_.steal();
+    stolen_at_ = tick_now();
+    lost_a_race_ = taken == nullptr;
+    if (taken != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
+    steal_backoff_.stole(steal_backoff::by::fence);
+    return taken;
+}
+
+std::coroutine_handle<> pool_worker::steal_from(pool_worker& victim) noexcept {
+    void* taken = steal_fork_from(victim);
+    if (taken == nullptr && leaves_ready(victim.ready_, pauses_for(between_glances))) {
+        taken = victim.ready_.take();
+        stolen_at_ = tick_now();
+    }
+    if (taken == nullptr) return nullptr;
+    victim.stolen_from_.fetch_add(1, memory_order_relaxed);  // pairs with nothing: a hint for notify_one()
+    count(stolen_);
+    const std::uint64_t forked = victim.forked();
+    if (&victim != victim_ || forked != forked_there_) glances_ = 0;
+    victim_ = &victim;
+    forked_there_ = forked;
+    changes_ = 0;
+    return std::coroutine_handle<>::from_address(taken);
+}
+
+/// True once the victim of the last theft has been seen to neither push nor take for a while: it computes, and is
+/// slowed down by nothing that thieves do. A glance takes a line from a victim that does not compute: the second change
+/// ends them.
+bool pool_worker::victim_computes(clock_tick now) noexcept {
+    if (victim_ == nullptr || changes_ == changes_enough) return false;
+    if (glances_ < glances_enough && now - glanced_at_ < between_glances) return false;
+    glanced_at_ = now;
+    const std::uint64_t forked = victim_->forked();
+    if (forked != forked_there_) {
+        forked_there_ = forked;
+        glances_ = 0;
+        ++changes_;
+        return false;
+    }
+    glances_ = std::min(glances_ + 1, glances_enough);
+    return glances_ == glances_enough;
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,96 @@
+// More workers than processors: those that have no processor leave the others' work alone, unless those block.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <latch>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+#include <support/iterations.hpp>
+
+#include "watchdog.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using coflux::borrowed;
+using coflux_test::watchdog;
+using clock = std::chrono::steady_clock;
+using pool = coflux::thread_pool_executor;
+
+coflux::fork<std::uint64_t, pool> itself(auto&&, std::uint64_t x) {
+    co_return x;
+}
+
+coflux::task<std::uint64_t, pool> sum_of_forks(auto&&, std::uint64_t count) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::fork<std::uint64_t, pool>> forks;
+    forks.reserve(count);
+    for (std::uint64_t i = 0; i < count; ++i) forks.push_back(itself(here, i));
+    std::uint64_t sum = 0;
+    for (auto& f : forks) sum += co_await std::move(f);
+    co_return sum;
+}
+
+std::uint64_t all_of(const pool& p, std::uint64_t coflux::worker_counters::* counter) {
+    std::uint64_t all = 0;
+    for (const coflux::worker_counters& c : p.counters()) all += c.*counter;
+    return all;
+}
+
+TEST(thread_pool_crowded, leaves_trivial_forks_to_their_maker) {
+    const watchdog guard("a pool of 64 workers");
+    constexpr std::uint64_t workers = 64, rounds = 20;
+    constexpr std::uint64_t forks = coflux_test::repetitions(20'000);
+    pool p(workers);
+    while (all_of(p, &coflux::worker_counters::sleeps) < workers) std::this_thread::yield();
+    auto env = coflux::make_environment(p);
+    std::uint64_t all = 0;
+    for (std::uint64_t i = 0; i < rounds; ++i) all += sum_of_forks(env, forks).get();
+    EXPECT_EQ(all, rounds * (forks * (forks - 1) / 2));
+    // Elsewhere a fork takes so long that a theft is worth it.
+    if constexpr (coflux_test::optimized && !coflux_test::sanitized) {
+        EXPECT_LT(all_of(p, &coflux::worker_counters::stolen), rounds * forks / 8);
+    }
+}
+
+coflux::fork<void, pool> arrives(auto&&, borrowed<std::latch> all) {
+    all->count_down();
+    co_return;
+}
+
+/// Leaves a fork in its queue and blocks its worker until all have been taken.
+coflux::fork<bool, pool> blocks(auto&&, borrowed<std::latch> all) {
+    auto&& here = co_await coflux::context();
+    auto left = arrives(here, all);
+    const auto begin = clock::now();
+    while (!all->try_wait() && clock::now() - begin < 20s) std::this_thread::sleep_for(1ms);
+    const bool taken = all->try_wait();
+    co_await std::move(left);
+    co_return taken;
+}
+
+coflux::task<bool, pool> blocks_all_processors(auto&&, std::size_t processors) {
+    auto&& here = co_await coflux::context();
+    std::latch all(static_cast<std::ptrdiff_t>(processors));
+    std::vector<coflux::fork<bool, pool>> forks;
+    for (std::size_t i = 0; i < processors; ++i) forks.push_back(blocks(here, borrowed(all)));
+    bool taken = true;
+    for (auto& f : forks) taken = (co_await std::move(f)) && taken;
+    co_return taken;
+}
+
+TEST(thread_pool_crowded, takes_the_forks_of_workers_that_block) {
+    const watchdog guard("workers that block");
+    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    pool p(processors + 2);
+    auto env = coflux::make_environment(p);
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(blocks_all_processors(env, processors).get());
+}
+
+}  // namespace
