@@ -72,7 +72,7 @@ func outsideWake(r *request) body {
 			sum += <-answer
 			watch.itemTook(time.Since(began))
 			if gap != 0 {
-				time.Sleep(gap)
+				sleepUntil(time.Now(), gap)
 			}
 		}
 		watch.stop()
