@@ -6,6 +6,7 @@ import json
 import os
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ class Repetition:
     # What else the adapter measured, by name.
     figures: dict[str, float] = field(default_factory=dict)
 
+    @cached_property
+    def as_json(self) -> str:
+        """Made once: all of a run are saved after each of them."""
+        return json.dumps(asdict(self))
+
 
 @dataclass
 class Row:
@@ -67,6 +73,14 @@ class Row:
         self.repetitions, self.status, self.reason = [], None, None
         if note is not None and note not in self.notes:
             self.notes.append(note)
+
+    @property
+    def as_json(self) -> str:
+        """For the saved state."""
+        head = {"case": self.case.to_json(), "runtime": self.runtime, "dress": self.dress, "malloc": self.malloc,
+                "status": self.status, "reason": self.reason, "notes": self.notes, "discarded": self.discarded}
+        repetitions = ", ".join(each.as_json for each in self.repetitions)
+        return f'{_open(head)}, "repetitions": [{repetitions}]}}'
 
 
 @dataclass
@@ -115,11 +129,9 @@ class State:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
                 "descriptions": self.descriptions, "executables": self.executables, "notes": self.notes,
-                "busy": self.busy,
-                "rows": [{"case": row.case.to_json(), "runtime": row.runtime, "dress": row.dress, "malloc": row.malloc,
-                          "status": row.status, "reason": row.reason, "notes": row.notes, "discarded": row.discarded,
-                          "repetitions": [asdict(each) for each in row.repetitions]} for row in self.rows]}
-        write_atomically(directory / FILE, json.dumps(data))
+                "busy": self.busy}
+        rows = ", ".join(row.as_json for row in self.rows)
+        write_atomically(directory / FILE, f'{_open(data)}, "rows": [{rows}]}}')
 
     @staticmethod
     def load(directory: Path) -> State:
@@ -138,6 +150,11 @@ class State:
                 for row in data["rows"]]
         return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
                      data["executables"], data["notes"], data["busy"])
+
+
+def _open(fields: dict[str, Any]) -> str:
+    """The object without its last brace, for one more field."""
+    return json.dumps(fields)[:-1]
 
 
 def _repetition(saved: dict[str, Any]) -> Repetition:

@@ -8,6 +8,7 @@ from runner.cli import INTERRUPTED
 from runner.paths import LAB
 from runner.progress import Progress
 from runner.runtimes import RUNTIMES
+from runner.state import State
 from runner.tests.fakes import LabTest
 
 PAIR = ("--workload", "fib", "--runtime", "coflux", "asio", "--reps", "3")
@@ -50,6 +51,14 @@ class Resuming(LabTest):
             state = json.loads((self.out / "state.json").read_text(encoding="utf-8"))
             self.assertEqual(sum(len(row["repetitions"]) for row in state["rows"]), repetitions)
             (self.out / "state.json").unlink()
+
+    def test_what_is_saved_is_the_whole_run(self) -> None:
+        self.measure(*PAIR)
+        saved = State.load(self.out)
+        saved.save(self.root)
+        self.assertEqual(State.load(self.root), saved)
+        self.assertEqual([len(row.repetitions) for row in saved.rows], [3, 3])
+        self.assertTrue(all(each.process_seconds > 0 for row in saved.rows for each in row.repetitions))
 
     def test_resuming_a_complete_run_measures_nothing_and_writes_the_same_rows(self) -> None:
         self.measure(*PAIR)
