@@ -24,7 +24,8 @@ class Workload(Protocol):
     THREADS: int | None
     # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
     # suite seed each case is also run with these. And THREADS_BESIDE, for threads that need a CPU beside the workers'.
-    # May stand beside it: QUICK, what the suite quick measures in place of all of base.
+    # May stand beside it: QUICK, what the suite quick measures in place of all of base; and LONG, those of SEED that are measured in
+    # fewer rounds, because a round of all runtimes takes long.
     SEED: list[Params]
 
     def cases(self, size: str) -> list[Params]:

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
@@ -190,6 +191,8 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
         parser.error(f"--threads {max(threads)} is more than {MOST_THREADS}, which is the most that an adapter takes")
     cases = plan(workloads, sizes, *threads,
                  picks=SUITES[suite].picks_cases and not chosen.workload and not chosen.size)
+    if chosen.reps:
+        cases = [replace(case, at_most=None) for case in cases]
     without = set(chosen.workload or ()) - {case.workload for case in cases}
     if without:
         parser.error(f"the suite {suite} has no case of {', '.join(sorted(without))}; "

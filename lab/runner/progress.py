@@ -26,7 +26,7 @@ class Progress:
         self._total = self._done + left
         time_left = "" if seconds_left is None else f", about {duration(seconds_left)} left"
         self._prefix = (f"[{self._done + 1}/{self._total}{time_left}] {name_of(row)} · "
-                        f"{repetition + 1}/{self._repetitions}")
+                        f"{repetition + 1}/{row.case.repetitions(self._repetitions)}")
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r\x1b[K{self._prefix[:width]}", end="", file=self._stream, flush=True)
@@ -40,7 +40,7 @@ class Progress:
             # What stays on the screen: what went wrong, and each figure. The next repetition refreshes the line below
             # it.
             print(f"\r\x1b[K{self._prefix}: {result}", file=self._stream, flush=True)
-        elif row.status is None and len(row.repetitions) >= self._repetitions:
+        elif row.status is None and len(row.repetitions) >= row.case.repetitions(self._repetitions):
             print(f"\r\x1b[K{name_of(row)}: {nanoseconds(_median(row))} ns/item", file=self._stream, flush=True)
 
     def close(self) -> None:

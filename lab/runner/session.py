@@ -121,7 +121,8 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
         elif outcome.status == "unsupported":
             row.settle(outcome.status, outcome.reason)
         else:
-            row.settle(outcome.status, f"repetition {repetition + 1} of {state.repetitions}: {outcome.reason}")
+            of = row.case.repetitions(state.repetitions)
+            row.settle(outcome.status, f"repetition {repetition + 1} of {of}: {outcome.reason}")
         state.save(directory)
         pace.turned(expected, seconds, clock() - began)
         observer.finished(row)

@@ -117,7 +117,8 @@ class State:
         by_case: dict[str, list[Row]] = {}
         for row in self.rows:
             by_case.setdefault(row.case.key, []).append(row)
-        return [(repetition, row) for rows in by_case.values() for repetition in range(self.repetitions)
+        return [(repetition, row) for rows in by_case.values()
+                for repetition in range(rows[0].case.repetitions(self.repetitions))
                 for row in rotated(rows, repetition)
                 if row.status is None and len(row.repetitions) <= repetition]
 

@@ -27,6 +27,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 100, "base": 4_000}[size], 16)]
 
 
+# Of the suite quick.
+QUICK = [_case(1_000, 16)]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["connections"]
 

@@ -19,6 +19,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"calls": {"smoke": 50_000, "base": 5_000_000, "large": 50_000_000}[size]}]
 
 
+# Of the suite quick.
+QUICK = [{"calls": 1_000_000}]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["calls"]
 

@@ -24,6 +24,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 20_000, "base": 1_000_000, "large": 10_000_000}[size], 1_024)]
 
 
+# Of the suite quick.
+QUICK = [_case(200_000, 1_024)]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     """Each producer sends count / producers numbers; a remainder is not sent."""
     return params["count"] // params["producers"] * params["producers"]

@@ -13,6 +13,7 @@ ITEM = "one number handed over"
 THREADS = None
 
 SEED = [{"count": 10_000}, {"count": 100_000}]
+LONG = SEED[1:]
 
 
 def cases(size: str) -> list[dict[str, Any]]:
@@ -20,7 +21,7 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 
 # Of the suite quick. At base size a repetition of threads takes 8 s.
-QUICK = [{"count": 10_000}]
+QUICK = [{"count": 5_000}]
 
 
 def items(params: dict[str, Any], threads: int) -> int:

@@ -26,6 +26,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case({"smoke": 20_000, "base": 1_000_000, "large": 10_000_000}[size])]
 
 
+# Of the suite quick.
+QUICK = [_case(250_000)]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return params["count"]
 

@@ -27,7 +27,7 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 
 # Of the suite quick. At base size a repetition of a slow runtime takes 14 s.
-QUICK = [{"n": 27}]
+QUICK = [{"n": 24}]
 
 
 def items(params: dict[str, Any], threads: int) -> int:

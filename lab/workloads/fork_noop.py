@@ -27,7 +27,7 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 
 # Of the suite quick.
-QUICK = cases("base")[3:4]
+QUICK = [{"resource": "frame_pool", "count": 1_000_000}]
 
 
 def items(params: dict[str, Any], threads: int) -> int:

@@ -30,6 +30,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [_case(20, {"smoke": 400, "base": 20_000}[size])]
 
 
+# Of the suite quick.
+QUICK = [_case(20, 10_000)]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     """The requests are split evenly; a remainder is not sent."""
     return params["requests"] // params["connections"] * params["connections"]

@@ -24,6 +24,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"n": {"smoke": 8, "base": 12, "large": 14}[size]}]
 
 
+# Of the suite quick. At base size a repetition of a slow runtime takes 2 s.
+QUICK = [{"n": 11}]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return BOARDS[params["n"] - 1]
 

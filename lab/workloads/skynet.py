@@ -20,6 +20,10 @@ def cases(size: str) -> list[dict[str, Any]]:
     return [{"depth": {"smoke": 3, "base": 6, "large": 8}[size]}]
 
 
+# Of the suite quick. At base size a repetition of a slow runtime takes 2 s.
+QUICK = [{"depth": 5}]
+
+
 def items(params: dict[str, Any], threads: int) -> int:
     return (10 ** (params["depth"] + 1) - 1) // 9
 

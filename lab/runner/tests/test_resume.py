@@ -60,6 +60,17 @@ class Resuming(LabTest):
         self.assertEqual([len(row.repetitions) for row in saved.rows], [3, 3])
         self.assertTrue(all(each.process_seconds > 0 for row in saved.rows for each in row.repetitions))
 
+    def test_a_case_that_takes_long_is_measured_in_six_rounds(self) -> None:
+        done = self.lab("--suite", "seed", "--workload", "unbalanced", "--runtime", "coflux", "asio", "--out", str(self.out))
+        self.assertEqual(done.status, 0, done.stderr)
+        self.assertEqual([row["n"] for row in self.rows()], [6] * 4)
+        self.assertEqual({row["coverage"] for row in self.rows()}, {0.96875})
+        self.assertIn("· 6/6: ", done.stdout)
+        self.assertNotIn("/9", done.stdout)
+        calls = self.calls()
+        self.lab("--resume", str(self.out))
+        self.assertEqual(self.calls(), calls)
+
     def test_resuming_a_complete_run_measures_nothing_and_writes_the_same_rows(self) -> None:
         self.measure(*PAIR)
         rows, calls = self.rows(), self.calls()

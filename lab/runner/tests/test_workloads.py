@@ -3,9 +3,9 @@ import unittest
 from collections.abc import Callable
 from unittest import mock
 
-from runner import catalog, cli
+from runner import catalog, cli, stats
 from runner.paths import ROOT
-from runner.suites import MOST_THREADS, SUITES, plan
+from runner.suites import LONG_REPETITIONS, MOST_THREADS, SUITES, plan
 
 WORKLOADS = catalog.all_workloads()
 
@@ -331,10 +331,15 @@ class Plans(unittest.TestCase):
         self.assertEqual(len(both), len(base) + 1)
         self.assertGreater(both[0].timeout_seconds, base[0].timeout_seconds)
 
-    def test_quick_picks_cases_of_base_size_of_workloads_that_are_not_named(self) -> None:
+    def test_quick_has_cases_of_its_own_of_workloads_that_are_not_named(self) -> None:
         for name, workload in WORKLOADS.items():
             quick, base = getattr(workload, "QUICK", workload.cases("base")), workload.cases("base")
             self.assertTrue(0 < len(quick) <= 2 and all(params.keys() == base[0].keys() for params in quick), name)
+            # As much as base or less, and of requests enough for a percentile.
+            items = [workload.items(params, 2) for params in quick]
+            self.assertLessEqual(max(items), max(workload.items(params, 2) for params in base), name)
+            if name in ("accept_churn", "echo_many", "echo_pool", "latency_under_load", "outside_wake"):
+                self.assertGreaterEqual(min(items), 1_000, name)
 
         def cases_of(*arguments: str) -> int:
             parser = cli.make_parser()
@@ -343,6 +348,21 @@ class Plans(unittest.TestCase):
         self.assertEqual(cases_of(), 1)
         self.assertEqual(cases_of("--workload", "echo_many"), len(WORKLOADS["echo_many"].cases("base")))
         self.assertEqual(cases_of("--size", "base"), len(WORKLOADS["echo_many"].cases("base")))
+
+    def test_a_case_of_the_suite_seed_that_takes_long_has_fewer_rounds(self) -> None:
+        def rounds(*arguments: str) -> dict[int, int]:
+            parser = cli.make_parser()
+            state, _ = cli.planned(parser, parser.parse_args([*arguments, "--workload", "fork_pool", "--runtime", "coflux"]))
+            return {row.case.params["count"]: row.case.repetitions(state.repetitions) for row in state.rows}
+        self.assertEqual(rounds("--suite", "seed"), {100_000: 9, 1_000_000: 9, 3_000_000: 6, 10_000_000: 6})
+        self.assertEqual(rounds("--suite", "seed", "--reps", "3")[10_000_000], 3)
+        self.assertEqual(rounds("--suite", "seed", "--reps", "11")[10_000_000], 11)
+        self.assertEqual(rounds("--size", "large"), {10_000_000: 9})
+        # Of so many the sign test can decide, and the interval has the 95 % that a reader expects.
+        self.assertTrue(stats.can_decide(LONG_REPETITIONS))
+        self.assertGreaterEqual(stats.rank(LONG_REPETITIONS)[1], stats.CONFIDENCE)
+        for workload in WORKLOADS.values():
+            self.assertTrue(all(params in workload.SEED for params in getattr(workload, "LONG", [])), workload.NAME)
 
     def test_single_threaded_workloads_are_recorded_with_one_thread(self) -> None:
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
