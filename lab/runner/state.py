@@ -63,6 +63,8 @@ class Row:
     notes: list[str] = field(default_factory=list)
     # Repetitions that were under load and were repeated.
     discarded: int = 0
+    # The text for the saved state without the repetitions, after what of the row may change.
+    _saved: tuple[tuple[Any, ...], str] = field(default=((), ""), init=False, repr=False, compare=False)
 
     def settle(self, status: str, reason: str) -> None:
         """Ends the row without a figure."""
@@ -77,10 +79,13 @@ class Row:
     @property
     def as_json(self) -> str:
         """For the saved state."""
-        head = {"case": self.case.to_json(), "runtime": self.runtime, "dress": self.dress, "malloc": self.malloc,
-                "status": self.status, "reason": self.reason, "notes": self.notes, "discarded": self.discarded}
+        changing = (self.status, self.reason, tuple(self.notes), self.discarded)
+        if self._saved[0] != changing:
+            head = {"case": self.case.to_json(), "runtime": self.runtime, "dress": self.dress, "malloc": self.malloc,
+                    "status": self.status, "reason": self.reason, "notes": self.notes, "discarded": self.discarded}
+            self._saved = (changing, _open(head))
         repetitions = ", ".join(each.as_json for each in self.repetitions)
-        return f'{_open(head)}, "repetitions": [{repetitions}]}}'
+        return f'{self._saved[1]}, "repetitions": [{repetitions}]}}'
 
 
 @dataclass

@@ -15,7 +15,7 @@
 namespace {
 
 // A batch that the scheduler interrupts is an outlier; the median of the batches leaves it out.
-constexpr std::uint64_t round_trips = 2'000;
+constexpr std::uint64_t round_trips = 500;
 constexpr std::size_t batches = 15;
 
 // Even: the asking side writes next. Odd: the answering side writes next. Release pairs with the other side's acquire.
