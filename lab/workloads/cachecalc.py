@@ -29,7 +29,7 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 
 # Of the suite quick. At base size a repetition of threads takes 2 s.
-QUICK = _cases(20, (8,))[3:4]
+QUICK = _cases(10, (8,))[3:4]
 
 
 def items(params: dict[str, Any], threads: int) -> int:

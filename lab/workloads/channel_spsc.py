@@ -27,7 +27,7 @@ def cases(size: str) -> list[dict[str, Any]]:
 
 
 # Of the suite quick.
-QUICK = [_case(250_000)]
+QUICK = [_case(100_000)]
 
 
 def items(params: dict[str, Any], threads: int) -> int:
