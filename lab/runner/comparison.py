@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from runner import catalog, machine, tables
+from runner import catalog, chance, machine, stats, tables
 from runner.probe import STATE_FACTOR
 from runner.progress import contender
 from runner.runtimes import COFLUX
@@ -24,6 +24,12 @@ class Compared:
     new: ResultRow
     old: ResultRow
     ratio: Ratio | None
+    # Whether it is a difference also if all rows of the two runs are taken together.
+    holds: bool = False
+
+    @property
+    def p(self) -> str:
+        return "" if self.ratio is None else f"{self.ratio.p:.2g}"
 
     @property
     def interval(self) -> str:
@@ -40,6 +46,11 @@ class Compared:
         if not self.ratio.differs:
             return "no difference"
         return "faster" if self.ratio.value < 1 else "slower"
+
+    @property
+    def told(self) -> str:
+        """The verdict, and whether it stands beside all others of the two runs."""
+        return f"{self.verdict} (holds)" if self.holds else self.verdict
 
     @property
     def notable(self) -> bool:
@@ -68,6 +79,15 @@ class Comparison:
         return [each for each in self.rows if not each.notable]
 
     @property
+    def note(self) -> str | None:
+        """By which test rows are judged, and what of it is chance. None where no row can be judged."""
+        judged = [each for each in self.rows if each.ratio is not None and not each.ratio.too_few]
+        if not judged:
+            return None
+        exact = all(each.new["n"] + each.old["n"] <= stats.EXACT_UP_TO for each in judged)
+        return chance.between_runs(len(judged), sum(each.ratio.differs for each in judged), sum(each.holds for each in judged), exact)
+
+    @property
     def summary(self) -> str:
         """How many rows got slower and faster, Coflux's first: the others' tell what the machine did."""
         own = [each for each in self.rows if each.new["runtime"] == COFLUX]
@@ -88,20 +108,28 @@ def compare(old: dict[str, Any], new: dict[str, Any]) -> Comparison:
     """Matches rows by workload, parameters, threads and runtime; the greatest slow-down comes first."""
     before = {_key(row): row for row in old["rows"]}
     after = {_key(row): row for row in new["rows"]}
-    rows = [Compared(row, before[key], between_runs(row, before[key])) for key, row in after.items() if key in before]
+    rows = _held([Compared(row, before[key], between_runs(row, before[key])) for key, row in after.items() if key in before])
     rows.sort(key=_rank)
     return Comparison(rows, [row_name(row) for key, row in after.items() if key not in before],
                       [row_name(row) for key, row in before.items() if key not in after], _warnings(old, new))
 
 
+def _held(rows: list[Compared]) -> list[Compared]:
+    """The same rows, with those marked that Holm's correction leaves."""
+    judged = [each for each in rows if each.ratio is not None and not each.ratio.too_few]
+    holds = {id(each) for each, survives in zip(judged, stats.holm([each.ratio.p for each in judged])) if survives}
+    return [replace(each, holds=id(each) in holds) for each in rows]
+
+
 def as_text(comparison: Comparison) -> str:
     """The table of the terminal."""
-    lines = [["new over old", "old", "new", "ratio", "95 % interval", "verdict"]]
+    lines = [["new over old", "old", "new", "ratio", "95 % interval", "p", "verdict"]]
     for each in comparison.rows:
         value = "" if each.ratio is None else f"{each.ratio.value:.2f}"
-        lines.append([row_name(each.new), tables.figure(each.old), tables.figure(each.new), value, each.interval,
-                      each.verdict])
+        lines.append([row_name(each.new), tables.figure(each.old), tables.figure(each.new), value, each.interval, each.p,
+                      each.told])
     text = [f"note: {warning}" for warning in comparison.warnings] + [tables.align(lines, rule_after=0)]
+    text += [] if comparison.note is None else [comparison.note]
     text += [f"only in the new run: {name}" for name in comparison.only_new]
     text += [f"only in the old run: {name}" for name in comparison.only_old]
     return "\n".join(text)

@@ -9,7 +9,7 @@ from typing import Any
 
 import jinja2
 
-from runner import catalog, comparison, derived, plots, results, standing, stats, tables
+from runner import catalog, chance, comparison, derived, plots, results, standing, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
 from runner.runtimes import COFLUX, RUNTIMES
@@ -97,7 +97,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
     names = {case_key(case.workload, case.params, case.threads): f"{case.workload} {case.short_label}" for case in cases}
     return {
         "machine": collected["machine"], "rows": rows, "runtimes": runtimes, "cases": losses_first(cases),
-        "columns": _columns(rows), "standing": standing.sentence(cases),
+        "columns": _columns(rows), "standing": standing.sentence(cases), "chance": chance.of_run(cases),
         "title": lambda row: names[case_key(row["workload"], row["params"], row["threads"])],
         "runtime_rows": [next(row for row in rows if row["runtime"] == name) for name in runtimes],
         "notes": {name: RUNTIMES[name].note for name in runtimes},

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from math import comb
-from statistics import median
+from functools import cache, lru_cache
+from math import comb, sqrt
+from statistics import NormalDist, median
 
-# What an interval shall cover, and 1 minus the level of the test.
+# What an interval shall cover, and 1 minus the level of the tests.
 CONFIDENCE = 0.95
+LEVEL = round(1 - CONFIDENCE, 12)
+# Up to this many samples of two runs together the rank test counts all their orders; beyond it takes the normal
+# distribution for their number.
+EXACT_UP_TO = 50
 
 
 @dataclass(frozen=True)
@@ -80,3 +85,89 @@ def sign_test(ratios: Sequence[float]) -> float:
 def can_decide(n: int) -> bool:
     """Whether any outcome of n rounds is beyond the level of the test."""
     return 2 * tail(n, 0) <= 1 - CONFIDENCE
+
+
+def rank_test(over: Sequence[float], under: Sequence[float]) -> float:
+    """The two-sided p of "both are drawn from the same distribution" by Mann and Whitney, of samples that share no round.
+
+    Equal samples share the middle of their ranks, and the distribution is that of the ranks that there are.
+    """
+    if not over or not under:
+        return 1.0
+    ranks = _doubled_ranks([*over, *under])
+    n, total = len(over), len(over) + len(under)
+    # Of doubled ranks, so that all are whole numbers.
+    off = abs(sum(ranks[:n]) - n * (total + 1))
+    if total > EXACT_UP_TO:
+        return _normal_p(ranks, n, off)
+    sums = _sums(tuple(sorted(ranks)), n)
+    return sum(count for value, count in sums.items() if abs(value - n * (total + 1)) >= off) / comb(total, n)
+
+
+def _doubled_ranks(samples: list[float]) -> list[int]:
+    """Twice the place of each sample in their order, counted from 1."""
+    ordered = sorted(samples)
+    return [bisect_left(ordered, each) + bisect_right(ordered, each) + 1 for each in samples]
+
+
+@lru_cache(maxsize=256)
+def _sums(ranks: tuple[int, ...], n: int) -> dict[int, int]:
+    """In how many ways n of the ranks have which sum."""
+    ways: list[dict[int, int]] = [{0: 1}, *({} for _ in range(n))]
+    for rank in ranks:
+        for taken in range(n, 0, -1):
+            for value, count in ways[taken - 1].items():
+                ways[taken][value + rank] = ways[taken].get(value + rank, 0) + count
+    return ways[n]
+
+
+def _normal_p(ranks: list[int], n: int, off: int) -> float:
+    """The same by the normal distribution, with the variance that the ranks have."""
+    total = len(ranks)
+    spread = sum((rank - (total + 1)) ** 2 for rank in ranks)
+    variance = n * (total - n) * spread / (total * (total - 1))
+    # Half a step of the sum of ranks, which is one of the doubled.
+    return 1.0 if not variance else min(1.0, 2 * (1 - NormalDist().cdf(max(0, off - 1) / sqrt(variance))))
+
+
+def can_decide_between(n: int, m: int) -> bool:
+    """Whether any order of n and m samples is beyond the level of the rank test."""
+    return 2 / comb(n + m, n) <= LEVEL
+
+
+def factor_between(over: Sequence[float], under: Sequence[float]) -> tuple[float, Interval | None]:
+    """By what factor samples are above others that share no round with them: the median of all ratios of two, after
+    Hodges and Lehmann, and the interval of those factors that the rank test does not refuse.
+
+    It is of order statistics of the ratios, and is exact where the two distributions differ by a factor alone.
+    """
+    ratios = sorted(above / below for above in over for below in under)
+    if len(over) == 1 or len(under) == 1:
+        return float(median(ratios)), None
+    left_out, coverage = _left_out(len(over), len(under))
+    return float(median(ratios)), Interval(ratios[left_out], ratios[-1 - left_out], coverage)
+
+
+@cache
+def _left_out(n: int, m: int) -> tuple[int, float]:
+    """How many of the n * m ratios to leave out at each end, and the coverage of the rest."""
+    if n + m > EXACT_UP_TO:
+        half = -NormalDist().inv_cdf(LEVEL / 2) * sqrt(n * m * (n + m + 1) / 12)
+        return max(0, int(n * m / 2 - half)), CONFIDENCE
+    sums, least = _sums(tuple(range(1, n + m + 1)), n), n * (n + 1) // 2
+    ways, beyond, left_out = comb(n + m, n), sums[least], 0
+    while 2 * (beyond + sums[least + left_out + 1]) <= LEVEL * ways:
+        left_out += 1
+        beyond += sums[least + left_out]
+    return left_out, 1 - 2 * beyond / ways
+
+
+def holm(ps: Sequence[float]) -> list[bool]:
+    """Of many tests those that find a difference, such that all together find one that is none with a probability of
+    LEVEL at most."""
+    survives = [False] * len(ps)
+    for place, index in enumerate(sorted(range(len(ps)), key=lambda index: ps[index])):
+        if ps[index] > LEVEL / (len(ps) - place):
+            break
+        survives[index] = True
+    return survives

@@ -39,8 +39,9 @@ class Ratio:
     below: int
     # Whether there are so few rounds that no outcome could be beyond the level of the test.
     too_few: bool
-    # What the test says.
+    # What the test says, and its p.
     differs: bool
+    p: float
 
     @property
     def shown(self) -> bool:
@@ -92,25 +93,23 @@ def _paired(over: list[float], under: list[float]) -> Ratio | None:
     found = summary.interval
     return Ratio(summary.median, found and found.low, found and found.high, found and found.coverage, len(ratios),
                  sum(each > 1 for each in ratios), sum(each < 1 for each in ratios), not stats.can_decide(len(ratios)),
-                 stats.sign_test(ratios) <= 1 - stats.CONFIDENCE)
+                 (p := stats.sign_test(ratios)) <= stats.LEVEL, p)
 
 
 def between_runs(over: ResultRow, under: ResultRow) -> Ratio | None:
-    """The ratio of two rows' medians that share no round, with the widest that their two intervals allow."""
-    if over["median"] is None or under["median"] is None:
+    """The factor between two rows that share no round. The verdict is the rank test's, by Mann and Whitney: the
+    repetitions of two runs are no pairs."""
+    if over["median"] is None or under["median"] is None or not min(over["samples"] + under["samples"]):
         return None
-    value = over["median"] / under["median"]
-    if over["ci_low"] is None or under["ci_low"] is None:
-        return Ratio(value, None, None, None, None, 0, 0, True, False)
-    low, high = over["ci_low"] / under["ci_high"], over["ci_high"] / under["ci_low"]
-    too_few = not (stats.can_decide(over["n"]) and stats.can_decide(under["n"]))
-    return Ratio(value, low, high, min(over["coverage"], under["coverage"]), None, 0, 0, too_few,
-                 not too_few and (low > 1 or high < 1))
+    value, found = stats.factor_between(over["samples"], under["samples"])
+    p = stats.rank_test(over["samples"], under["samples"])
+    return Ratio(value, found and found.low, found and found.high, found and found.coverage, None, 0, 0,
+                 not stats.can_decide_between(over["n"], under["n"]), p <= stats.LEVEL, p)
 
 
 @dataclass(frozen=True)
-class FigureLoss:
-    """A contender's row whose figure beside the time is below Coflux's."""
+class FigureRatio:
+    """A contender's row, and its figure beside the time over Coflux's."""
 
     name: str
     row: ResultRow
@@ -186,8 +185,8 @@ class CaseResult:
         return self._losses(self.cpu_ratio_to_baseline)
 
     @cached_property
-    def figure_losses(self) -> list[FigureLoss]:
-        """By what else was measured, against each contender's best dress in that: the greatest loss first."""
+    def figure_ratios(self) -> list[FigureRatio]:
+        """By what else was measured, each contender's best dress in that against Coflux."""
         own = self.baseline and self.baseline["status"] == "ok" and self.baseline.get("figures")
         found = []
         for name in [each for each in JUDGED if own and each in own]:
@@ -199,8 +198,14 @@ class CaseResult:
                     best[row["runtime"]] = row
             for runtime, row in best.items():
                 against = _paired(row["figures"][name]["samples"], own[name]["samples"])
-                if runtime != COFLUX and not RUNTIMES[runtime].floor and against and against.shown and against.value < 1:
-                    found.append(FigureLoss(name, row, against))
+                if runtime != COFLUX and not RUNTIMES[runtime].floor and against:
+                    found.append(FigureRatio(name, row, against))
+        return found
+
+    @cached_property
+    def figure_losses(self) -> list[FigureRatio]:
+        """Those of them that are below Coflux's: the greatest loss first."""
+        found = [each for each in self.figure_ratios if each.ratio.shown and each.ratio.value < 1]
         return sorted(found, key=lambda each: each.ratio.value)
 
     def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:

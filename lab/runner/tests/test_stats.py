@@ -1,4 +1,5 @@
 import unittest
+from unittest import mock
 
 import numpy
 
@@ -90,3 +91,65 @@ class Tests(unittest.TestCase):
     def test_fewer_than_six_rounds_cannot_decide(self) -> None:
         self.assertEqual([stats.can_decide(n) for n in range(8)], [False] * 6 + [True] * 2)
         self.assertGreater(stats.sign_test([0.1] * 5), 0.05)
+
+
+class Ranks(unittest.TestCase):
+    SIZES = ((4, 4), (5, 9), (9, 9), (11, 9))
+
+    def test_p_counts_the_orders(self) -> None:
+        # Of the 70 orders of 4 and 4, one has all of the first above, and one all below.
+        self.assertAlmostEqual(stats.rank_test([5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0]), 2 / 70)
+        # Of the 6 orders of 2 and 2: 1 3 against 2 4 is off by one place, as are all but the two in the middle.
+        self.assertAlmostEqual(stats.rank_test([1.0, 3.0], [2.0, 4.0]), 4 / 6)
+
+    def test_equal_samples_are_no_difference(self) -> None:
+        self.assertEqual(stats.rank_test([5.0] * 9, [5.0] * 9), 1.0)
+        self.assertEqual(stats.rank_test([5.0] * 40, [5.0] * 40), 1.0)
+        self.assertEqual(stats.rank_test([], [1.0]), 1.0)
+
+    def test_how_far_off_a_sample_is_has_no_say(self) -> None:
+        low = [float(i) for i in range(9)]
+        self.assertEqual(stats.rank_test([10.0] * 9, low), stats.rank_test([*[10.0] * 8, 900.0], low))
+
+    def test_a_difference_that_is_none_is_found_no_more_often_than_the_level_says_and_the_interval_agrees(self) -> None:
+        generator = numpy.random.default_rng(6)
+        for n, m in self.SIZES:
+            for name, draw in (("skewed", lambda size: generator.lognormal(0.0, 1.0, size)),
+                               ("two states", lambda size: generator.choice([1.0, 6.0], size) + generator.uniform(0.0, 0.5, size))):
+                found = covered = 0
+                for _ in range(4_000):
+                    over, under = draw(n).tolist(), draw(m).tolist()
+                    apart = stats.rank_test(over, under) <= stats.LEVEL
+                    _, interval = stats.factor_between(over, under)
+                    found += apart
+                    covered += interval.low <= 1.0 <= interval.high
+                    self.assertEqual(apart, not interval.low <= 1.0 <= interval.high, (over, under))
+                self.assertAlmostEqual(covered / 4_000, interval.coverage, delta=0.012, msg=f"{n} and {m}, {name}")
+
+    def test_the_normal_distribution_joins_on_to_the_orders(self) -> None:
+        generator = numpy.random.default_rng(7)
+        for above in (1.0, 1.3, 1.6):
+            over, under = (generator.lognormal(0.0, 0.5, 25) * above).tolist(), generator.lognormal(0.0, 0.5, 25).tolist()
+            exact = stats.rank_test(over, under)
+            with mock.patch.object(stats, "EXACT_UP_TO", 10):
+                self.assertAlmostEqual(stats.rank_test(over, under), exact, delta=0.005)
+                left_out, coverage = stats._left_out.__wrapped__(25, 25)
+            self.assertEqual(coverage, stats.CONFIDENCE)
+            self.assertAlmostEqual(left_out, stats._left_out(25, 25)[0], delta=1)
+
+    def test_a_factor_is_found_and_one_sample_has_no_interval(self) -> None:
+        low = [float(i) for i in range(1, 10)]
+        value, interval = stats.factor_between([3 * each for each in low], low)
+        self.assertAlmostEqual(value, 3.0)
+        self.assertLess(interval.low, 3.0)
+        self.assertGreater(interval.high, 3.0)
+        self.assertEqual(stats.factor_between([6.0], [3.0]), (2.0, None))
+
+    def test_so_few_cannot_decide(self) -> None:
+        self.assertEqual([stats.can_decide_between(n, n) for n in range(1, 6)], [False, False, False, True, True])
+        self.assertFalse(stats.can_decide_between(1, 9))
+
+    def test_holm_corrects_for_the_number_of_tests(self) -> None:
+        self.assertEqual(stats.holm([0.01, 0.04, 0.03, 0.005]), [True, False, False, True])
+        self.assertEqual(stats.holm([0.04]), [True])
+        self.assertEqual(stats.holm([]), [])

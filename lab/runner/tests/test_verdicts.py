@@ -2,7 +2,7 @@ import re
 import unittest
 from typing import Any
 
-from runner import comparison, report, tables
+from runner import chance, comparison, report, tables
 from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import Ratio, by_case, losses_first, paired
@@ -181,11 +181,42 @@ class Comparisons(unittest.TestCase):
         compared = comparison.compare(results_of(*old), results_of(*new))
         return {each.new["runtime"]: each.verdict for each in compared.rows}
 
-    def test_each_row_is_judged_by_its_intervals(self) -> None:
+    def test_each_row_is_judged_by_the_ranks_of_its_repetitions(self) -> None:
         old = [near("coflux", 10.0), near("asio", 10.0), near("tbb", 10.0), near("std", 10.0)]
-        new = [near("coflux", 8.0), near("asio", 12.0), near("tbb", 10.1), near("std", 9.0, n=5)]
+        new = [near("coflux", 8.0), near("asio", 12.0), near("tbb", 10.01), near("std", 9.0, n=1)]
         self.assertEqual(self.verdicts(old, new), {"coflux": "faster", "asio": "slower", "tbb": "no difference",
                                                    "std": "too few repetitions"})
+
+    def test_repetitions_of_two_runs_are_no_pairs(self) -> None:
+        # The medians' intervals overlap, and the ranks are apart; in another order the rounds would be, too.
+        old, new = [float(i) for i in range(1, 10)], [i + 3.5 for i in range(1, 10)]
+        for samples in (new, new[::-1]):
+            self.assertEqual(self.verdicts([result_row("coflux", old)], [result_row("coflux", samples)]), {"coflux": "slower"})
+
+    def test_an_outlier_makes_no_difference_and_hides_none(self) -> None:
+        old = [10.0 + 0.01 * i for i in range(9)]
+        self.assertEqual(self.verdicts([result_row("coflux", old)], [result_row("coflux", [500.0, *old[1:]])]), {"coflux": "no difference"})
+        self.assertEqual(self.verdicts([result_row("coflux", old)], [result_row("coflux", [500.0, *[9.0] * 8])]), {"coflux": "faster"})
+
+    def test_what_stands_beside_all_other_rows_is_marked(self) -> None:
+        # One row is far off, one just beyond the level, and eighteen are as before.
+        level = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]
+        olds = [result_row("coflux", level, params={"n": n}) for n in range(20)]
+        news = [result_row("coflux", {0: [100 * each for each in level], 1: [each + 3.5 for each in level]}.get(n, level), params={"n": n})
+                for n in range(20)]
+        found = comparison.compare(results_of(*olds), results_of(*news))
+        self.assertEqual([each.told for each in found.rows[:3]], ["slower (holds)", "slower", "no difference"])
+        self.assertIn("Mann and Whitney (exact)", found.note)
+        self.assertIn("20 comparisons at 5 %: 2 find a difference. If there were none anywhere, up to 1.0 would be found by chance. "
+                      "Holm's correction leaves 1,", found.note)
+        self.assertIn(found.note, comparison.as_text(found))
+
+    def test_many_repetitions_are_said_to_be_judged_by_the_normal_distribution(self) -> None:
+        found = comparison.compare(results_of(near("coflux", 10.0, n=30)), results_of(near("coflux", 10.0, n=30)))
+        self.assertIn("beyond by the normal distribution", found.note)
+
+    def test_where_no_row_can_be_judged_there_is_no_note(self) -> None:
+        self.assertIsNone(comparison.compare(results_of(near("coflux", 10.0, n=2)), results_of(near("coflux", 10.0, n=2))).note)
 
     def test_a_row_that_lost_its_figure_comes_first(self) -> None:
         compared = comparison.compare(results_of(near("coflux", 10.0), near("asio", 10.0)),
@@ -217,7 +248,7 @@ class Comparisons(unittest.TestCase):
     def test_the_table_shows_the_interval_of_the_ratio(self) -> None:
         compared = comparison.compare(results_of(near("coflux", 10.0)), results_of(near("coflux", 20.0)))
         text = comparison.as_text(compared)
-        self.assertRegex(text, r"1\.9[67] to 2\.0[34]")
+        self.assertRegex(text, r"1\.99 to 2\.02 ")
 
 
 class Reports(LabTest):
@@ -233,7 +264,22 @@ class Reports(LabTest):
         self.assertEqual(done.status, 0, done.stderr)
         self.assertRegex(done.stdout, r"3\.00 .*slower")
         for name in ("report.md", "report.html"):
-            self.assertIn("Against the older run", (self.out / name).read_text(encoding="utf-8"))
+            text = (self.out / name).read_text(encoding="utf-8")
+            self.assertIn("Against the older run", text)
+            self.assertIn("the rank test of Mann and Whitney (exact)", text)
+            self.assertIn("slower (holds)", text)
+
+    def test_a_run_says_once_how_many_of_its_verdicts_would_be_chance(self) -> None:
+        self.out.mkdir()
+        rows = [near("coflux", 10.0, cpu_samples=[20.0] * 9), near("asio", 8.0, cpu_samples=[20.0] * 9), near("bare", 5.0),
+                near("tbb", 20.0, n=5)]
+        report.write(results_of(*rows), None, self.out)
+        for name in ("report.md", "report.html"):
+            # The floor is no contender, and five rounds have no verdict.
+            self.assertEqual((self.out / name).read_text(encoding="utf-8").count(
+                "2 verdicts at 5 % (time, CPU and what else was measured, against Coflux): 1 find a difference. "
+                "If there were none anywhere, 0.1 would be found by chance"), 1)
+        self.assertIsNone(chance.of_run(by_case([near("coflux", 10.0), near("tbb", 20.0, n=5)])))
 
     def test_html_is_self_contained_and_escapes_reasons(self) -> None:
         reason = "<script>alert(1)</script>"
