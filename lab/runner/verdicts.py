@@ -83,12 +83,10 @@ def paired(over: ResultRow | None, under: ResultRow | None, samples: str = "samp
 
 
 def _paired(over: list[float], under: list[float]) -> Ratio | None:
-    if not over or not under:
+    # A round without a figure leaves the row without one, also where the other row ended before it.
+    if not over or not under or not all(over) or not all(under):
         return None
-    pairs = list(zip(over, under))
-    if any(not above or not below for above, below in pairs):
-        return None
-    ratios = [above / below for above, below in pairs]
+    ratios = [above / below for above, below in zip(over, under)]
     summary = stats.summarize(ratios)
     found = summary.interval
     return Ratio(summary.median, found and found.low, found and found.high, found and found.coverage, len(ratios),

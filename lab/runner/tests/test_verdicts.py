@@ -71,6 +71,19 @@ class Ratios(unittest.TestCase):
         self.assertIsNone(case.cpu_ratio_to_baseline("asio"))
 
 
+    def test_a_round_of_too_little_cpu_leaves_no_figure_and_no_verdict_anywhere(self) -> None:
+        # In the last round, which the other row does not have.
+        for own, rival in (([20.0] * 8 + [None], [10.0] * 8), ([20.0] * 8, [10.0] * 8 + [None])):
+            rows = [near("coflux", 10.0, n=len(own)), near("asio", 10.0, n=len(rival)), near("bare", 5.0, n=8) | {"cpu_samples": [5.0] * 8}]
+            for row, samples in zip(rows, (own, rival)):
+                row |= {"cpu_samples": samples, "cpu_median": None if None in samples else samples[0]}
+            (case,) = by_case(rows)
+            self.assertIsNone(case.cpu_ratio_to_baseline("asio"))
+            self.assertEqual(case.cpu_losses, {})
+            self.assertEqual(tables.cpu_against_coflux(case, "asio"), "")
+            self.assertEqual(sorted(tables.cpu_figure(case.rows[name]) for name in ("coflux", "asio"))[1], "too little")
+
+
 class Figures(unittest.TestCase):
     @staticmethod
     def row(runtime: str, *p99: float, **fields: Any) -> dict[str, Any]:
