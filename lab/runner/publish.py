@@ -12,7 +12,7 @@ from typing import Any
 
 from runner import catalog, derived, plots, report, results, seeds, tables
 from runner.paths import ROOT
-from runner.runtimes import COFLUX
+from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import write_atomically
 from runner.suites import SEED
 from runner.verdicts import CaseResult, by_case, losses_first
@@ -24,6 +24,8 @@ PICTURE = "docs/bench/figures.svg"
 # README tells the whole: a run of fewer workloads leaves it as it is.
 README_WORKLOADS = 12
 STORE = "lab/results"
+# Those that README's table has a column of; another one stands there where it is among the two best of its row.
+MAIN = ("asio", "tbb", "tokio", "go", "std")
 
 
 class PublishError(Exception):
@@ -151,30 +153,59 @@ def _picked(by_workload: dict[str, list[CaseResult]]) -> list[CaseResult]:
     return losses_first(picked)
 
 
-def _table(cases: list[CaseResult], first: str) -> str:
+def _table(cases: list[CaseResult]) -> str:
     runtimes = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
-    lines = [f"| {first} | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
+    lines = ["| case | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
     for case in cases:
         cells = []
         for name in runtimes:
             row = case.rows.get(name)
             against = tables.against_coflux(case, name)
             told = "" if row is None or row["status"] != "ok" else tables.figure(row) + (f" ({against})" if against else "")
-            cells.append(f"**{told}**" if name in case.losses else told)
-        name = f"{case.workload} {case.short_label}" if first == "row" else case.short_label
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+            cells.append(_told(case, name, told))
+        lines.append(f"| {case.short_label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _brief_table(cases: list[CaseResult]) -> str:
+    """Of each case Coflux, the two fastest contenders by name, and the ratios of the main ones: no column is nearly
+    empty."""
+    main = [name for name in MAIN if name in _runtimes(cases)]
+    lines = [f"| row | {COFLUX} | best rival | second best | " + " | ".join(main) + " |", "| --- |" + " ---: |" * (3 + len(main))]
+    for case in cases:
+        best = [_rival(case, name) for name in _contenders(case)[:2]]
+        ratios = [_told(case, name, against.text()) if (against := case.ratio_to_baseline(name)) else "" for name in main]
+        cells = [tables.figure(case.baseline), *best, *[""] * (2 - len(best)), *ratios]
+        lines.append(f"| {case.workload} {case.short_label} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _contenders(case: CaseResult) -> list[str]:
+    """The fastest first. The floor is none."""
+    rated = {name: against.value for name in case.rows
+             if name != COFLUX and not RUNTIMES[name].floor and (against := case.ratio_to_baseline(name))}
+    return sorted(rated, key=rated.__getitem__)
+
+
+def _rival(case: CaseResult, name: str) -> str:
+    """A contender with its figure and how that stands to Coflux's."""
+    return _told(case, name, f"{name} {tables.figure(case.rows[name])} ({tables.against_coflux(case, name)})")
+
+
+def _told(case: CaseResult, name: str, text: str) -> str:
+    return f"**{text}**" if name in case.losses else text
 
 
 def _figures(found: Published, cases: list[CaseResult]) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
     return (f"## Figures\n\nns an item; in brackets the time over Coflux's, round by round; bold: faster than Coflux.\n\n"
-            f"{_table(shown, 'case')}\n\n{found.source}\n")
+            f"{_table(shown)}\n\n{found.source}\n")
 
 
 def _readme(found: Published, picked: list[CaseResult]) -> str:
-    return (f"ns an item; in brackets the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the\n"
-            f"largest case; [docs/bench](docs/bench) has all.\n\n{_table(picked, 'row')}\n\n"
+    return (f"ns an item, and the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the largest\n"
+            f"case, and the two fastest rivals beside the ratios of {', '.join(f'`{name}`' for name in MAIN)}; an empty cell has no figure.\n"
+            f"The floor and all others stand in [docs/bench](docs/bench).\n\n{_brief_table(picked)}\n\n"
             f"![Each runtime's time over Coflux's, left of the line faster]({PICTURE})\n\n{found.source}\n")
 
 

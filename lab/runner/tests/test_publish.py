@@ -5,7 +5,7 @@ from pathlib import Path
 
 from runner import catalog, publish, seeds
 from runner.paths import ROOT
-from runner.tests.fakes import LabTest, near, results_of
+from runner.tests.fakes import LabTest, near, result_row, results_of
 
 README = f"# Coflux\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
 
@@ -66,7 +66,8 @@ class Publishing(LabTest):
         text = self.text("README.md")
         self.assertTrue(text.startswith("# Coflux\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
         lines = [line for line in text.splitlines() if line.startswith("| ")]
-        self.assertEqual(lines[2], "| call_overhead 1k | 10.0 | **8.00 (0.80 x)** |")
+        self.assertEqual(lines[0], "| row | coflux | best rival | second best | asio |")
+        self.assertEqual(lines[2], "| call_overhead 1k | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
         self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
         self.assertNotIn("nothing yet", text)
         picture = self.text(publish.PICTURE)
@@ -75,6 +76,14 @@ class Publishing(LabTest):
         self.assertIn(">call_overhead<", picture)
         # A column of text is some 830 pixels wide; a picture shrunk by more than a tenth has words too small to read.
         self.assertLess(float(re.search(r'width="([0-9.]+)pt"', picture)[1]) * 96 / 72, 920)
+
+    def test_readme_names_the_two_best_rivals_and_has_columns_of_the_main_ones_alone(self) -> None:
+        values = {"coflux": 10.0, "bare": 1.0, "moodycamel": 5.0, "tokio": 8.0, "tbb": 10.0, "zeromq": 90.0, "asio": 20.0}
+        cases = publish.by_case([result_row(who, [value] * 9, dress="expert" if who == "tokio" else "plain") for who, value in values.items()])
+        self.assertEqual(publish._brief_table(cases).splitlines(), [
+            "| row | coflux | best rival | second best | asio | tbb | tokio |",
+            "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+            "| fib n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
         self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps()))
