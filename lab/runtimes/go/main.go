@@ -60,7 +60,8 @@ const noShard = "no goroutine belongs to a scheduler of one thread: what a shard
 
 var workloads = []workload{
 	{name: "accept_churn", params: []string{"connections", "in_flight"}, items: product("connections"),
-		plain: variant{"a goroutine a connection", acceptChurn}},
+		plain:  variant{"a goroutine a connection", acceptChurn},
+		expert: variant{"the same, without the keep-alive that Go turns on for each connection", acceptChurnExpert}},
 	{name: "cachecalc", params: []string{"idiom", "rounds", "tasks", "wait_us"}, items: product("rounds", "tasks"),
 		plain: variant{"mutex: a sync.Mutex; strand: a goroutine that owns the cache and is asked through a channel",
 			cachecalc}},

@@ -3,6 +3,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -23,18 +24,18 @@ import (
 const bufferBytes = 4096
 
 // loopback listens on 127.0.0.1, at a port that the kernel chooses, and has the address as text.
-func loopback() (net.Listener, string) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func loopback(settings net.ListenConfig) (net.Listener, string) {
+	listener, err := settings.Listen(context.Background(), "tcp", "127.0.0.1:0")
 	must(err)
 	return listener, listener.Addr().String()
 }
 
 // underLoad is a server of this process, with a goroutine a connection, and lab_load as its client.
-func underLoad(r *request, name string, options []string, handle func(net.Conn)) body {
+func underLoad(r *request, settings net.ListenConfig, name string, options []string, handle func(net.Conn)) body {
 	if r.err != nil {
 		return nil
 	}
-	listener, address := loopback()
+	listener, address := loopback(settings)
 	go func() {
 		for {
 			connection, err := listener.Accept()
@@ -111,7 +112,7 @@ func requireDescriptors(r *request) {
 func echoUnderLoad(r *request) body {
 	requireDescriptors(r)
 	options := option(r, "connections", "requests", "bytes", "rate")
-	return underLoad(r, "echo", options, func(connection net.Conn) {
+	return underLoad(r, net.ListenConfig{}, "echo", options, func(connection net.Conn) {
 		defer connection.Close()
 		buffer := make([]byte, bufferBytes)
 		for {
@@ -146,7 +147,17 @@ func echoPool(r *request) body {
 }
 
 func acceptChurn(r *request) body {
-	return underLoad(r, "churn", option(r, "connections", "in_flight"), func(connection net.Conn) {
+	return churned(r, net.ListenConfig{})
+}
+
+// acceptChurnExpert asks for no probes of idle connections: Go turns them on for each accepted one, by system calls of
+// their own, and none of these connections lives long enough for the first probe.
+func acceptChurnExpert(r *request) body {
+	return churned(r, net.ListenConfig{KeepAlive: -1})
+}
+
+func churned(r *request, settings net.ListenConfig) body {
+	return underLoad(r, settings, "churn", option(r, "connections", "in_flight"), func(connection net.Conn) {
 		defer connection.Close()
 		var one [1]byte
 		if _, err := connection.Read(one[:]); err != nil {
@@ -237,7 +248,7 @@ func ioSocket(r *request) body {
 	work := socketWork{connections, r.integer("requests") / connections, int(r.integer("request_bytes")),
 		int(r.integer("response_bytes"))}
 	return func(watch *stopwatch) uint64 {
-		listener, address := loopback()
+		listener, address := loopback(net.ListenConfig{})
 		served := make(chan struct{})
 		go func() {
 			all := make([]net.Conn, work.connections)
