@@ -8,6 +8,7 @@
 
 int main(int argc, char** argv) {
     harness::app app{"coflux", COFLUX_VERSION, "coflux frame pool"};
+    constexpr const char* serial = "the same coroutines on a worker_executor: one thread, whatever --threads says";
     app.add("fork_noop", lab::fork_noop, "fork on noop_executor, awaited at once");
     app.add("fork_pool", lab::fork_pool,
             "forks of a pool task; final: kept in a vector and awaited from the youngest on");
@@ -15,17 +16,23 @@ int main(int argc, char** argv) {
     app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");
     app.add("yield", lab::yield, "co_await coflux::yield()");
     app.add("call_overhead", lab::call_overhead, "co_await of a call");
+    app.add_expert("call_overhead", lab::call_overhead_expert,
+                   "the same coroutine on a worker_executor, where a callee runs in its caller's await");
     app.add("fairness", lab::fairness, "a fork whose handle is kept; forks of a pool task, awaited at once");
     app.add("fib", lab::fib, "fork n-1, call n-2, await the fork");
     app.add("skynet", lab::skynet, "nine forks and a call a node; the forks are awaited from the youngest on");
     app.add("nqueens", lab::nqueens, "a fork for each safe row, awaited from the youngest on");
     app.add("matmul", lab::matmul, "forks that borrow the matrices, four at a time under when_all");
     app.add("channel_spsc", lab::channel_spsc, "make_spsc; a fork on each side");
+    app.add_expert("channel_spsc", lab::channel_spsc_expert, serial);
     app.add("channel_mpmc", lab::channel_mpmc, "dynamic_channel, closed after the last send");
+    app.add_expert("channel_mpmc", lab::channel_mpmc_expert, serial);
     app.add("channel_rendezvous", lab::channel_rendezvous, "channel<T[]>");
     app.add("mpsc_batches", lab::mpsc_batches, "make_unbounded_mpsc of vectors");
+    app.add_expert("mpsc_batches", lab::mpsc_batches_expert, serial);
     app.add("mutex_handoff", lab::mutex_handoff, "co_await of mutex.lock(); first come, first served");
     app.add("timer_storm", lab::timer_storm, "co_await of sleep_for in a fork a sleeper");
+    app.add_expert("timer_storm", lab::timer_storm_expert, serial);
     app.add("cachecalc", lab::cachecalc,
             "a fork a task, on a worker_executor, on a strand, or under a mutex on a pool");
     app.add("cachecalc_sharded", lab::cachecalc_sharded, "a shard_group, a fork a task");

@@ -15,7 +15,9 @@ namespace {
 using numbers = std::vector<std::uint64_t>;
 
 /// Gives way now and then: else, on one worker, nothing is received before all has been sent.
-sending send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uint64_t batches, std::uint64_t batch) {
+template <typename On>
+sending<On> send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uint64_t batches,
+                         std::uint64_t batch) {
     constexpr std::uint64_t sent_in_a_row = 64;
     for (std::uint64_t b = 0; b < batches; ++b) {
         (void)to.send(harness::batch_of(b, batch));
@@ -25,7 +27,8 @@ sending send_batches(auto&&, coflux::unbounded_mpsc_sender<numbers> to, std::uin
     }
 }
 
-receiving receive_batches(auto&&, coflux::mpsc_receiver<numbers> from) {
+template <typename On>
+receiving<On> receive_batches(auto&&, coflux::mpsc_receiver<numbers> from) {
     harness::ordered_sum sum;
     while (const auto received = co_await from.receive()) {
         sum.add(harness::sum_of(*received));
@@ -33,38 +36,60 @@ receiving receive_batches(auto&&, coflux::mpsc_receiver<numbers> from) {
     co_return sum.value();
 }
 
-coflux::task<std::uint64_t, pool> run_batches(auto&&, std::uint64_t batches, std::uint64_t batch, watch_ref watch) {
+template <typename On>
+coflux::task<std::uint64_t, On> run_batches(auto&&, std::uint64_t batches, std::uint64_t batch, watch_ref watch) {
     auto&& here = co_await coflux::context();
     auto [to, from] = coflux::make_unbounded_mpsc<numbers>();
     watch->start();
-    auto producer = send_batches(here, std::move(to), batches, batch);
-    auto consumer = receive_batches(here, std::move(from));
+    auto producer = send_batches<On>(here, std::move(to), batches, batch);
+    auto consumer = receive_batches<On>(here, std::move(from));
     co_await std::move(producer);
     const std::uint64_t sum = co_await std::move(consumer);
     watch->stop();
     co_return sum;
 }
 
-}  // namespace
-
-harness::measured channel_spsc(const harness::request& r) {
+template <typename On>
+harness::measured one_to_one(const harness::request& r) {
     const std::uint64_t count = r.integer("count");
     const std::uint64_t capacity = r.integer("capacity");
-    pool threads{r.threads()};
+    auto threads = make_executor<On>(r);
     auto env = coflux::make_environment(threads);
     return harness::measure(r, [&](harness::stopwatch& watch) {
         auto [to, from] = coflux::make_spsc<std::uint64_t>(capacity);
-        return run_one_to_one(env, coflux::borrowed(to), coflux::borrowed(from), count, coflux::borrowed(watch)).get();
+        const coflux::borrowed sender(to);
+        const coflux::borrowed receiver(from);
+        return run_one_to_one<On>(env, sender, receiver, count, coflux::borrowed(watch)).get();
     });
 }
 
-harness::measured mpsc_batches(const harness::request& r) {
+template <typename On>
+harness::measured in_batches(const harness::request& r) {
     const std::uint64_t batches = r.integer("batches");
     const std::uint64_t batch = r.integer("batch");
-    pool threads{r.threads()};
+    auto threads = make_executor<On>(r);
     auto env = coflux::make_environment(threads);
-    return harness::measure(
-        r, [&](harness::stopwatch& watch) { return run_batches(env, batches, batch, coflux::borrowed(watch)).get(); });
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run_batches<On>(env, batches, batch, coflux::borrowed(watch)).get();
+    });
+}
+
+}  // namespace
+
+harness::measured channel_spsc(const harness::request& r) {
+    return one_to_one<pool>(r);
+}
+
+harness::measured channel_spsc_expert(const harness::request& r) {
+    return one_to_one<serial>(r);
+}
+
+harness::measured mpsc_batches(const harness::request& r) {
+    return in_batches<pool>(r);
+}
+
+harness::measured mpsc_batches_expert(const harness::request& r) {
+    return in_batches<serial>(r);
 }
 
 }  // namespace lab

@@ -1,5 +1,6 @@
 // What runs in one coroutine after another: forks in place, calls, yields.
 #include "definitions.hpp"
+#include "executors.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
@@ -12,7 +13,6 @@ namespace lab {
 namespace {
 
 using coflux::noop_executor;
-using pool = coflux::thread_pool_executor;
 
 coflux::fork<std::uint64_t, noop_executor> child(auto&&, std::uint64_t i) {
     co_return i;
@@ -39,8 +39,8 @@ __attribute__((noinline)) coflux::call<std::uint64_t> next(auto&&, std::uint64_t
     co_return harness::opaque(x) + 1;
 }
 
-coflux::task<std::uint64_t, noop_executor> await_calls(auto&&, std::uint64_t calls,
-                                                       coflux::borrowed<harness::stopwatch> watch) {
+template <typename On>
+coflux::task<std::uint64_t, On> await_calls(auto&&, std::uint64_t calls, coflux::borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
     std::uint64_t x = 0;
     watch->start();
@@ -109,8 +109,17 @@ harness::measured fork_noop(const harness::request& r) {
 harness::measured call_overhead(const harness::request& r) {
     const std::uint64_t calls = r.integer("calls");
     auto env = coflux::make_environment(noop_executor{});
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return await_calls<noop_executor>(env, calls, coflux::borrowed(watch)).get();
+    });
+}
+
+harness::measured call_overhead_expert(const harness::request& r) {
+    const std::uint64_t calls = r.integer("calls");
+    serial thread;
+    auto env = coflux::make_environment(thread);
     return harness::measure(
-        r, [&](harness::stopwatch& watch) { return await_calls(env, calls, coflux::borrowed(watch)).get(); });
+        r, [&](harness::stopwatch& watch) { return await_calls<serial>(env, calls, coflux::borrowed(watch)).get(); });
 }
 
 harness::measured yield(const harness::request& r) {

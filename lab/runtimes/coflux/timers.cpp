@@ -1,5 +1,6 @@
 // Timers: coroutines that sleep.
 #include "definitions.hpp"
+#include "executors.hpp"
 #include "loads.hpp"
 #include "workloads.hpp"
 
@@ -13,21 +14,21 @@
 namespace lab {
 namespace {
 
-using pool = coflux::thread_pool_executor;
-
-coflux::fork<std::uint64_t, pool> sleeper(auto&&, std::chrono::microseconds length) {
+template <typename On>
+coflux::fork<std::uint64_t, On> sleeper(auto&&, std::chrono::microseconds length) {
     const auto began = harness::storm::clock::now();
     co_await coflux::sleep_for(length);
     co_return harness::storm::woke(began, length);
 }
 
-coflux::task<std::uint64_t, pool> run_storm(auto&&, harness::storm storm, coflux::borrowed<harness::stopwatch> watch) {
+template <typename On>
+coflux::task<std::uint64_t, On> run_storm(auto&&, harness::storm storm, coflux::borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
-    std::vector<coflux::fork<std::uint64_t, pool>> all;
+    std::vector<coflux::fork<std::uint64_t, On>> all;
     all.reserve(storm.sleepers());
     watch->start();
     for (std::uint64_t i = 0; i < storm.sleepers(); ++i) {
-        all.push_back(sleeper(here, storm.length(i)));
+        all.push_back(sleeper<On>(here, storm.length(i)));
     }
     std::uint64_t sum = 0;
     for (const std::uint64_t s : co_await coflux::when_all(std::move(all))) {
@@ -63,6 +64,15 @@ coflux::task<std::uint64_t, pool> run_idlers(auto&&, coflux::borrowed<harness::i
     co_return all->answer(sum);
 }
 
+template <typename On>
+harness::measured storm_on(const harness::request& r) {
+    const harness::storm storm{r};
+    auto threads = make_executor<On>(r);
+    auto env = coflux::make_environment(threads);
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return run_storm<On>(env, storm, coflux::borrowed(watch)).get(); });
+}
+
 }  // namespace
 
 harness::measured idle_tasks(const harness::request& r) {
@@ -75,11 +85,11 @@ harness::measured idle_tasks(const harness::request& r) {
 }
 
 harness::measured timer_storm(const harness::request& r) {
-    const harness::storm storm{r};
-    pool threads{r.threads()};
-    auto env = coflux::make_environment(threads);
-    return harness::measure(
-        r, [&](harness::stopwatch& watch) { return run_storm(env, storm, coflux::borrowed(watch)).get(); });
+    return storm_on<pool>(r);
+}
+
+harness::measured timer_storm_expert(const harness::request& r) {
+    return storm_on<serial>(r);
 }
 
 }  // namespace lab

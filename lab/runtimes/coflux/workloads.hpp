@@ -7,6 +7,7 @@ namespace lab {
 
 harness::measured fork_noop(const harness::request& r);
 harness::measured call_overhead(const harness::request& r);
+harness::measured call_overhead_expert(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fork_pool(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
@@ -17,11 +18,15 @@ harness::measured skynet(const harness::request& r);
 harness::measured nqueens(const harness::request& r);
 harness::measured matmul(const harness::request& r);
 harness::measured channel_spsc(const harness::request& r);
+harness::measured channel_spsc_expert(const harness::request& r);
 harness::measured channel_mpmc(const harness::request& r);
+harness::measured channel_mpmc_expert(const harness::request& r);
 harness::measured channel_rendezvous(const harness::request& r);
 harness::measured mpsc_batches(const harness::request& r);
+harness::measured mpsc_batches_expert(const harness::request& r);
 harness::measured mutex_handoff(const harness::request& r);
 harness::measured timer_storm(const harness::request& r);
+harness::measured timer_storm_expert(const harness::request& r);
 harness::measured cachecalc(const harness::request& r);
 harness::measured cachecalc_sharded(const harness::request& r);
 harness::measured suspend_chain(const harness::request& r);
