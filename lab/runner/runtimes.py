@@ -52,8 +52,8 @@ FOLLY = "no Folly where CMake looks: build and install it, and name its prefix i
 GO = "install golang-go (Go 1.19 or newer)"
 # Fork-join coroutines that Debian does not package.
 UNPACKAGED = "not packaged: install it from {} to a prefix, and name that in the environment's CMAKE_PREFIX_PATH"
-# For the rivals, which allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc
-# but for Asio's nqueens (lab/README.md). Coflux has to do with what its users get who install nothing.
+# For all that allocate by malloc: up to 2.2 times less CPU an item than with glibc's, and a tie with mimalloc but for
+# Asio's nqueens (lab/README.md). Coflux's frames come from its own pool; what the workloads of all allocate does not.
 BEST = "tcmalloc"
 SEASTAR = "not built: scripts/lab --with seastar, as root, makes a root of Debian sid and builds it there (3 minutes, 230 MB)"
 # Of a runtime that never calls malloc, or is it: what is preloaded would be loaded, and not used.
@@ -65,7 +65,7 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
     Runtime("bare", "bin/lab_bare", f"{NOT_BUILT}bare", floor=True,
             note="hand-written coroutines without a library: the floor, not a contender"),
     Runtime("std", "bin/lab_std", f"{NOT_BUILT}std"),
-    Runtime(COFLUX, "bin/lab_coflux", f"{NOT_BUILT}coflux"),
+    Runtime(COFLUX, "bin/lab_coflux", f"{NOT_BUILT}coflux", allocator=BEST),
     Runtime("asio", "bin/lab_asio", "install libboost1.81-dev", allocator=BEST),
     Runtime("tbb", "bin/lab_tbb", "install libtbb-dev", allocator=BEST),
     Runtime("libfork", "bin/lab_libfork", UNPACKAGED.format("github.com/ConorWilliams/libfork"), allocator=BEST,

@@ -67,15 +67,15 @@ class Allocators(LabTest):
         self.fake("coflux")
         self.fake("asio")
         self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "1")
-        self.assertEqual(self.rows_by(), [("coflux", "glibc", "ok"), ("asio", "tcmalloc", "ok")])
+        self.assertEqual(self.rows_by(), [("coflux", "tcmalloc", "ok"), ("asio", "tcmalloc", "ok")])
         self.assertTrue(all(row["recommended"] for row in self.rows()))
-        self.assertIn("coflux glibc, asio tcmalloc.", " ".join((self.out / "report.md").read_text(encoding="utf-8").split()))
+        self.assertIn("coflux tcmalloc, asio tcmalloc.", " ".join((self.out / "report.md").read_text(encoding="utf-8").split()))
 
     def test_all_of_them_are_an_axis_and_what_is_missing_is_unavailable(self) -> None:
         self.fake("coflux")
         self.fake("asio")
         self.measure(*FIB, "--runtime", "coflux", "asio", "--reps", "1", "--allocator", "all")
-        self.assertEqual(self.rows_by(), [("coflux", "glibc", "ok"), ("coflux", "tcmalloc", "ok"), ("coflux", "mimalloc", "unavailable"),
+        self.assertEqual(self.rows_by(), [("coflux", "tcmalloc", "ok"), ("coflux", "glibc", "ok"), ("coflux", "mimalloc", "unavailable"),
                                           ("asio", "tcmalloc", "ok"), ("asio", "glibc", "ok"), ("asio", "mimalloc", "unavailable")])
         self.assertIn("install libmimalloc2.0", (self.out / "report.md").read_text(encoding="utf-8"))
 
@@ -109,7 +109,7 @@ class Allocators(LabTest):
     def test_the_full_suite_has_all_of_them(self) -> None:
         self.fake("coflux")
         self.measure("--suite", "full", *FIB, "--runtime", "coflux", "--reps", "1", "--threads", "2")
-        self.assertEqual([row["malloc"] for row in self.rows()], ["glibc", "tcmalloc", "mimalloc"])
+        self.assertEqual([row["malloc"] for row in self.rows()], ["tcmalloc", "glibc", "mimalloc"])
 
     def test_a_process_has_the_library_and_not_what_the_user_preloads(self) -> None:
         with mock.patch.dict(os.environ, {"LD_PRELOAD": "libsomething.so"}):
@@ -118,8 +118,8 @@ class Allocators(LabTest):
 
 
 class Libraries(unittest.TestCase):
-    def test_coflux_gets_what_its_users_get(self) -> None:
-        self.assertEqual(RUNTIMES[COFLUX].allocator, allocators.GLIBC)
+    def test_coflux_gets_what_its_rivals_get(self) -> None:
+        self.assertEqual(RUNTIMES[COFLUX].allocator, RUNTIMES["tokio"].allocator)
 
     def test_a_library_that_is_found_can_be_preloaded(self) -> None:
         for name in allocators.ALLOCATORS:
