@@ -26,11 +26,11 @@ class Lines(unittest.TestCase):
         stream = Terminal()
         progress = Progress(stream, 2)
         for repetition in range(2):
-            progress.starting(row("coflux"), repetition, 2 - repetition, None)
-            progress.finished(row("coflux", *[1.0] * (repetition + 1)))
+            progress.starting(row("std"), repetition, 2 - repetition, None)
+            progress.finished(row("std", *[1.0] * (repetition + 1)))
         progress.close()
         (stays, last) = stream.getvalue().split("\n")
-        self.assertEqual(stays.rsplit("\r\x1b[K", 1)[1], "fib n=18 · coflux: 10.0 ns/item")
+        self.assertEqual(stays.rsplit("\r\x1b[K", 1)[1], "fib n=18 · std: 10.0 ns/item")
         self.assertEqual(last, "\r\x1b[K")
         self.assertEqual(stream.getvalue().count("\r\x1b[K"), 4)
 
