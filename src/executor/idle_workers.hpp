@@ -59,22 +59,21 @@ public:
         if (found && searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) wake_one();
     }
 
-    /// A thread from outside is about to push, and after that uses the pool until leave(). What it pushes may run, end,
-    /// and let the pool's owner destroy the pool; the destructor waits for the threads that have entered.
-    void enter() noexcept { entered_.fetch_add(1, memory_order_relaxed); }  // pairs with nothing: the pool is alive
+    /// A thread from outside has pushed, seq_cst, and no other thread can take that yet. True: it calls wake_one(), and
+    /// then leave(). What it pushed may run, end, and let the pool's owner destroy the pool; the destructor waits for
+    /// the threads that have not left.
+    [[nodiscard]] bool must_wake() noexcept {
+        // seq_cst: after the push; pairs with the fetch_add in prepare_park() and the fetch_sub in end_search()
+        const std::uint32_t idle = idle_.load(memory_order_seq_cst);
+        if (sleepers_of(idle) == 0 || searchers_of(idle) != 0) return false;
+        entered_.fetch_add(1, memory_order_relaxed);  // the queue's lock makes it known
+        return true;
+    }
     void leave() noexcept {
         entered_.fetch_sub(1, memory_order_release);  // pairs with wait_for_leavers(): our last access
     }
     void wait_for_leavers() const noexcept {
         while (entered_.load(memory_order_acquire) != 0) cpu_pause();  // pairs with leave()
-    }
-
-    /// After a push from outside.
-    void work_came() noexcept {
-        // The push released a lock, the sleeper takes none: order it before the look at the idle word.
-        const std::uint32_t idle =
-            idle_.fetch_add(0, memory_order_seq_cst);  // pairs with the fetch_add in prepare_park()
-        if (sleepers_of(idle) != 0 && searchers_of(idle) == 0) wake_one();
     }
 
     void wake_one() noexcept {
@@ -98,7 +97,7 @@ public:
         const lock_guard<mutex> guard(lock_);
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
         sleepers_.insert(last ? sleepers_.begin() : sleepers_.end(), &parker);
-        idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with work_came()
+        idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with must_wake()
         return true;
     }
 
@@ -167,7 +166,7 @@ private:
     // an injection (Dekker: either the sleeper sees the work or the injector sees the sleeper); relaxed where a worker
     // pushes to its own queue, which it will serve itself.
     alignas(cache_line) atomic<std::uint32_t> idle_{0};
-    atomic<std::uint32_t> entered_{0};  // threads from outside, between enter() and leave()
+    atomic<std::uint32_t> entered_{0};  // threads from outside, between must_wake() and leave()
     // Where the look-out is parked, or is on its way from; nullptr: there is none. Set by its worker, or by the thread
     // that wakes it; reset by its worker.
     atomic<const os::parker*> lookout_{nullptr};

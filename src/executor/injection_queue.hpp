@@ -2,60 +2,87 @@
 // first out.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <new>
 #include <vector>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
+#include <coflux/base/config.hpp>
 
 namespace coflux::detail {
 
-/// A ring under a lock: a push from outside pays for a wake-up anyway, which costs a hundred times as much.
+/// A ring under a lock.
 class injection_queue {
 public:
     /// With room for `capacity`, a power of two, before it first grows.
     explicit injection_queue(std::size_t capacity = 256) : ring_(capacity) {}
 
     void push(std::coroutine_handle<> h) noexcept {
-        const lock_guard<mutex> guard(lock_);
-        if (count_ == ring_.size()) grow();
+        (void)push(h, []() noexcept { return false; });
+    }
+    /// What `then()` says, which is called under the lock: before any thread can take `h`.
+    template <typename F>
+    bool push(std::coroutine_handle<> h, F then) noexcept {
+        const adaptive_guard guard(lock_);
+        while (count_ == ring_.size()) [[unlikely]]
+            grow();
         ring_[(head_ + count_) & (ring_.size() - 1)] = h;
         ++count_;
-        size_.store(count_, memory_order_release);  // pairs with empty(): a hint
+        // seq_cst: before a look at the idle word in then(); pairs with empty() after a change of that word
+        size_.store(count_, memory_order_seq_cst);
+        return then();
     }
 
     std::coroutine_handle<> take() noexcept {
+        return take(0, [](std::coroutine_handle<>) noexcept {});
+    }
+    /// The oldest. Of those behind it a part of 1 / `takers` goes to `more(h)`, oldest first, but `most` at most: a
+    /// queue that is long costs a lock for many.
+    template <typename F>
+    std::coroutine_handle<> take(std::size_t most, F more, std::size_t takers = 1) noexcept {
         if (empty()) return nullptr;
-        const lock_guard<mutex> guard(lock_);
+        const adaptive_guard guard(lock_);
         if (count_ == 0) return nullptr;
-        const std::coroutine_handle<> h = ring_[head_];
-        head_ = (head_ + 1) & (ring_.size() - 1);
-        --count_;
+        const std::coroutine_handle<> h = take_oldest();
+        for (std::size_t left = std::min(most, count_ / takers); left != 0; --left) more(take_oldest());
         size_.store(count_, memory_order_release);  // pairs with empty()
         return h;
     }
 
     /// A hint, exact once no thread pushes.
     [[nodiscard]] bool empty() const noexcept {
-        return size_.load(memory_order_acquire) == 0;
-    }  // pairs with the stores of size_
-
-private:
-    void grow() noexcept {
-        try {
-            std::vector<std::coroutine_handle<>> bigger(ring_.size() * 2);
-            for (std::size_t i = 0; i < count_; ++i) bigger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
-            ring_.swap(bigger);
-            head_ = 0;
-        } catch (const std::bad_alloc&) {
-            COFLUX_VERIFY(false, "out of memory for %zu queued coroutines", count_);
-        }
+        return size_.load(memory_order_seq_cst) == 0;  // pairs with the stores of size_
     }
 
-    mutex lock_;
+private:
+    std::coroutine_handle<> take_oldest() noexcept {
+        const std::coroutine_handle<> h = ring_[head_];
+        head_ = (head_ + 1) & (ring_.size() - 1);
+        --count_;
+        return h;
+    }
+    /// Allocates without the lock: others may have pushed, taken and grown it meanwhile.
+    COFLUX_COLD void grow() noexcept {
+        const std::size_t room = ring_.size() * 2;
+        lock_.unlock();
+        std::vector<std::coroutine_handle<>> bigger;
+        try {
+            bigger.resize(room);
+        } catch (const std::bad_alloc&) {
+            COFLUX_VERIFY(false, "out of memory for %zu queued coroutines", room);
+        }
+        lock_.lock();
+        if (room <= ring_.size()) return;
+        for (std::size_t i = 0; i < count_; ++i) bigger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
+        ring_.swap(bigger);
+        head_ = 0;
+    }
+
+    adaptive_lock lock_;
     std::vector<std::coroutine_handle<>> ring_;  // its size is a power of two
     std::size_t head_ = 0;
     std::size_t count_ = 0;

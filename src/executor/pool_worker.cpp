@@ -22,6 +22,7 @@ constexpr int most_quiet_looks = 8;              // without a push, until it is 
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
+constexpr std::size_t most_injected_at_once = 16;           // beside the one that runs
 constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
@@ -119,11 +120,21 @@ std::coroutine_handle<> pool_worker::next_in_turn(bool oldest_first) noexcept {
 }
 
 std::coroutine_handle<> pool_worker::take_injected() noexcept {
-    const std::coroutine_handle<> h = pool_.injected_.take();
-    if (h) {
-        count(injected_);
-        timers_.notify_watch();
+    if (ready_.taken() < injected_until_) {  // what came before those in the queue
+        if (void* const earlier = ready_.take()) return std::coroutine_handle<>::from_address(earlier);
     }
+    std::uint64_t taken = injected_.load(memory_order_relaxed) + 1;
+    // Only where nothing is ready, so that they are the oldest there.
+    const std::size_t most = ready_.size() == 0 ? most_injected_at_once : 0;
+    const auto to_ready = [this, &taken](std::coroutine_handle<> more) noexcept {
+        (void)ready_.push(more.address());  // it has room
+        ++taken;
+    };
+    const std::coroutine_handle<> h = pool_.injected_.take(most, to_ready, pool_.size());
+    if (!h) return nullptr;
+    if (most != 0) injected_until_ = ready_.pushed();
+    injected_.store(taken, memory_order_relaxed);
+    timers_.notify_watch();
     return h;
 }
 

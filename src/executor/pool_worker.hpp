@@ -124,7 +124,8 @@ private:
     thread_pool& pool_;
     const std::size_t position_;
     std::uint32_t random_;
-    std::uint32_t round_ = 0;  // counts rounds, each of one tick budget
+    std::uint32_t round_ = 0;           // counts rounds, each of one tick budget
+    std::uint64_t injected_until_ = 0;  // what ready_ has up to its element of that number came from outside
     round_clock rounds_;
     bool stole_ = false;  // what ran last was stolen, at:
     clock_tick stolen_at_ = 0;

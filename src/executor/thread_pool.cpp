@@ -22,10 +22,10 @@ void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     COFLUX_VERIFY(
         process_.is_here(),
         "a thread pool that was made before fork() is used in the child, where its threads are not: make one there");
-    idle_.enter();
-    injected_.push(h);
-    idle_.work_came();
-    idle_.leave();
+    if (injected_.push(h, [this]() noexcept { return idle_.must_wake(); })) {
+        idle_.wake_one();
+        idle_.leave();
+    }
 }
 
 /// What threads of a parent process stand on, in its child.

@@ -37,9 +37,8 @@ struct pool {
     plain<int> alive{1};
 
     void execute(job& j) {
-        idle.enter();
-        queue.push(std::coroutine_handle<>::from_address(&j));
-        idle.work_came();
+        if (!queue.push(std::coroutine_handle<>::from_address(&j), [this] { return idle.must_wake(); })) return;
+        idle.wake_one();
         MODEL_CHECK(alive.get() == 1);
         idle.leave();
     }

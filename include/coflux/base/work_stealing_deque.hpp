@@ -59,7 +59,7 @@ public:
         if (b >= room_end_.load(memory_order_relaxed)) [[unlikely]]
             prepare_push(b, item);
         cells_[b].store(item, memory_order_relaxed);
-        bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in steal(): the cell is visible
+        bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in take_oldest()
     }
 
     /// Owner: takes the youngest, or returns nullptr.
@@ -91,7 +91,7 @@ public:
 
     /// Owner: takes the oldest, or returns nullptr when there is none or a thief took it.
     void* pop_oldest() noexcept {
-        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of steal(), as in take()
+        std::int64_t t = top_.load(memory_order_acquire);  // pairs with the CAS of take_oldest(), as in take()
         if (t >= bottom_.load(memory_order_relaxed)) return nullptr;
         void* const item = cells_[t].load(memory_order_relaxed);
         return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed) ? item : nullptr;

@@ -159,6 +159,32 @@ TEST(thread_pool_order, serves_outsiders_first_in_first_out) {
     EXPECT_EQ(log, expected);
 }
 
+TEST(thread_pool_order, leaves_what_one_worker_took_from_outside_to_another) {
+    const watchdog guard("jobs from outside, of which the first waits for the others");
+    pool p(2);
+    for (int round = 0; round < 50; ++round) {
+        flag done;
+        std::atomic<bool> all_queued{false};
+        std::atomic<int> left{102};
+        for (int i = 0; i < 2; ++i) {
+            p.execute(loose([&] {
+                while (!all_queued) std::this_thread::yield();
+                --left;
+            }));
+        }
+        p.execute(loose([&] {
+            while (left != 0) std::this_thread::yield();
+            done.set();
+        }));
+        for (int i = 0; i < 100; ++i) p.execute(loose([&] { --left; }));
+        all_queued = true;
+        done.wait();
+    }
+    std::uint64_t injected = 0;
+    for (const coflux::worker_counters& c : p.counters()) injected += c.injected;
+    EXPECT_EQ(injected, 50U * 103U);
+}
+
 std::uint64_t stolen_by_all(const pool& p) {
     std::uint64_t sum = 0;
     for (const coflux::worker_counters& c : p.counters()) sum += c.stolen;
