@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from runner.catalog import Params, Workload
@@ -74,9 +75,9 @@ class Case:
         """Of each of its rows in a run of so many."""
         return min(of_run, self.at_most or of_run)
 
-    @property
+    @cached_property
     def key(self) -> str:
-        """The same for two cases that may be compared."""
+        """The same for two cases that may be compared. Made once: a run asks for it at each step, for each row."""
         return case_key(self.workload, self.params, self.threads)
 
     def to_json(self) -> dict[str, Any]:
