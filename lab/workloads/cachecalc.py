@@ -22,6 +22,8 @@ def _cases(rounds: int, waits: tuple[int, ...]) -> list[dict[str, Any]]:
 
 # EvaluateIPC repeats a round for some tenths of a second. In the first milliseconds two threads may share a CPU.
 SEED = _cases(100, (8, 64))
+# A round of all runtimes takes some 10 s.
+LONG = SEED
 
 
 def cases(size: str) -> list[dict[str, Any]]:

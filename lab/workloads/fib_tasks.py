@@ -24,6 +24,8 @@ def _cases(n: int, tasks: int) -> list[dict[str, Any]]:
 
 
 SEED = _cases(25, 1_000)
+# A repetition takes a second.
+LONG = SEED
 
 
 def cases(size: str) -> list[dict[str, Any]]:

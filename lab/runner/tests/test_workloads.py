@@ -354,7 +354,7 @@ class Plans(unittest.TestCase):
             parser = cli.make_parser()
             state, _ = cli.planned(parser, parser.parse_args([*arguments, "--workload", "fork_pool", "--runtime", "coflux"]))
             return {row.case.params["count"]: row.case.repetitions(state.repetitions) for row in state.rows}
-        self.assertEqual(rounds("--suite", "seed"), {100_000: 9, 1_000_000: 9, 3_000_000: 6, 10_000_000: 6})
+        self.assertEqual(rounds("--suite", "seed"), {100_000: 9, 1_000_000: 6, 3_000_000: 6, 10_000_000: 6})
         self.assertEqual(rounds("--suite", "seed", "--reps", "3")[10_000_000], 3)
         self.assertEqual(rounds("--suite", "seed", "--reps", "11")[10_000_000], 11)
         self.assertEqual(rounds("--size", "large"), {10_000_000: 9})
