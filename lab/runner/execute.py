@@ -99,8 +99,8 @@ def call(command: list[str], cpus: list[int], timeout_seconds: float, env: dict[
 
 
 def _ends_within(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Has the kernel tell of the end: Popen.wait() with a timeout looks ever more rarely, at last each 50 ms, which is a
-    tenth of a run. It is left for kernels without pidfds."""
+    """Waits until the kernel tells of the end. Popen.wait() with a timeout looks ever more rarely, at last each 50 ms:
+    that is only for systems without pidfds."""
     try:
         handle = os.pidfd_open(process.pid)
     except OSError:

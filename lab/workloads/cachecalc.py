@@ -22,7 +22,7 @@ def _cases(rounds: int, waits: tuple[int, ...]) -> list[dict[str, Any]]:
 
 # EvaluateIPC repeats a round for some tenths of a second. In the first milliseconds two threads may share a CPU.
 SEED = _cases(100, (8, 64))
-# A round of all runtimes takes some 10 s.
+# A round of all runtimes takes 3 to 9 s.
 LONG = SEED
 
 

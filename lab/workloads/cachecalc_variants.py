@@ -27,7 +27,7 @@ def _case(variant: str, rounds: int, wait: int) -> dict[str, Any]:
 # A round takes some 2 ms where the waits are timers and overlap, and up to 150 ms where they burn.
 SEED = [_case(variant, rounds, wait) for wait in (8, 64) for variants, rounds in ((BURNING, 2), (TIMED, 100))
         for variant in variants]
-# A repetition takes most of a second.
+# A repetition with timers takes most of a second.
 LONG = SEED
 
 
