@@ -62,10 +62,22 @@ descriptor::~descriptor() {
     if (number >= 0) calls.close_descriptor(number);
 }
 
+/// Pre: the caller holds the lock, and the home has a source.
+io_source& descriptor::count_up(home& mine, direction way) noexcept {
+    mine.waiting.fetch_add(1, memory_order_relaxed);
+    mine.at_once.store(mine.source->submits(way) ? mine.source.get() : nullptr, memory_order_relaxed);  // a hint
+    return *mine.source;
+}
+
 io_source& descriptor::begin_wait(promise_base& p, direction way) {
-    std::shared_ptr<io_source> here = calls.source(p);
-    const lock_guard<mutex> held(lock_);
     home& mine = home_of(way);
+    // All but the first wait on a thread, mostly; it counts no owner of the source up and down.
+    if (io_source* const there = calls.made_source(p); there != nullptr) {
+        const adaptive_guard held(lock_);
+        if (mine.source.get() == there) return count_up(mine, way);
+    }
+    std::shared_ptr<io_source> here = calls.source(p);
+    const adaptive_guard held(lock_);
     home& other = home_of(way == direction::in ? direction::out : direction::in);
     if (mine.source != here && mine.is_idle()) {
         const io_slot at = other.source == here ? other.slot : here->attach(number);
@@ -78,9 +90,7 @@ io_source& descriptor::begin_wait(promise_base& p, direction way) {
         mine.slot = at;
         mine.source = std::move(here);
     }
-    mine.waiting.fetch_add(1, memory_order_relaxed);
-    mine.at_once.store(mine.source->submits(way) ? mine.source.get() : nullptr, memory_order_relaxed);  // a hint
-    return *mine.source;
+    return count_up(mine, way);
 }
 
 descriptor_handle::descriptor_handle(int opened, const endpoint& peer, socket_calls* by) {

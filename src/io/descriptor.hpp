@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
-#include <coflux/base/thread.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/io/endpoint.hpp>
 
@@ -98,11 +98,14 @@ private:
         }
     };
     [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }
+    io_source& count_up(home& mine, direction way) noexcept;
 
     bool short_read_empties_;          // it is of TCP: what it gave was all that was there
     atomic<std::uint32_t> owners_{1};  // handles: one, or one for each direction, each of which drops itself once
 
-    mutex lock_;  // guards a change of a home, which only happens while none waits there
+    // Guards a change of a home, which only happens while none waits there. A call of the system is made under it only
+    // when a direction waits in another source than before.
+    adaptive_lock lock_;
     home in_;
     home out_;  // where both have one source, they have one slot
 };

@@ -55,16 +55,26 @@ private:
     thread thread_;
 };
 
+/// The host on this thread whose executor runs `p`; nullptr: it waits with the service.
+event_host* host_of(const promise_base& p) noexcept {
+    return identity_of(p.runs_on()) == this_thread.executor ? this_thread.events : nullptr;
+}
+
 }  // namespace
 
 std::shared_ptr<io_source> source_for(promise_base& p) {
-    event_host* const host = this_thread.events;
-    if (host == nullptr || identity_of(p.runs_on()) != this_thread.executor) return io_service::shared();
+    event_host* const host = host_of(p);
+    if (host == nullptr) return io_service::shared();
     if (host->source() == nullptr) {
         host->adopt(host->is_shared() ? io_source::make_shared() : io_source::make(host->has_one_thread()));
     }
     // What a host has was made here.
     return std::static_pointer_cast<io_source>(host->shared_source());
+}
+
+io_source* made_source_for(const promise_base& p) noexcept {
+    event_host* const host = host_of(p);
+    return host != nullptr ? static_cast<io_source*>(host->source()) : nullptr;
 }
 
 }  // namespace coflux::detail

@@ -72,6 +72,7 @@ public:
     }
 
     std::shared_ptr<io_source> source(promise_base& p) override { return source_for(p); }
+    io_source* made_source(const promise_base& p) noexcept override { return made_source_for(p); }
 };
 
 constinit system_calls the_system;

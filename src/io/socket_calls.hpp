@@ -56,6 +56,8 @@ public:
     /// Where coroutines of this thread wait for its descriptors.
     /// Errors: std::system_error, std::bad_alloc.
     [[nodiscard]] virtual std::shared_ptr<io_source> source(promise_base& p) = 0;
+    /// The same at less cost, but nullptr where source() has to be asked.
+    [[nodiscard]] virtual io_source* made_source(const promise_base&) noexcept { return nullptr; }
 
 protected:
     constexpr socket_calls() noexcept = default;
