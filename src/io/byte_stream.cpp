@@ -24,13 +24,16 @@ std::ptrdiff_t send_from(descriptor& on, const os::buffer* from, std::size_t buf
 constinit const io_kind read_buffers_awaiter::kind{
     [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &receive_into); }, direction::in,
     stops_io("bytes of a socket")};
+constinit const io_kind write_some_buffers_awaiter::kind{
+    [](io_operation& op) noexcept { return byte_transfer::write_some_buffers(op, &send_from); }, direction::out,
+    stops_io("room in a socket")};
 constinit const io_kind write_buffers_awaiter::kind{
     [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &send_from); }, direction::out,
     stops_io("room in a socket")};
 
-constinit const byte_kinds byte_kinds::of_sockets{read_some_awaiter::kind,    read_buffers_awaiter::kind,
-                                                  read_exactly_awaiter::kind, write_some_awaiter::kind,
-                                                  write_all_awaiter::kind,    write_buffers_awaiter::kind};
+constinit const byte_kinds byte_kinds::of_sockets{
+    read_some_awaiter::kind, read_buffers_awaiter::kind,       read_exactly_awaiter::kind, write_some_awaiter::kind,
+    write_all_awaiter::kind, write_some_buffers_awaiter::kind, write_buffers_awaiter::kind};
 
 std::ptrdiff_t byte_access::send_at_once(byte_writer& to, std::span<const std::byte> from) noexcept {
     descriptor& on = to.to_.get();

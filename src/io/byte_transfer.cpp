@@ -60,6 +60,13 @@ bool byte_transfer::read_buffers(io_operation& op, system_call call) noexcept {
     return take_result(t, call(t.on(), to.data(), n));
 }
 
+bool byte_transfer::write_some_buffers(io_operation& op, system_call call) noexcept {
+    auto& t = static_cast<write_some_buffers_awaiter&>(op);
+    system_buffers from;
+    const std::size_t n = gather(t.buffers_, 0, from);
+    return take_result(t, call(t.on(), from.data(), n));
+}
+
 bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
     auto& t = static_cast<write_buffers_awaiter&>(op);
     while (t.count_ != t.size_) {

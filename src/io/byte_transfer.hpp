@@ -19,6 +19,7 @@ struct byte_transfer {
     static bool some(io_operation& op, system_call call) noexcept;
     static bool all(io_operation& op, system_call call) noexcept;
     static bool read_buffers(io_operation& op, system_call call) noexcept;
+    static bool write_some_buffers(io_operation& op, system_call call) noexcept;
     static bool write_buffers(io_operation& op, system_call call) noexcept;
 
 private:

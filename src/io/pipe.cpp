@@ -33,6 +33,9 @@ constinit const io_kind pipe_write_some{[](io_operation& op) noexcept { return b
                                         direction::out, room_in_a_pipe};
 constinit const io_kind pipe_write_all{[](io_operation& op) noexcept { return byte_transfer::all(op, &write_to); },
                                        direction::out, room_in_a_pipe};
+constinit const io_kind pipe_write_some_buffers{
+    [](io_operation& op) noexcept { return byte_transfer::write_some_buffers(op, &write_to); }, direction::out,
+    room_in_a_pipe};
 constinit const io_kind pipe_write_buffers{
     [](io_operation& op) noexcept { return byte_transfer::write_buffers(op, &write_to); }, direction::out,
     room_in_a_pipe};
@@ -54,8 +57,9 @@ descriptor_handle adopt_end(int opened) {
 
 }  // namespace
 
-constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,  pipe_read_buffers, pipe_read_exactly,
-                                                pipe_write_some, pipe_write_all,    pipe_write_buffers};
+constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,    pipe_read_buffers, pipe_read_exactly,
+                                                pipe_write_some,   pipe_write_all,    pipe_write_some_buffers,
+                                                pipe_write_buffers};
 
 }  // namespace detail
 

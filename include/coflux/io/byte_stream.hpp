@@ -119,6 +119,12 @@ public:
     write_some(std::string_view from) noexcept {
         return {to_, std::as_bytes(std::span(from)), how_->write_some};
     }
+    /// The same of several buffers, one after the other, by one call of the system: 64 buffers at most.
+    /// Lifetime: `from`, too, is used until the await ends.
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_some_buffers_request
+    write_some(std::span<const std::span<const std::byte>> from) noexcept {
+        return {to_, from, how_->write_some_buffers};
+    }
     /// All bytes.
     /// Stops: a stop point where it waits; how much was sent by then is not told.
     [[nodiscard("nothing is sent until this is awaited: co_await it")]] detail::write_all_request

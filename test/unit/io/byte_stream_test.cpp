@@ -1,11 +1,13 @@
 // What streams of each kind do: several buffers, and halves.
 #include <coflux/io/byte_stream.hpp>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -73,6 +75,43 @@ coflux::task<void, worker> uses_several_buffers(coflux::environment&) {
 }
 TEST(byte_stream_buffers, are_sent_and_filled_one_after_the_other) {
     on_a_worker(uses_several_buffers);
+}
+
+/// More than a socket holds, bit by bit: each call says how much of its buffers went.
+coflux::fork<void, worker> sends_some_of_parts(coflux::environment&, byte_writer* to, const std::string* whole) {
+    const std::size_t third = whole->size() / 3;
+    for (std::size_t sent = 0; sent < whole->size();) {
+        const std::string_view rest = std::string_view(*whole).substr(sent);
+        const std::array parts{std::as_bytes(std::span(rest.substr(0, third))), std::span<const std::byte>(),
+                               std::as_bytes(std::span(rest.substr(std::min(third, rest.size()))))};
+        const std::size_t n = co_await to->write_some(parts);
+        EXPECT_GT(n, 0U);
+        sent += n;
+    }
+}
+coflux::task<void, worker> writes_some_of_several_buffers(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    std::string whole(6'000'000, ' ');
+    for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<char>('a' + i % 23);
+    auto tcp = co_await connected(here);
+    auto sender = sends_some_of_parts(here, &tcp.near, &whole);
+    EXPECT_TRUE(co_await read_into(here, &tcp.far, whole.size()) == whole);
+    co_await std::move(sender);
+    auto pipe = coflux::make_pipe();
+    auto writer = sends_some_of_parts(here, &pipe.writer, &whole);
+    EXPECT_TRUE(co_await read_into(here, &pipe.reader, whole.size()) == whole);
+    co_await std::move(writer);
+
+    const std::array<std::span<const std::byte>, 1> nothing{};
+    EXPECT_EQ(co_await tcp.near.write_some(nothing), 0U);
+    tcp.far.reset();
+    const std::array one{std::as_bytes(std::span("x", 1))};
+    coflux::io_result<std::size_t> last = co_await coflux::as_result(tcp.near.write_some(one));
+    while (last) last = co_await coflux::as_result(tcp.near.write_some(one));
+    EXPECT_TRUE(last.error() == std::errc::broken_pipe || last.error() == std::errc::connection_reset);
+}
+TEST(byte_stream_buffers, are_written_as_far_as_there_is_room) {
+    on_a_worker(writes_some_of_several_buffers);
 }
 
 coflux::fork<void, worker> sends_parts(coflux::environment&, byte_writer* to, const std::vector<std::string>* parts) {

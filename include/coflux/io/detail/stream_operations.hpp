@@ -23,6 +23,7 @@ struct byte_kinds {
     const io_kind& read_exactly;
     const io_kind& write_some;
     const io_kind& write_all;
+    const io_kind& write_some_buffers;
     const io_kind& write_buffers;
 
     static const byte_kinds of_sockets;
@@ -41,6 +42,12 @@ protected:
           data_(static_cast<std::byte*>(data)),
           size_(size) {}
 
+    template <typename Byte>
+    static std::size_t bytes_in(std::span<const std::span<Byte>> buffers) noexcept {
+        std::size_t n = 0;
+        for (const auto& b : buffers) n += b.size();
+        return n;
+    }
     /// How many bytes were moved.
     /// Errors: std::system_error.
     std::size_t count_or_throw(const char* what) {
@@ -135,13 +142,25 @@ private:
     friend struct byte_transfer;
     friend struct byte_kinds;
     static const io_kind kind;
-    static std::size_t bytes_in(std::span<const std::span<std::byte>> buffers) noexcept {
-        std::size_t n = 0;
-        for (const auto& b : buffers) n += b.size();
-        return n;
-    }
 
     std::span<const std::span<std::byte>> buffers_;
+};
+
+class write_some_buffers_awaiter : public transfer_awaiter {
+public:
+    write_some_buffers_awaiter(promise_base& p, descriptor_handle& on, std::span<const std::span<const std::byte>> from,
+                               const io_kind& how) noexcept
+        : transfer_awaiter(p, on.get(), how, nullptr, bytes_in(from)),
+          buffers_(from) {}
+    std::size_t await_resume() { return count_or_throw("write to"); }
+    io_result<std::size_t> resume_with_result() noexcept { return count_or_error(); }
+
+private:
+    friend struct byte_transfer;
+    friend struct byte_kinds;
+    static const io_kind kind;
+
+    std::span<const std::span<const std::byte>> buffers_;
 };
 
 class write_buffers_awaiter : public transfer_awaiter {
@@ -157,11 +176,6 @@ private:
     friend struct byte_transfer;
     friend struct byte_kinds;
     static const io_kind kind;
-    static std::size_t bytes_in(std::span<const std::span<const std::byte>> buffers) noexcept {
-        std::size_t n = 0;
-        for (const auto& b : buffers) n += b.size();
-        return n;
-    }
 
     std::span<const std::span<const std::byte>> buffers_;  // those that are not sent, or not wholly
     std::size_t sent_ = 0;                                 // of the first of them
@@ -256,6 +270,8 @@ using write_some_request =
 using write_all_request = io_request<write_all_awaiter, descriptor_handle&, std::span<const std::byte>, const io_kind&>;
 using read_buffers_request =
     io_request<read_buffers_awaiter, descriptor_handle&, std::span<const std::span<std::byte>>, const io_kind&>;
+using write_some_buffers_request = io_request<write_some_buffers_awaiter, descriptor_handle&,
+                                              std::span<const std::span<const std::byte>>, const io_kind&>;
 using write_buffers_request =
     io_request<write_buffers_awaiter, descriptor_handle&, std::span<const std::span<const std::byte>>, const io_kind&>;
 using wait_readable_request = io_request<wait_readable_awaiter, descriptor_handle&>;
