@@ -14,8 +14,8 @@ namespace {
 
 constexpr unsigned requests = 256;      // that are submitted with one call
 constexpr unsigned completions = 2048;  // beyond them the kernel keeps what it has in a list of its own
-// EXT_ARG 5.11, the youngest of the features; the request flags below are of 5.17.
-constexpr unsigned features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG;
+// CQE_SKIP 5.17, the youngest of them: an older kernel refuses a cancel that has that flag.
+constexpr unsigned features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
 
 unsigned flags_of(ring_rung rung) noexcept {
     constexpr unsigned all = IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
