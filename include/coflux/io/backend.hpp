@@ -25,7 +25,9 @@ struct io_backend_report {
 /// Which back end this process uses, with which flags, and why.
 ///
 /// The first operation that has to wait, or the first call of this, chooses it for the life of the process. The
-/// environment variable `COFLUX_IO` forces one: `epoll` or `uring`.
+/// environment variable `COFLUX_IO` forces one: `epoll` or `uring`. It is that of threads with a source of their own:
+/// workers, shards, run_loops (which have no flags) and the service. The workers of a pool share one `epoll` in any
+/// case. A thread for which no ring can be set up later, as memory is short, has `epoll` unless `uring` is forced.
 /// Errors: std::invalid_argument if `COFLUX_IO` is something else; std::system_error if it forces `uring` and the
 /// system refuses that.
 /// Threads: any.

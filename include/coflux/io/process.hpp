@@ -159,7 +159,7 @@ using child_writer = pipe_writer;
 /// while wait() waits is a checked error. The kernel waits by pidfds from 5.4 on: where it does not, spawn() fails with
 /// std::errc::function_not_supported.
 /// Threads: of any executor.
-/// Costs: a wait is a look of the thread at epoll: no thread waits for a child.
+/// Costs: a wait is one of the thread's source of events: no thread waits for a child.
 /// Lifetime: the destructor kills the child if it has not ended, and waits for that: some 0.1 ms, more where the kernel
 /// keeps it, in a drive that hangs for instance. Children of the child are not killed. With when_dropped::leave it runs
 /// on, and a thread of the process waits for its end, so that it is no zombie; where there is no thread to be had, the

@@ -59,7 +59,7 @@ using next_signal_request = io_request<next_signal_awaiter, descriptor_handle&, 
 /// dies while next() waits is a checked error.
 /// Threads: of any executor. System calls that a handler interrupts are restarted where the system restarts any
 /// (SA_RESTART).
-/// Costs: a wait is a look of the thread at epoll; nothing is allocated once it has waited.
+/// Costs: a wait is one of the thread's source of events; nothing is allocated once it has waited.
 /// Lifetime: when it dies, the signals have the effect again that they had before it, unless the program has given them
 /// another one meanwhile. Signals that came and were not taken go with it. A set of SIGINT or SIGTERM that is made
 /// while a stop_on_signals lives, inside coflux::run for instance, takes them in its stead, and gives them back; it
