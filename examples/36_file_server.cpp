@@ -1,11 +1,9 @@
 // The files of a directory by HTTP/1.0. With an argument it serves that one until SIGTERM; else it asks itself.
-#include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <span>
+#include <optional>
 #include <string>
 
 #include <coflux/coflux.hpp>
@@ -15,28 +13,33 @@ namespace fs = std::filesystem;
 using pool = coflux::thread_pool_executor;
 
 // Blocks. Only what lies below `root` is there, wherever names and links lead.
-std::string answer_to(const fs::path& root, const std::string& request) {
-    const std::size_t end = request.find(' ', 4);
-    if (!request.starts_with("GET /") || end == std::string::npos) return "HTTP/1.0 400 Bad Request\r\n\r\n";
+std::optional<fs::path> file_at(const fs::path& root, const std::string& name) {
     std::error_code none;
-    const fs::path path = fs::canonical(root / request.substr(5, end - 5), none);
-    if (none || *path.lexically_relative(root).begin() == ".." || !fs::is_regular_file(path))
-        return "HTTP/1.0 404 Not Found\r\n\r\n";
-    std::ifstream file(path, std::ios::binary);
-    std::string body(fs::file_size(path), '\0');
-    body.resize(static_cast<std::size_t>(file.read(body.data(), std::ssize(body)).gcount()));
-    return "HTTP/1.0 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+    fs::path path = fs::canonical(root / name, none);
+    if (none || *path.lexically_relative(root).begin() == ".." || !fs::is_regular_file(path)) return std::nullopt;
+    return path;
 }
 
-coflux::call<std::string> request_from(coflux::environment&, coflux::tcp_stream& peer) {
-    std::array<char, 1024> buffer{};
-    std::string text;
-    while (text.size() < 8192 && text.find("\r\n\r\n") == std::string::npos) {
-        const std::size_t n = co_await peer.read_some(std::as_writable_bytes(std::span(buffer)));
-        if (n == 0) break;
-        text.append(buffer.data(), n);
-    }
-    co_return text;
+coflux::call<void> answer(coflux::environment&, coflux::tcp_stream& peer, const fs::path& root, std::string request) {
+    auto&& here = co_await coflux::context();
+    const std::size_t end = request.find(' ', 4);
+    if (!request.starts_with("GET /") || end == std::string::npos)
+        co_return co_await peer.write_all("HTTP/1.0 400 Bad Request\r\n\r\n");
+    const auto look = [&] { return file_at(root, request.substr(5, end - 5)); };
+    const auto path = co_await coflux::blocking(look);
+    if (!path) co_return co_await peer.write_all("HTTP/1.0 404 Not Found\r\n\r\n");
+    coflux::file page = co_await coflux::file::open(path->string());
+    const auto size = std::to_string(co_await page.size());
+    co_await peer.write_all("HTTP/1.0 200 OK\r\nContent-Length: " + size + "\r\n\r\n");
+    coflux::file_reader body(page);
+    co_await coflux::copy(here, body, peer);
+}
+
+coflux::call<std::string> head_from(coflux::environment&, coflux::tcp_stream& peer) {
+    auto&& here = co_await coflux::context();
+    coflux::buffered_reader in(peer);
+    const auto head = co_await in.read_until(here, "\r\n\r\n", 8192);
+    co_return std::string(head.value_or(""));
 }
 
 coflux::fork<void, pool> visits(coflux::environment&, coflux::endpoint where, coflux::environment* server) {
@@ -44,7 +47,7 @@ coflux::fork<void, pool> visits(coflux::environment&, coflux::endpoint where, co
     for (const char* name : {"page", "none", "../../etc/passwd"}) {
         coflux::tcp_stream peer = co_await coflux::tcp_stream::connect(where);
         co_await peer.write_all("GET /" + std::string(name) + " HTTP/1.0\r\n\r\n");
-        const std::string got = co_await request_from(here, peer);
+        const std::string got = co_await head_from(here, peer);
         std::printf("%s: %s\n", name, got.substr(0, got.find('\r')).c_str());
     }
     server->request_stop();
@@ -55,11 +58,8 @@ coflux::task<void, pool> program(coflux::environment&, fs::path root, bool visit
     coflux::tcp_listener listener(coflux::endpoint::loopback(0));
     auto handler = [root = fs::canonical(root)](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> {
         auto&& self = co_await coflux::context();
-        const auto request = co_await coflux::timeout(request_from(self, peer), 10s);  // all of it: no slow drip
-        if (!request) co_return;
-        const auto look = [&] { return answer_to(root, *request); };
-        const std::string answer = co_await coflux::blocking(look);
-        (void)co_await coflux::timeout(peer.write_all(answer), 10s);  // nor a slow reader
+        if (const auto request = co_await coflux::timeout(head_from(self, peer), 10s))  // all of it: no slow drip
+            (void)co_await coflux::timeout(answer(self, peer, root, *request), 60s);    // nor a slow reader
     };
     std::fprintf(stderr, "port %d\n", listener.local_endpoint().port());
     auto inside = coflux::make_environment(here);

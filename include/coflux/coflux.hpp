@@ -61,6 +61,7 @@
 #include <coflux/io/datagram.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/file.hpp>
+#include <coflux/io/file_stream.hpp>
 #include <coflux/io/limits.hpp>
 #include <coflux/io/owned_descriptor.hpp>
 #include <coflux/io/pipe.hpp>
