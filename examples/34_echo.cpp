@@ -1,4 +1,4 @@
-// A server that gives back what it gets, and clients of it, on one worker.
+// A server that gives back what it gets, and clients of it, on one worker. With an argument it serves until SIGTERM.
 #include <array>
 #include <cstddef>
 #include <cstdio>
@@ -50,8 +50,20 @@ coflux::task<void, worker> program(coflux::environment&) {
     std::printf("then: %s\n", refused.error().message().c_str());
 }
 
-int main() {
+coflux::task<void, worker> serve_others(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    std::fprintf(stderr, "port %d\n", listener.local_endpoint().port());
+    co_await serve(here, &listener);
+}
+
+int main(int argc, char**) {
     worker on;
     auto env = coflux::make_environment(on);
-    program(env).get();
+    if (argc == 1) {
+        program(env).get();
+        return 0;
+    }
+    const coflux::stop_on_signals asked(env);
+    (void)serve_others(env).join();  // stopped
 }

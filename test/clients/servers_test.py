@@ -9,6 +9,7 @@ skipped, where a client is missing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 import shutil
 import signal
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 PATIENCE = 20  # seconds; more than any of it takes
@@ -65,6 +67,29 @@ def curl(*arguments: str, **options: object) -> subprocess.CompletedProcess[byte
     return subprocess.run(
         ["curl", "--silent", "--noproxy", "*", "--max-time", str(PATIENCE), *arguments], capture_output=True, check=False, **options
     )
+
+
+@contextlib.contextmanager
+def served_by_openssl(folder: str, *options: str) -> Iterator[int]:
+    """An `openssl s_server` that begins in `folder`: its port."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = subprocess.Popen(
+        ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-quiet", *options],
+        cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+    try:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                break
+            except OSError:
+                time.sleep(0.02)
+        yield port
+    finally:
+        server.kill()
+        server.communicate()
 
 
 def serves_files(programs: Path) -> None:
@@ -133,6 +158,47 @@ def chats(programs: Path) -> None:
             peer.wait(timeout=PATIENCE)
 
 
+def echoes(programs: Path) -> None:
+    with Server(programs / "coflux_example_34_echo", "serve") as server:
+        command = ["nc", "-w", str(PATIENCE), "127.0.0.1", str(server.port)]
+        peers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(20)]
+        for size in (1, 1024, 60_000):
+            for number, peer in enumerate(peers):
+                peer.stdin.write(bytes([number]) * size)
+                peer.stdin.flush()
+            for number, peer in enumerate(peers):
+                same(peer.stdout.read(size) == bytes([number]) * size, True)
+        peers[0].kill()  # in the middle of its connection
+        peers[0].communicate()
+        server.terminated("")
+        for peer in peers[1:]:
+            same(peer.stdout.read(), b"")
+            peer.kill()
+            peer.communicate()
+
+
+def gets_a_page_by_tls(programs: Path) -> None:
+    """Of openssl's server: the page, and no page where the certificate is another's, or unknown."""
+    client = programs / "coflux_example_39_https_get"
+    with tempfile.TemporaryDirectory() as made:
+        key, certificate = Path(made) / "key", Path(made) / "certificate"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(certificate)],
+            check=True, capture_output=True)  # fmt: skip
+        (Path(made) / "page").write_text("by TLS\n" * 5_000)
+        with served_by_openssl(made, "-key", str(key), "-cert", str(certificate), "-WWW") as port:
+            def get(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+                return subprocess.run([client, *arguments], capture_output=True, check=False, timeout=PATIENCE)
+
+            for _ in range(5):
+                got = get("localhost", str(port), "/page", str(certificate))
+                same((got.returncode, got.stdout.endswith(b"\r\n\r\n" + b"by TLS\n" * 5_000)), (0, True))
+            for arguments in (("127.0.0.1", str(port), "/page", str(certificate)), ("localhost", str(port), "/page")):
+                got = get(*arguments)
+                same((got.returncode == 0, got.stdout, b"certificate" in got.stderr), (False, b"", True))
+
+
 def passes_on(programs: Path) -> None:
     with tempfile.TemporaryDirectory() as made:
         (Path(made) / "page").write_text("behind the proxy\n")
@@ -152,20 +218,7 @@ def passes_tls_on(programs: Path) -> None:
             ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
              "-subj", "/CN=localhost", "-keyout", str(key), "-out", str(certificate)],
             check=True, capture_output=True)  # fmt: skip
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        behind = subprocess.Popen(
-            ["openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-key", str(key), "-cert", str(certificate), "-rev", "-quiet"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
-        try:
-            end = time.monotonic() + PATIENCE
-            while time.monotonic() < end:
-                try:
-                    socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                    break
-                except OSError:
-                    time.sleep(0.02)
+        with served_by_openssl(made, "-key", str(key), "-cert", str(certificate), "-rev") as port:
             with Server(programs / "coflux_example_37_proxy", str(port)) as proxy:
                 client = subprocess.Popen(
                     ["openssl", "s_client", "-connect", f"127.0.0.1:{proxy.port}", "-CAfile", str(certificate), "-quiet",
@@ -181,9 +234,6 @@ def passes_tls_on(programs: Path) -> None:
                 client.kill()
                 client.communicate()
                 proxy.terminated("passed on ")
-        finally:
-            behind.kill()
-            behind.communicate()
 
 
 TESTS = {
@@ -192,6 +242,8 @@ TESTS = {
     "download": ("curl", lets_a_download_end),
     "proxy": ("curl", passes_on),
     "tls": ("openssl", passes_tls_on),
+    "echo": ("nc", echoes),
+    "https": ("openssl", gets_a_page_by_tls),
 }
 
 
