@@ -26,7 +26,7 @@ using coflux::tcp_stream;
 using coflux_test::stream_pair;
 using std::chrono::milliseconds;
 
-/// As many as the limit of descriptors has room for, 5 000 at most.
+/// Pairs: as many as the limit of descriptors has room for, 5 000 at most.
 std::size_t how_many() {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -75,7 +75,10 @@ coflux::task<std::vector<stream_pair>, E> connects(coflux::environment&, std::si
 template <typename E>
 coflux::task<void, E> wait_all(coflux::environment&, std::vector<stream_pair>* all) {
     auto&& here = co_await coflux::context();
-    for (stream_pair& p : *all) waits<E>(here, &p.near).attach();
+    for (stream_pair& p : *all) {
+        waits<E>(here, &p.near).attach();
+        waits<E>(here, &p.far).attach();
+    }
 }
 
 template <typename E>
@@ -88,7 +91,7 @@ void cost_little(E& executor) {
     auto root = wait_all<E>(env, &all);
     wait_until_quiet();  // all wait, and the executor is parked
     const std::size_t of_a_stream = (connected - bare) / (2 * n);
-    const std::size_t of_a_wait = (resident() - connected) / n;
+    const std::size_t of_a_wait = (resident() - connected) / (2 * n);
     const double before = coflux_test::process_cpu_seconds();
     std::this_thread::sleep_for(milliseconds(500));
     const double used = coflux_test::process_cpu_seconds() - before;
