@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,9 @@ from typing import Any
 from runner import catalog, derived, plots, report, results, seeds, tables
 from runner.paths import ROOT
 from runner.runtimes import COFLUX, RUNTIMES
-from runner.state import write_atomically
+from runner.state import PLAIN, write_atomically
 from runner.suites import SEED
-from runner.verdicts import CaseResult, by_case, losses_first
+from runner.verdicts import JUDGED, CaseResult, Ratio, by_case, losses_first
 
 # What stands between these lines is the generator's.
 BEGIN, END = "<!-- figures: made by scripts/lab --publish -->", "<!-- figures end -->"
@@ -24,6 +24,12 @@ PICTURE = "docs/bench/figures.svg"
 # README tells the whole: a run of fewer workloads leaves it as it is.
 README_WORKLOADS = 12
 STORE = "lab/results"
+# How a table of each is headed.
+TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each", "kept_bytes": "bytes that are kept at once",
+          "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
+# That no distribution of the lab's has: few can make such a run again, so it has a file and a page of its own.
+OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
+RIVALS = "rivals"
 # Those that README's table has a column of; another one stands there where it is among the two best of its row.
 MAIN = ("asio", "tbb", "tokio", "go", "std")
 
@@ -66,7 +72,8 @@ def store(directory: Path, root: Path = ROOT) -> Path:
         collected = results.load(directory)
     except results.ResultsError as error:
         raise PublishError(str(error)) from error
-    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{collected['suite'] or 'run'}.json"
+    name = RIVALS if _is_of_rivals(collected) else collected["suite"] or "run"
+    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{name}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(kept, json.dumps(collected, separators=(",", ":")) + "\n")
     return kept
@@ -90,6 +97,11 @@ def publish(file: Path, root: Path = ROOT) -> list[Path]:
 def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     """Path and text of all that the file speaks for."""
     bench = root / "docs" / "bench"
+    if _is_of_rivals(found.collected):
+        page = bench / f"{RIVALS}.md"
+        if page.is_file():
+            yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, found.cases, names_workload=True))
+        return
     sections = derived.sections(found.cases)
     # Another suite has other sizes, and would leave the page with hardly a figure.
     if found.collected["suite"] == SEED:
@@ -113,6 +125,10 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
             yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
+
+
+def _is_of_rivals(collected: dict[str, Any]) -> bool:
+    return any(row["runtime"] in OUTSIDE and row["status"] == "ok" for row in collected["rows"])
 
 
 def _page(template: str, found: Published, **context: Any) -> str:
@@ -153,17 +169,53 @@ def _picked(by_workload: dict[str, list[CaseResult]]) -> list[CaseResult]:
     return losses_first(picked)
 
 
-def _table(cases: list[CaseResult]) -> str:
-    runtimes = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
+# A cell: what a runtime has in a case, or nothing.
+Cell = Callable[[CaseResult, str], str]
+
+
+def _time(case: CaseResult, name: str) -> str:
+    row = case.rows.get(name)
+    if row is None or row["status"] != "ok":
+        return ""
+    against = tables.against_coflux(case, name)
+    return _told(case.losses, name, tables.figure(row) + (f" ({against})" if against else ""))
+
+
+def _cpu(case: CaseResult, name: str) -> str:
+    row = case.rows.get(name)
+    if row is None or row["status"] != "ok" or row["cpu_median"] is None:
+        return ""
+    against = tables.cpu_against_coflux(case, name)
+    return _told(case.cpu_losses, name, tables.nanoseconds(row["cpu_median"]) + (f" ({against})" if against else ""))
+
+
+def _figure(figure: str) -> Cell:
+    """Of what was measured beside the time: each contender in the dress that is best in it."""
+    def cell(case: CaseResult, name: str) -> str:
+        if name == COFLUX:
+            found = case.baseline is not None and case.baseline.get("figures", {}).get(figure)
+            return tables.nanoseconds(found["median"]) if found else ""
+        for each in case.figure_ratios:
+            if each.name == figure and each.row["runtime"] == name:
+                dress = "" if each.row["dress"] == PLAIN else f", {each.row['dress']}"
+                text = f"{tables.nanoseconds(each.median)} ({each.ratio.text()}{dress})"
+                return f"**{text}**" if each in case.figure_losses else text
+        return ""
+    return cell
+
+
+def _table(cases: list[CaseResult], cell: Cell, names_workload: bool) -> str:
+    """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing."""
+    ordered = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
+    rows = [(case, {name: cell(case, name) for name in ordered}) for case in cases]
+    rows = [(case, cells) for case, cells in rows if any(text for name, text in cells.items() if name != COFLUX)]
+    if not rows:
+        return ""
+    runtimes = [name for name in ordered if any(cells[name] for _, cells in rows)]
     lines = ["| case | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
-    for case in cases:
-        cells = []
-        for name in runtimes:
-            row = case.rows.get(name)
-            against = tables.against_coflux(case, name)
-            told = "" if row is None or row["status"] != "ok" else tables.figure(row) + (f" ({against})" if against else "")
-            cells.append(_told(case, name, told))
-        lines.append(f"| {case.short_label} | " + " | ".join(cells) + " |")
+    for case, cells in rows:
+        label = f"{case.workload} {case.short_label}" if names_workload else case.short_label
+        lines.append(f"| {label} | " + " | ".join(cells[name] for name in runtimes) + " |")
     return "\n".join(lines)
 
 
@@ -174,7 +226,7 @@ def _brief_table(cases: list[CaseResult]) -> str:
     lines = [f"| row | {COFLUX} | best rival | second best | " + " | ".join(main) + " |", "| --- |" + " ---: |" * (3 + len(main))]
     for case in cases:
         best = [_rival(case, name) for name in _contenders(case)[:2]]
-        ratios = [_told(case, name, against.text()) if (against := case.ratio_to_baseline(name)) else "" for name in main]
+        ratios = [_told(case.losses, name, against.text()) if (against := case.ratio_to_baseline(name)) else "" for name in main]
         cells = [tables.figure(case.baseline), *best, *[""] * (2 - len(best)), *ratios]
         lines.append(f"| {case.workload} {case.short_label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -189,17 +241,19 @@ def _contenders(case: CaseResult) -> list[str]:
 
 def _rival(case: CaseResult, name: str) -> str:
     """A contender with its figure and how that stands to Coflux's."""
-    return _told(case, name, f"{name} {tables.figure(case.rows[name])} ({tables.against_coflux(case, name)})")
+    return _told(case.losses, name, f"{name} {tables.figure(case.rows[name])} ({tables.against_coflux(case, name)})")
 
 
-def _told(case: CaseResult, name: str, text: str) -> str:
-    return f"**{text}**" if name in case.losses else text
+def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
+    return f"**{text}**" if name in losses else text
 
 
-def _figures(found: Published, cases: list[CaseResult]) -> str:
+def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
-    return (f"## Figures\n\nns an item; in brackets the time over Coflux's, round by round; bold: faster than Coflux.\n\n"
-            f"{_table(shown)}\n\n{found.source}\n")
+    tables_of = {"ns an item": _time, "CPU of the whole process, ns an item": _cpu} | {TITLES[name]: _figure(name) for name in JUDGED}
+    parts = [f"{title}:\n\n{table}\n" for title, cell in tables_of.items() if (table := _table(shown, cell, names_workload))]
+    return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
+            + "\n".join(parts) + f"\n{found.source}\n")
 
 
 def _readme(found: Published, picked: list[CaseResult]) -> str:

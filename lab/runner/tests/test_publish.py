@@ -52,6 +52,24 @@ class Publishing(LabTest):
         self.assertIn("77.0", text)
         self.assertNotIn("10.0", text)
 
+    def test_a_run_with_rivals_from_outside_has_a_page_of_its_own_and_leaves_the_others(self) -> None:
+        (self.root / "docs" / "bench" / "rivals.md").write_text("# Rivals\n", encoding="utf-8")
+        rows = (near("coflux", 10.0), near("libfork", 8.0), near("coflux", 5.0, workload="yield", params={"tasks": 1}))
+        self.assertEqual(self.published(*rows), {"docs/bench/rivals.md"})
+        text = self.text("docs/bench/rivals.md")
+        self.assertIn("| fib n=18 | 10.0 | **8.00 (0.80 x)** |", text)
+        self.assertNotIn("yield", text)  # there is nothing to compare
+        self.assertEqual(self.text("docs/bench/fib.md"), "# fib\n\nA tree.\n")
+
+    def test_what_is_kept_of_a_run_with_rivals_takes_no_other_run_s_place(self) -> None:
+        for rival, name in (("tbb", "quick"), ("seastar", "rivals")):
+            directory = self.root / f"run-{rival}"
+            directory.mkdir()
+            rows = results_of(near("coflux", 10.0), near(rival, 8.0)) | {"suite": "quick"}
+            (directory / "results.json").write_text(json.dumps(rows), encoding="utf-8")
+            kept = publish.store(directory, self.root)
+            self.assertEqual(kept.name.rpartition("-")[2], f"{name}.json")
+
     def test_a_few_workloads_leave_readme_as_it_is(self) -> None:
         self.published(near("coflux", 10.0), near("asio", 8.0))
         self.assertEqual(self.text("README.md"), README)
