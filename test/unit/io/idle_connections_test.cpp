@@ -97,7 +97,9 @@ void cost_little(E& executor) {
     const double used = coflux_test::process_cpu_seconds() - before;
     EXPECT_LT(used, coflux_test::sanitized ? 0.005 : 0.0005);  // 0.1 % of a processor
     // Of fewer each has too great a part of what is touched once.
-    if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) EXPECT_LE(of_a_stream + of_a_wait, 1024U);
+    if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) {
+        EXPECT_LE(of_a_stream + of_a_wait, 1024U);
+    }
     testing::Test::RecordProperty("bytes_of_a_stream", static_cast<int>(of_a_stream));
     testing::Test::RecordProperty("bytes_of_a_wait", static_cast<int>(of_a_wait));
     testing::Test::RecordProperty("ns_of_processor_time", static_cast<int>(used * 1e9));
