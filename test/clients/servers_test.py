@@ -153,8 +153,8 @@ def chats(programs: Path) -> None:
         took = server.terminated("served 3")
         same(took < 3, True)
         for peer in peers:
+            peer.stdin.close()  # nc would wait for what comes there
             same(peer.stdout.read(), b"")
-            peer.stdin.close()
             peer.wait(timeout=PATIENCE)
 
 
@@ -172,9 +172,9 @@ def echoes(programs: Path) -> None:
         peers[0].communicate()
         server.terminated("")
         for peer in peers[1:]:
+            peer.stdin.close()  # nc would wait for what comes there
             same(peer.stdout.read(), b"")
-            peer.kill()
-            peer.communicate()
+            peer.wait(timeout=PATIENCE)
 
 
 def gets_a_page_by_tls(programs: Path) -> None:
