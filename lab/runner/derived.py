@@ -120,8 +120,8 @@ class Cases:
 
 
 def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
-    """The figures of an experiment. The difference of two terms is taken in each round that both have, though the cases of
-    a run come one after the other."""
+    """The figures of an experiment. The difference of two terms is taken in each round that both have, though the cases
+    of a run come one after the other."""
     figures = []
     for runtime in cases.runtimes(experiment.term):
         if experiment.minus is not None and experiment.minus.floor and RUNTIMES[runtime].floor:

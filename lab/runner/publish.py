@@ -25,8 +25,8 @@ PICTURE = "docs/bench/figures.svg"
 README_WORKLOADS = 12
 STORE = "lab/results"
 # How a table of each is headed.
-TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each", "kept_bytes": "bytes that are kept at once",
-          "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
+TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
+          "kept_bytes": "bytes that are kept at once", "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
 # That no distribution of the lab's has: few can make such a run again, so it has a file and a page of its own.
 OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
 RIVALS = "rivals"
@@ -226,7 +226,8 @@ def _brief_table(cases: list[CaseResult]) -> str:
     lines = [f"| row | {COFLUX} | best rival | second best | " + " | ".join(main) + " |", "| --- |" + " ---: |" * (3 + len(main))]
     for case in cases:
         best = [_rival(case, name) for name in _contenders(case)[:2]]
-        ratios = [_told(case.losses, name, against.text()) if (against := case.ratio_to_baseline(name)) else "" for name in main]
+        ratios = [_told(case.losses, name, against.text()) if (against := case.ratio_to_baseline(name)) else ""
+                  for name in main]
         cells = [tables.figure(case.baseline), *best, *[""] * (2 - len(best)), *ratios]
         lines.append(f"| {case.workload} {case.short_label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -250,8 +251,9 @@ def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
 
 def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
-    tables_of = {"ns an item": _time, "CPU of the whole process, ns an item": _cpu} | {TITLES[name]: _figure(name) for name in JUDGED}
-    parts = [f"{title}:\n\n{table}\n" for title, cell in tables_of.items() if (table := _table(shown, cell, names_workload))]
+    cells = {"ns an item": _time, "CPU of the whole process, ns an item": _cpu}
+    cells |= {TITLES[name]: _figure(name) for name in JUDGED}
+    parts = [f"{title}:\n\n{table}\n" for title, cell in cells.items() if (table := _table(shown, cell, names_workload))]
     return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
             + "\n".join(parts) + f"\n{found.source}\n")
 

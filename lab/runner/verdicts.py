@@ -15,8 +15,8 @@ from runner.suites import case_key
 ResultRow = dict[str, Any]
 
 
-# What adapters measure beside an item's time of which less is better. The others, as the latency of one in a thousand of
-# a few thousand, are told and not judged.
+# What adapters measure beside an item's time of which less is better. The others, as the latency of one in a thousand
+# of a few thousand, are told and not judged.
 JUDGED = ("p50_ns", "p99_ns", "bytes_each", "kept_bytes", "kept_when_idle_bytes")
 
 # A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them
