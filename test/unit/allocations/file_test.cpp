@@ -11,8 +11,8 @@
 #include <coflux/io/file.hpp>
 #include <coflux/testing/alloc_guard.hpp>
 
+#include "support/temporary_folder.hpp"
 #include "unit/io/connected.hpp"
-#include "unit/io/temporary_folder.hpp"
 
 namespace {
 

@@ -3,45 +3,28 @@
 
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "../../../src/executor/spin_budget.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
 /// What a process sees of its groups, below a folder of its own.
 class groups {
 public:
-    groups() : root_(std::filesystem::path(testing::TempDir()) / unique_name()) {
-        std::filesystem::create_directories(root_);
-    }
-    ~groups() { std::filesystem::remove_all(root_); }
-    groups(const groups&) = delete;
-    groups& operator=(const groups&) = delete;
-
     void list(const std::string& lines) const { write("cgroup", lines); }
-    void write(const std::string& file, const std::string& text) const {
-        const std::filesystem::path path = root_ / file;
-        std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path) << text;
-    }
+    void write(const std::string& file, const std::string& text) const { folder_.file(file, text); }
     /// Of 64 processors.
     [[nodiscard]] std::size_t quota() const { return coflux::detail::os::whole_processors(share(), 64); }
     [[nodiscard]] double share() const {
-        return coflux::detail::os::cpu_share((root_ / "cgroup").c_str(), root_.c_str());
+        return coflux::detail::os::cpu_share(folder_.path("cgroup").c_str(), folder_.path().c_str());
     }
 
 private:
-    static std::string unique_name() {
-        const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-        return std::string("coflux_cpu_quota_") + test->name();
-    }
-
-    std::filesystem::path root_;
+    coflux_test::temporary_folder folder_;
 };
 
 TEST(cpu_quota, is_that_of_the_group_in_version_2) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "../../../src/executor/spin_budget.hpp"
 #include "../../../src/os/sysfs.hpp"
 #include "../../../src/os/thread.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -32,17 +31,8 @@ std::string list(const numbers& all) {
 
 class machine {
 public:
-    machine() : root_(std::filesystem::path(testing::TempDir()) / unique_name()) {
-        std::filesystem::create_directories(root_);
-    }
-    ~machine() { std::filesystem::remove_all(root_); }
-    machine(const machine&) = delete;
-    machine& operator=(const machine&) = delete;
-
     void write(const std::string& file, const std::string& text) const {
-        const std::filesystem::path path = root_ / "devices/system" / file;
-        std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path) << text << '\n';
+        folder_.file("devices/system/" + file, text + "\n");
     }
     void cpu(unsigned n, const std::string& file, const std::string& text) const {
         write("cpu/cpu" + std::to_string(n) + "/" + file, text);
@@ -59,16 +49,11 @@ public:
     void node(unsigned n, const std::string& cpus) const { write("node/node" + std::to_string(n) + "/cpulist", cpus); }
 
     [[nodiscard]] topology read(numbers allowed = {}, std::optional<double> quota = std::nullopt) const {
-        return topology::read_from(root_.string(), std::move(allowed), quota);
+        return topology::read_from(folder_.path(), std::move(allowed), quota);
     }
 
 private:
-    static std::string unique_name() {
-        const auto* const test = testing::UnitTest::GetInstance()->current_test_info();
-        return std::string("coflux_topology_") + test->name();
-    }
-
-    std::filesystem::path root_;
+    coflux_test::temporary_folder folder_;
 };
 
 /// Two sockets of four cores with two threads each: n and n + 8 are siblings, 0 to 3 are in the first socket. Cores 0

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -13,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "../../../src/executor/worker_places.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -76,7 +75,7 @@ TEST(victim_order, ends_with_what_is_found) {
 /// Two nodes of two cores with two threads each: n and n + 4 are siblings, 0 and 1 are in the first node.
 class two_nodes : public testing::Test {
 protected:
-    two_nodes() : root_(std::filesystem::path(testing::TempDir()) / unique_name()) {
+    two_nodes() {
         write("cpu/online", "0-7");
         write("node/node0/cpulist", "0-1,4-5");
         write("node/node1/cpulist", "2-3,6-7");
@@ -86,19 +85,13 @@ protected:
                   std::to_string(core) + "," + std::to_string(core + 4));
         }
     }
-    ~two_nodes() override { std::filesystem::remove_all(root_); }
 
-    static std::string unique_name() {
-        return std::string("coflux_two_nodes_") + testing::UnitTest::GetInstance()->current_test_info()->name();
-    }
     void write(const std::string& file, const std::string& text) const {
-        const std::filesystem::path path = root_ / "devices/system" / file;
-        std::filesystem::create_directories(path.parent_path());
-        std::ofstream(path) << text << '\n';
+        folder_.file("devices/system/" + file, text + "\n");
     }
-    [[nodiscard]] worker_places places(std::size_t n) const { return {coflux::topology::read_from(root_.string()), n}; }
+    [[nodiscard]] worker_places places(std::size_t n) const { return {coflux::topology::read_from(folder_.path()), n}; }
 
-    std::filesystem::path root_;
+    coflux_test::temporary_folder folder_;
 };
 
 TEST_F(two_nodes, have_a_worker_on_each_core_before_their_siblings) {

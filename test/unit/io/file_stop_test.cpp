@@ -19,7 +19,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

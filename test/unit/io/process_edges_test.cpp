@@ -24,7 +24,7 @@
 #include "children.hpp"
 #include "connected.hpp"
 #include "support/forbidden_calls.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

@@ -23,7 +23,7 @@
 #include "children.hpp"
 #include "connected.hpp"
 #include "support/no_hang.hpp"
-#include "temporary_folder.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 

@@ -15,8 +15,8 @@
 
 #include <coflux/coflux.hpp>
 
+#include "support/temporary_folder.hpp"
 #include "system_rules.hpp"
-#include "unit/io/temporary_folder.hpp"
 
 namespace {
 

@@ -18,6 +18,8 @@
 #include <coflux/testing/replay_chooser.hpp>
 #include <coflux/testing/sim_network.hpp>
 
+#include "support/temporary_folder.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -190,7 +192,8 @@ disk_task writes_at(environment&, std::string path) {
     co_await f.write_at(0, "abc");
 }
 TEST(sim_disk, leaves_files_to_the_system_where_there_is_none) {
-    const std::string path = (std::filesystem::temp_directory_path() / "coflux_sim_disk_none").string();
+    const coflux_test::temporary_folder folder;
+    const std::string path = folder.path("none");
     fifo_chooser fifo;
     simulation sim(fifo);
     sim_executor on;

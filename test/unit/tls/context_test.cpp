@@ -9,7 +9,7 @@
 #include <coflux/tls/error.hpp>
 
 #include "certificates.hpp"
-#include "openssl_command.hpp"
+#include "support/temporary_folder.hpp"
 
 namespace {
 
@@ -32,9 +32,9 @@ void expect_in(const std::string& text, const char* part) {
 }
 
 TEST(tls_context, is_read_from_files) {
-    const coflux_test::scratch_folder folder;
-    const std::string chain = folder.write("chain.pem", localhost().pem() + root().pem());
-    const std::string key = folder.write("key.pem", localhost().key_pem());
+    const coflux_test::temporary_folder folder;
+    const std::string chain = folder.file("chain.pem", localhost().pem() + root().pem());
+    const std::string key = folder.file("key.pem", localhost().key_pem());
     (void)tls_context::server({.identity = {tls_pem::file(chain), tls_pem::file(key)}});
     (void)tls_context::client({.trusted = tls_pem::file(chain)});
 }

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "openssl_command.hpp"
+#include "support/temporary_folder.hpp"
 #include "tls_scenes.hpp"
 
 namespace {
@@ -39,9 +40,9 @@ protected:
 };
 
 /// The port that a server says it listens at.
-coflux::call<std::uint16_t> port_of(coflux::environment&, const scratch_folder* folder) {
+coflux::call<std::uint16_t> port_of(coflux::environment&, const temporary_folder* folder) {
     for (int i = 0; i < 2000; ++i) {
-        const std::string text = folder->read("out");
+        const std::string text = coflux_test::text_of(folder->path("out"));
         const std::size_t at = text.find("ACCEPT 127.0.0.1:");
         if (at != std::string::npos && text.find('\n', at) != std::string::npos)
             co_return static_cast<std::uint16_t>(std::stoi(text.substr(at + 17)));
@@ -53,9 +54,9 @@ coflux::call<std::uint16_t> port_of(coflux::environment&, const scratch_folder* 
 template <typename E>
 coflux::task<void, E> asks_server(coflux::environment&, const char* version) {
     auto&& here = co_await coflux::context();
-    const scratch_folder folder;
-    const std::string certificate = folder.write("certificate.pem", localhost().pem());
-    const std::string key = folder.write("key.pem", localhost().key_pem());
+    const temporary_folder folder;
+    const std::string certificate = folder.file("certificate.pem", localhost().pem());
+    const std::string key = folder.file("key.pem", localhost().key_pem());
     const openssl_command server({"s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-rev",
                                   "-alpn", "reversing", version, "-naccept", "1"},
                                  "/dev/null", folder.path("out"));
@@ -90,11 +91,11 @@ coflux::fork<void, E> sends(coflux::environment&, tls_stream* to, const std::str
 template <typename E>
 coflux::task<void, E> serves(coflux::environment&, const char* version) {
     auto&& here = co_await coflux::context();
-    const scratch_folder folder;
+    const temporary_folder folder;
     const std::string there = numbered(10'000'000, 5);
     const std::string back = numbered(10'000'000, 6);
-    const std::string in = folder.write("in", there);
-    const std::string roots = folder.write("roots.pem", root().pem());
+    const std::string in = folder.file("in", there);
+    const std::string roots = folder.file("roots.pem", root().pem());
     coflux::tcp_listener listener(endpoint::loopback(0));
     const openssl_command client({"s_client", "-connect", listener.local_endpoint().to_string(), "-quiet",
                                   "-verify_return_error", "-CAfile", roots, "-servername", "localhost",
@@ -109,8 +110,8 @@ coflux::task<void, E> serves(coflux::environment&, const char* version) {
     EXPECT_TRUE(got == there);
     co_await std::move(sender);
     co_await stream.shutdown_send(here);
-    for (int i = 0; i < 2000 && folder.read("out").size() < back.size(); ++i) co_await 10ms;
-    EXPECT_TRUE(folder.read("out") == back);
+    for (int i = 0; i < 2000 && coflux_test::text_of(folder.path("out")).size() < back.size(); ++i) co_await 10ms;
+    EXPECT_TRUE(coflux_test::text_of(folder.path("out")) == back);
 }
 TEST_F(tls_and_openssl, serves_much_both_ways_at_once_on_a_worker) {
     get_on_worker(serves<worker>, "-tls1_3");
@@ -121,7 +122,7 @@ TEST_F(tls_and_openssl, serves_much_both_ways_at_once_on_a_pool) {
 
 coflux::task<void, worker> serves_old(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    const scratch_folder folder;
+    const temporary_folder folder;
     coflux::tcp_listener listener(endpoint::loopback(0));
     const openssl_command client(
         {"s_client", "-connect", listener.local_endpoint().to_string(), "-tls1_1", "-cipher", "DEFAULT@SECLEVEL=0"},

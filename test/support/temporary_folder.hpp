@@ -24,11 +24,14 @@ public:
         std::filesystem::remove_all(at_, ignored);
     }
 
+    [[nodiscard]] std::string path() const { return at_.string(); }
     [[nodiscard]] std::string path(const std::string& name) const { return (at_ / name).string(); }
-    /// The path of a file that has `text`.
-    [[nodiscard]] std::string file(const std::string& name, const std::string& text) const {
-        std::ofstream(path(name), std::ios::binary) << text;
-        return path(name);
+    /// The path of a file that has `text` from now on; the folders on the way to it are made.
+    std::string file(const std::string& name, const std::string& text) const {
+        const std::filesystem::path to = at_ / name;
+        std::filesystem::create_directories(to.parent_path());
+        std::ofstream(to, std::ios::binary) << text;
+        return to.string();
     }
 
 private:
