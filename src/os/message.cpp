@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -41,6 +43,91 @@ int change_group(int descriptor, int what, const_socket_name group) noexcept {
     const int level = request.gr_group.ss_family == AF_INET6 ? IPPROTO_IPV6 : IPPROTO_IP;
     return result_of([&] { return setsockopt(descriptor, level, what, &request, sizeof request); });
 }
+
+// --- one message that the system cuts --------------------------------------------------------------------------------
+
+/// What a message over IP can have at most.
+constexpr std::size_t most_bytes = 65'507;
+
+bool have_one_name(const datagram_message& a, const datagram_message& b) noexcept {
+    return a.name_size == b.name_size && (a.name_size == 0 || std::memcmp(a.name, b.name, a.name_size) == 0);
+}
+/// How many of the messages, from the first on, can be cut from one: they go to one endpoint, and each is as long as
+/// the first, but the last may be shorter.
+std::size_t could_be_cut(const datagram_message* messages, std::size_t count) noexcept {
+    const datagram_message& first = messages[0];
+    std::size_t n = 1;
+    std::size_t bytes = first.bytes.size;
+    while (n < count) {
+        const datagram_message& m = messages[n];
+        bytes += m.bytes.size;
+        if (m.bytes.size == 0 || m.bytes.size > first.bytes.size || bytes > most_bytes) break;
+        if (!have_one_name(m, first)) break;
+        ++n;
+        if (m.bytes.size < first.bytes.size) break;
+    }
+    return n;
+}
+/// False for a local socket, and where the system is too old.
+bool cuts_messages(int descriptor) noexcept {
+    int segment = 0;
+    socklen_t size = sizeof segment;
+    return getsockopt(descriptor, IPPROTO_UDP, UDP_SEGMENT, &segment, &size) == 0;
+}
+/// The messages would be sent one by one: they are longer than the network's, or its device does not count their sums.
+bool is_of_cutting(int error) noexcept {
+    return error == -EINVAL || error == -EMSGSIZE || error == -EIO;
+}
+
+int send_all(int descriptor, mmsghdr* all, std::size_t count) noexcept {
+    return result_of(
+        [&] { return sendmmsg(descriptor, all, static_cast<unsigned>(count), MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+constexpr std::size_t room_for_size = CMSG_SPACE(sizeof(std::uint16_t));
+
+void cut_into(std::size_t bytes, msghdr& h, char* control) noexcept {
+    h.msg_control = control;
+    h.msg_controllen = room_for_size;
+    cmsghdr* const cut = CMSG_FIRSTHDR(&h);
+    cut->cmsg_level = IPPROTO_UDP;
+    cut->cmsg_type = UDP_SEGMENT;
+    cut->cmsg_len = CMSG_LEN(sizeof(std::uint16_t));
+    const auto size = static_cast<std::uint16_t>(bytes);
+    std::memcpy(CMSG_DATA(cut), &size, sizeof size);
+}
+/// A batch in which what can be cut from one is one.
+class united_batch {
+public:
+    united_batch(const datagram_message* messages, std::size_t count) noexcept {
+        for (std::size_t i = 0; i < count; ++i) bytes_[i] = messages[i].bytes;
+        for (std::size_t at = 0; at < count; ++size_) {
+            const std::size_t n = could_be_cut(messages + at, count - at);
+            msghdr h = header_of(bytes_ + at, n);
+            h.msg_name = messages[at].name;
+            h.msg_namelen = static_cast<socklen_t>(messages[at].name_size);
+            if (n > 1) cut_into(bytes_[at].size, h, control_[size_]);
+            at += n;
+            all_[size_] = {h, 0};
+            ends_[size_] = at;
+        }
+    }
+    united_batch(const united_batch&) = delete;
+    united_batch& operator=(const united_batch&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// How many messages.
+    int send(int descriptor) noexcept {
+        const int sent = send_all(descriptor, all_, size_);
+        return sent <= 0 ? sent : static_cast<int>(ends_[sent - 1]);
+    }
+
+private:
+    alignas(cmsghdr) char control_[most_messages][room_for_size]{};
+    buffer bytes_[most_messages];
+    mmsghdr all_[most_messages];
+    std::size_t ends_[most_messages];  // how many messages there are up to and with each of all_
+    std::size_t size_ = 0;
+};
 
 }  // namespace
 
@@ -132,10 +219,16 @@ int receive_datagrams(int descriptor, datagram_message* messages, std::size_t co
     return got;
 }
 int send_datagrams(int descriptor, const datagram_message* messages, std::size_t count) noexcept {
+    if (count > 1) {
+        united_batch united(messages, count);
+        if (united.size() < count && cuts_messages(descriptor)) {
+            const int sent = united.send(descriptor);
+            if (!is_of_cutting(sent)) return sent;
+        }
+    }
     mmsghdr all[most_messages];
     for (std::size_t i = 0; i < count; ++i) all[i] = {header_of(messages[i]), 0};
-    return result_of(
-        [&] { return sendmmsg(descriptor, all, static_cast<unsigned>(count), MSG_DONTWAIT | MSG_NOSIGNAL); });
+    return send_all(descriptor, all, count);
 }
 
 int share_port(int descriptor) noexcept {
