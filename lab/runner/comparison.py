@@ -99,6 +99,12 @@ def row_name(row: ResultRow) -> str:
     return f"{row['workload']} {catalog.short_label(row['params'])}, {who(row)}, {row['threads']} threads"
 
 
+def rival(row: ResultRow) -> str:
+    """Who was faster, with the version of its library: verdicts age."""
+    version = f" {row['version']}" if row["version"] else ""
+    return f"{row['runtime']}{version}{who(row).removeprefix(row['runtime'])}"
+
+
 def who(row: ResultRow) -> str:
     """The runtime, and the dress and the allocator where they need be told."""
     return contender(row["runtime"], row["dress"], row["malloc"], row["recommended"])

@@ -52,13 +52,16 @@ class Published:
 
     @property
     def source(self) -> str:
-        """Where, when and how: the first thing below a table."""
+        return self.source_of(self.cases)
+
+    def source_of(self, cases: list[CaseResult]) -> str:
+        """Where, when, how and of which versions: the first thing below a table of these cases."""
         machine = self.collected["machine"]
         counts = sorted({row["n"] for row in self.collected["rows"] if row["n"]})
         rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
         busy = report.busy_line(self.collected)
         return (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
-                f"{rounds} rounds; Coflux {machine['coflux_version'] or '(absent)'}. Result file: `{self.file}`."
+                f"{rounds} rounds; {_versions(cases)}. Result file: `{self.file}`."
                 + (f" {busy}." if busy else ""))
 
 
@@ -125,6 +128,12 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
             yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
+
+
+def _versions(cases: list[CaseResult]) -> str:
+    """Of the runtimes that have a figure there; the floor has none."""
+    of = {row["runtime"]: row["version"] for case in cases for row in case.every if row["status"] == "ok"}
+    return ", ".join(f"{name} {of[name]}" for name in sorted(of, key=lambda name: name != COFLUX) if not RUNTIMES[name].floor)
 
 
 def _is_of_rivals(collected: dict[str, Any]) -> bool:
@@ -255,7 +264,7 @@ def _figures(found: Published, cases: list[CaseResult], names_workload: bool = F
     cells |= {TITLES[name]: _figure(name) for name in JUDGED}
     parts = [f"{title}:\n\n{table}\n" for title, cell in cells.items() if (table := _table(shown, cell, names_workload))]
     return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
-            + "\n".join(parts) + f"\n{found.source}\n")
+            + "\n".join(parts) + f"\n{found.source_of(cases)}\n")
 
 
 def _readme(found: Published, picked: list[CaseResult]) -> str:

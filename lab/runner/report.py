@@ -203,5 +203,5 @@ def environment(escape: bool) -> jinja2.Environment:
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
     environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
                                cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who,
-                               figures=tables.figures, named_figure=tables.named_figure)
+                               rival=comparison.rival, figures=tables.figures, named_figure=tables.named_figure)
     return environment

@@ -30,7 +30,7 @@ class Dresses(LabTest):
         self.assertIn("0.90 x, expert", done.stdout)
         self.assertIn("also: fib n=18, tokio, 2 threads: 416.0 ns/item (40.00 x)", done.stdout)
         text = (self.out / "report.md").read_text(encoding="utf-8")
-        self.assertIn("tokio expert 9.36 (0.90 x; below in 9 of 9 rounds)", text)
+        self.assertIn("tokio 1.2 expert 9.36 (0.90 x; below in 9 of 9 rounds)", text)
         self.assertIn("| fib n=18 | tokio plain glibc | 416.0 | 40.00 x |", text)
 
     def test_a_workload_without_another_dress_has_one_row(self) -> None:

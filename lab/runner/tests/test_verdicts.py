@@ -309,7 +309,7 @@ class Reports(LabTest):
         loses = text.index("Where Coflux loses")
         self.assertLess(text.index("Wrong, failed"), loses)
         self.assertLess(loses, text.index("All figures</h2>"))
-        self.assertIn("asio 8.00 0.80 x below in 9 of 9 rounds", re.sub("<[^>]*>", "", text[loses:]))
+        self.assertIn("asio 1 8.00 0.80 x below in 9 of 9 rounds", re.sub("<[^>]*>", "", text[loses:]))
 
     def test_the_details_tell_what_is_over_the_floor_where_there_is_one(self) -> None:
         self.out.mkdir()
