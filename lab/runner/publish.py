@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner import catalog, derived, plots, report, results, seeds, tables
+from runner import axes, catalog, derived, plots, report, results, seeds, tables
 from runner.paths import ROOT
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import PLAIN, write_atomically
@@ -27,9 +27,6 @@ STORE = "lab/results"
 # How a table of each is headed.
 TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
           "kept_bytes": "bytes that are kept at once", "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
-# That no distribution of the lab's has: few can make such a run again, so it has a file and a page of its own.
-OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
-RIVALS = "rivals"
 # Those that README's table has a column of; another one stands there where it is among the two best of its row.
 MAIN = ("asio", "tbb", "tokio", "go", "std")
 
@@ -75,7 +72,7 @@ def store(directory: Path, root: Path = ROOT) -> Path:
         collected = results.load(directory)
     except results.ResultsError as error:
         raise PublishError(str(error)) from error
-    name = RIVALS if _is_of_rivals(collected) else collected["suite"] or "run"
+    name = axes.of_run(collected) or collected["suite"] or "run"
     kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{name}.json"
     kept.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(kept, json.dumps(collected, separators=(",", ":")) + "\n")
@@ -100,10 +97,10 @@ def publish(file: Path, root: Path = ROOT) -> list[Path]:
 def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     """Path and text of all that the file speaks for."""
     bench = root / "docs" / "bench"
-    if _is_of_rivals(found.collected):
-        page = bench / f"{RIVALS}.md"
+    if axis := axes.of_run(found.collected):
+        page = bench / f"{axis}.md"
         if page.is_file():
-            yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, found.cases, names_workload=True))
+            yield page, _with_block(page.read_text(encoding="utf-8"), _along(axis, found))
         return
     sections = derived.sections(found.cases)
     # Another suite has other sizes, and would leave the page with hardly a figure.
@@ -136,8 +133,11 @@ def _versions(cases: list[CaseResult]) -> str:
     return ", ".join(f"{name} {of[name]}" for name in sorted(of, key=lambda name: name != COFLUX) if not RUNTIMES[name].floor)
 
 
-def _is_of_rivals(collected: dict[str, Any]) -> bool:
-    return any(row["runtime"] in OUTSIDE and row["status"] == "ok" for row in collected["rows"])
+def _along(axis: str, found: Published) -> str:
+    if axis == axes.ALLOCATORS:
+        return (f"## Figures\n\nMedians, ns an item; in brackets the ratio to Coflux with its recommended allocator, round by round; "
+                f"bold: less.\n\n{axes.allocator_table(found.cases)}\n\n{found.source}\n")
+    return _figures(found, axes.with_free_threads(found.cases) if axis == axes.ONE_THREAD else found.cases, names_workload=True)
 
 
 def _page(template: str, found: Published, **context: Any) -> str:

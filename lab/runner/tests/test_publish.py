@@ -3,7 +3,7 @@ import re
 import unittest
 from pathlib import Path
 
-from runner import catalog, publish, seeds
+from runner import axes, catalog, publish, seeds
 from runner.paths import ROOT
 from runner.tests.fakes import LabTest, near, result_row, results_of
 
@@ -69,6 +69,34 @@ class Publishing(LabTest):
             (directory / "results.json").write_text(json.dumps(rows), encoding="utf-8")
             kept = publish.store(directory, self.root)
             self.assertEqual(kept.name.rpartition("-")[2], f"{name}.json")
+
+    def test_a_run_on_one_thread_has_a_page_of_its_own_without_what_is_the_same_in_each_run(self) -> None:
+        (self.root / "docs" / "bench" / "one_thread.md").write_text("# One thread\n", encoding="utf-8")
+        fixed = {"workload": "fork_noop", "params": {"count": 10}}
+        rows = [near(who, value, threads=1, **more) for who, value in (("coflux", 10.0), ("asio", 8.0)) for more in ({}, fixed)]
+        self.assertEqual(self.published(*rows), {"docs/bench/one_thread.md"})
+        text = self.text("docs/bench/one_thread.md")
+        self.assertIn("| fib n=18 | 10.0 | **8.00 (0.80 x)** |", text)
+        self.assertNotIn("fork_noop", text)
+
+    def test_a_run_on_a_machine_of_one_cpu_is_no_axis(self) -> None:
+        rows = [near(who, 10.0, threads=1) for who in ("coflux", "asio")]
+        self.assertIsNone(axes.of_run(results_of(*rows, cores=1)))
+        self.assertEqual(axes.of_run(results_of(*rows)), axes.ONE_THREAD)
+        self.assertIsNone(axes.of_run(results_of(*rows, near("asio", 10.0))))
+
+    def test_a_run_with_each_allocator_has_a_page_with_a_column_for_each(self) -> None:
+        (self.root / "docs" / "bench" / "allocators.md").write_text("# Allocators\n", encoding="utf-8")
+        other = {"malloc": "mimalloc", "recommended": False}
+        rows = (near("coflux", 10.0), near("coflux", 9.0, **other), near("tokio", 20.0), near("tokio", 5.0, **other),
+                near("tokio", 4.0, dress="expert", **other), near("go", 30.0), near("bare", 1.0), near("bare", 1.0, **other))
+        self.assertEqual(self.published(*rows), {"docs/bench/allocators.md"})
+        text = self.text("docs/bench/allocators.md")
+        self.assertIn("| case | runtime | glibc | mimalloc |", text)
+        self.assertIn("| fib n=18 | coflux | 10.0; recommended | **9.00 (0.90 x)** |", text)
+        self.assertIn("| fib n=18 | tokio | 20.0 (2.00 x); recommended | **4.00 (0.40 x)** |", text)
+        self.assertNotIn("| go |", text)  # it has one of its own
+        self.assertNotIn("| bare |", text)
 
     def test_a_few_workloads_leave_readme_as_it_is(self) -> None:
         self.published(near("coflux", 10.0), near("asio", 8.0))

@@ -1,0 +1,63 @@
+"""Runs that go along an axis: with rivals from outside, on one thread, with each allocator. Each has a result file and a page
+of its own, and leaves the pages of workloads as they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from runner import catalog, tables
+from runner.runtimes import COFLUX, RUNTIMES
+from runner.verdicts import CaseResult, ResultRow, paired
+
+# That no distribution of the lab's has: few can make such a run again.
+OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
+RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "one_thread", "allocators"
+
+
+def of_run(collected: dict[str, Any]) -> str | None:
+    """The name of the page, and of the file behind its date; None for a run along none."""
+    rows = [row for row in collected["rows"] if row["status"] == "ok"]
+    if any(row["runtime"] in OUTSIDE for row in rows):
+        return RIVALS
+    if not all(row["recommended"] for row in rows):
+        return ALLOCATORS
+    free = [row for row in rows if _chooses_threads(row["workload"])]
+    if free and collected["machine"]["cores"] > 1 and all(row["threads"] == 1 for row in free):
+        return ONE_THREAD
+    return None
+
+
+def with_free_threads(cases: list[CaseResult]) -> list[CaseResult]:
+    """Without those of workloads that fix their threads: they are the same in every run."""
+    return [case for case in cases if _chooses_threads(case.workload)]
+
+
+def _chooses_threads(workload: str) -> bool:
+    return catalog.all_workloads()[workload].THREADS is None
+
+
+def allocator_table(cases: list[CaseResult]) -> str:
+    """Each runtime in the dress that is fastest with an allocator, over Coflux with its recommended one."""
+    names = list(dict.fromkeys(row["malloc"] for case in cases for row in _with_choice(case)))
+    lines = ["| case | runtime | " + " | ".join(names) + " |", "| --- | --- |" + " ---: |" * len(names)]
+    for case in cases:
+        rows = _with_choice(case)
+        for runtime in sorted({row["runtime"] for row in rows}, key=lambda each: (each != COFLUX, each)):
+            cells = [_cell(case, [row for row in rows if (row["runtime"], row["malloc"]) == (runtime, name)]) for name in names]
+            lines.append(f"| {case.workload} {case.short_label} | {runtime} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _with_choice(case: CaseResult) -> list[ResultRow]:
+    """The rows of runtimes that were measured with more than one. The floor has none of them in its way."""
+    rows = [row for row in case.every if row["status"] == "ok" and not RUNTIMES[row["runtime"]].floor]
+    return [row for row in rows if len({each["malloc"] for each in rows if each["runtime"] == row["runtime"]}) > 1]
+
+
+def _cell(case: CaseResult, rows: list[ResultRow]) -> str:
+    if not rows:
+        return ""
+    row = min(rows, key=lambda each: each["median"])
+    ratio = None if row["runtime"] == COFLUX and row["recommended"] else paired(row, case.baseline)
+    text = tables.figure(row) + (f" ({ratio.text()})" if ratio else "") + ("; recommended" if row["recommended"] else "")
+    return f"**{text}**" if ratio and ratio.shown and ratio.value < 1 else text
