@@ -33,17 +33,6 @@ bool is_uring_forced() {
     return forced != nullptr && std::string_view(forced) == "uring";
 }
 
-/// Where io_uring is forced, as in a second run of these tests, and refused, none of them can say anything. Nothing is
-/// chosen yet.
-class needs_what_is_forced : public testing::Environment {
-    void SetUp() override {
-        using namespace coflux::detail;
-        if (is_uring_forced() && ring::probe(ring_rung::deferred).error != 0)
-            GTEST_SKIP() << "the system refuses io_uring";
-    }
-};
-const auto* const registered = testing::AddGlobalTestEnvironment(new needs_what_is_forced);
-
 /// From now on the system answers `error` to what would make an io_uring.
 void refuse_io_uring(int error) {
     sock_filter code[] = {
@@ -56,6 +45,19 @@ void refuse_io_uring(int error) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         std::_Exit(2);
 }
+
+/// What a further run of all these tests is about. Nothing is chosen yet.
+class asked_for_in_environment : public testing::Environment {
+    void SetUp() override {
+        using namespace coflux::detail;
+        // As the profile of a container does.
+        if (std::getenv("COFLUX_TEST_REFUSES_IO_URING") != nullptr) refuse_io_uring(EPERM);
+        // Where io_uring is forced and refused none of the tests can say anything.
+        if (is_uring_forced() && ring::probe(ring_rung::deferred).error != 0)
+            GTEST_SKIP() << "the system refuses io_uring";
+    }
+};
+const auto* const registered = testing::AddGlobalTestEnvironment(new asked_for_in_environment);
 
 coflux::task<int, coflux::worker_executor> echoes_one(coflux::environment&) {
     auto&& here = co_await coflux::context();
