@@ -141,9 +141,9 @@ class Definitions(unittest.TestCase):
 
     def test_the_jobs_of_fairness_agree_with_their_definition(self) -> None:
         for step in (0, 20):
-            self.assert_defined("fairness", {"jobs": 200, "step_us": step}, 1, 200, 200)
+            self.assert_defined("fairness", {"waits": "fork", "jobs": 200, "step_us": step}, 1, 200, 200)
         # The maker gave up waiting for the last of them.
-        self.assertIsNotNone(WORKLOADS["fairness"].check("199", {"jobs": 200, "step_us": 0}, 1))
+        self.assertIsNotNone(WORKLOADS["fairness"].check("199", {"waits": "fork", "jobs": 200, "step_us": 0}, 1))
 
     def test_channels_agree_with_their_definition(self) -> None:
         in_order = sum(place * value for place, value in enumerate(range(1, 1001), start=1))
@@ -334,7 +334,7 @@ class Plans(unittest.TestCase):
     def test_quick_has_cases_of_its_own_of_workloads_that_are_not_named(self) -> None:
         for name, workload in WORKLOADS.items():
             quick, base = getattr(workload, "QUICK", workload.cases("base")), workload.cases("base")
-            self.assertTrue(0 < len(quick) <= 2 and all(params.keys() == base[0].keys() for params in quick), name)
+            self.assertTrue(0 < len(quick) <= 3 and all(params.keys() == base[0].keys() for params in quick), name)
             # As much as base or less, and of requests enough for a percentile.
             items = [workload.items(params, 2) for params in quick]
             self.assertLessEqual(max(items), max(workload.items(params, 2) for params in base), name)

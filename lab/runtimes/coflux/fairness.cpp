@@ -1,20 +1,34 @@
-// A fork that nothing awaits, beside a coroutine that forks and awaits.
+// A job that nothing awaits, beside a coroutine that forks and awaits.
 #include "fairness.hpp"
 
+#include "open_scope.hpp"
 #include "workloads.hpp"
 
 #include <coflux/coflux.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace lab {
 namespace {
 
-using pool = coflux::thread_pool_executor;
+using coflux::borrowed;
+using job = coflux::fork<void, pool>;
 
-coflux::fork<void, pool> background_job(auto&&, coflux::borrowed<harness::fair_round> round) {
+job background_job(auto&&, borrowed<harness::fair_round> round) {
+    round->begin_job();
+    co_return;
+}
+
+job timer_job(auto&&, borrowed<harness::fair_round> round) {
+    round->due_in(harness::fairness_delay);
+    co_await coflux::sleep_for(harness::fairness_delay);
+    round->begin_job();
+}
+
+job injected_job(coflux::environment&, borrowed<harness::fair_round> round) {
     round->begin_job();
     co_return;
 }
@@ -24,34 +38,48 @@ coflux::fork<void, pool> child(auto&&, std::chrono::microseconds step) {
     co_return;
 }
 
-coflux::task<std::uint64_t, pool> run_rounds(auto&&, std::uint64_t jobs, std::chrono::microseconds step,
-                                             coflux::borrowed<harness::stopwatch> watch) {
+coflux::task<std::uint64_t, pool> run_rounds(auto&&, borrowed<harness::fair_rounds> rounds,
+                                             borrowed<harness::outsider> outside, borrowed<harness::stopwatch> watch) {
     auto&& here = co_await coflux::context();
-    std::uint64_t fair = 0;
+    rounds->begin();
     watch->start();
-    for (bool starved = false; fair < jobs && !starved;) {
+    while (rounds->go_on()) {
         harness::fair_round round;
-        auto background = background_job(here, coflux::borrowed(round));
-        while (round.goes_on()) {
-            co_await child(here, step);
+        std::optional<job> background;
+        if (rounds->is_injected()) {
+            outside->ask(round);
+        } else if (rounds->is_timer()) {
+            background.emplace(timer_job(here, borrowed(round)));
+        } else {
+            background.emplace(background_job(here, borrowed(round)));
         }
-        starved = !round.job_has_begun();
-        fair += starved ? 0 : 1;
-        co_await std::move(background);
+        while (round.goes_on()) {
+            co_await child(here, rounds->step());
+        }
+        const bool in_time = round.job_has_begun();
+        if (background.has_value()) {
+            co_await std::move(*background);
+        }
+        while (!round.job_has_begun()) {
+            co_await coflux::sleep_for(harness::fairness_delay);
+        }
+        rounds->end_round(round, in_time, *watch);
     }
     watch->stop();
-    co_return fair;
+    co_return rounds->fair();
 }
 
 }  // namespace
 
 harness::measured fairness(const harness::request& r) {
-    const std::uint64_t jobs = r.integer("jobs");
-    const std::chrono::microseconds step{r.integer("step_us")};
+    harness::fair_rounds rounds{r};
     pool threads{r.threads()};
     auto env = coflux::make_environment(threads);
-    return harness::measure(
-        r, [&](harness::stopwatch& watch) { return run_rounds(env, jobs, step, coflux::borrowed(watch)).get(); });
+    const open_scope scope{env};
+    harness::outsider outside{[&](harness::fair_round& round) { scope.get().spawn(injected_job, borrowed(round)); }};
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run_rounds(env, borrowed(rounds), borrowed(outside), borrowed(watch)).get();
+    });
 }
 
 }  // namespace lab

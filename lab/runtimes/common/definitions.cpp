@@ -42,7 +42,7 @@ const std::vector<definition>& definitions() {
         {"echo_pool",
          {"workers", "compute_us", "connections", "mode", "requests", "bytes", "rate"},
          [](const request& r) { return r.integer("requests"); }},
-        {"fairness", {"jobs", "step_us"}, [](const request& r) { return r.integer("jobs"); }},
+        {"fairness", {"waits", "jobs", "step_us"}, [](const request& r) { return r.integer("jobs"); }},
         // Every call but a leaf forks one call and makes another.
         {"fib", {"n"}, [](const request& r) { return 2 * fib_forks(r.integer("n")) + 1; }},
         {"fib_tasks", {"shape", "n", "tasks"}, [](const request& r) { return r.integer("tasks"); }},

@@ -4,6 +4,7 @@
 #include "adapter.hpp"
 #include "workloads.hpp"
 
+#include <folly/coro/Sleep.h>
 #include <folly/futures/Future.h>
 
 #include <chrono>
@@ -16,37 +17,51 @@ task<void> background_job(harness::fair_round& round) {
     co_return;
 }
 
+task<void> timer_job(harness::fair_round& round) {
+    round.due_in(harness::fairness_delay);
+    co_await coro::sleep(harness::fairness_delay);
+    round.begin_job();
+}
+
 task<void> child(std::chrono::microseconds step) {
     harness::compute_for(step);
     co_return;
 }
 
-task<std::uint64_t> run_rounds(pool& threads, std::uint64_t jobs, std::chrono::microseconds step,
+task<std::uint64_t> run_rounds(pool& threads, harness::fair_rounds& rounds, harness::outsider& outside,
                                harness::stopwatch& watch) {
-    std::uint64_t fair = 0;
+    rounds.begin();
     watch.start();
-    for (bool starved = false; fair < jobs && !starved;) {
+    while (rounds.go_on()) {
         harness::fair_round round;
-        auto background = fork_to(threads, background_job(round)).start();
-        while (round.goes_on()) {
-            co_await fork_to(threads, child(step));
+        auto background = folly::SemiFuture<folly::Unit>{};
+        if (rounds.is_injected()) {
+            outside.ask(round);
+        } else {
+            background = fork_to(threads, rounds.is_timer() ? timer_job(round) : background_job(round)).start();
         }
-        starved = !round.job_has_begun();
-        fair += starved ? 0 : 1;
+        while (round.goes_on()) {
+            co_await fork_to(threads, child(rounds.step()));
+        }
+        const bool in_time = round.job_has_begun();
         co_await std::move(background);
+        while (!round.job_has_begun()) {
+            co_await coro::sleep(harness::fairness_delay);
+        }
+        rounds.end_round(round, in_time, watch);
     }
     watch.stop();
-    co_return fair;
+    co_return rounds.fair();
 }
 
 }  // namespace
 
 harness::measured fairness(const harness::request& r) {
-    const std::uint64_t jobs = r.integer("jobs");
-    const std::chrono::microseconds step{r.integer("step_us")};
+    harness::fair_rounds rounds{r};
     pool threads{r.threads()};
+    harness::outsider outside{[&threads](harness::fair_round& round) { threads.add([&round] { round.begin_job(); }); }};
     return harness::measure(
-        r, [&](harness::stopwatch& watch) { return run(threads, run_rounds(threads, jobs, step, watch)); });
+        r, [&](harness::stopwatch& watch) { return run(threads, run_rounds(threads, rounds, outside, watch)); });
 }
 
 }  // namespace lab

@@ -4,6 +4,9 @@
 #include "workloads.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <span>
+#include <thread>
 
 namespace lab {
 namespace {
@@ -24,29 +27,48 @@ constexpr auto fork_a_child = [](auto /*self*/, std::chrono::microseconds step) 
     co_await lf::join;
 };
 
-constexpr auto run_rounds = [](auto /*self*/, std::uint64_t jobs,
-                               std::chrono::microseconds step) -> lf::task<std::uint64_t> {
-    std::uint64_t fair = 0;
-    for (bool starved = false; fair < jobs && !starved;) {
+constexpr auto run_rounds = [](auto /*self*/, harness::fair_rounds* rounds, harness::outsider* outside,
+                               harness::stopwatch* watch) -> lf::task<std::uint64_t> {
+    rounds->begin();
+    watch->start();
+    while (rounds->go_on()) {
         harness::fair_round round;
-        co_await lf::fork[background_job](&round);
-        while (round.goes_on()) {
-            co_await lf::call[fork_a_child](step);
+        if (rounds->is_injected()) {
+            outside->ask(round);
+        } else {
+            co_await lf::fork[background_job](&round);
         }
-        starved = !round.job_has_begun();
-        fair += starved ? 0 : 1;
+        while (round.goes_on()) {
+            co_await lf::call[fork_a_child](rounds->step());
+        }
+        const bool in_time = round.job_has_begun();
         co_await lf::join;
+        while (!round.job_has_begun()) {
+            std::this_thread::yield();  // the other threads are free
+        }
+        rounds->end_round(round, in_time, *watch);
     }
-    co_return fair;
+    watch->stop();
+    co_return rounds->fair();
 };
 
 }  // namespace
 
 harness::measured fairness(const harness::request& r) {
-    const std::uint64_t jobs = r.integer("jobs");
-    const std::chrono::microseconds step{r.integer("step_us")};
+    harness::fair_rounds rounds{r};
+    if (rounds.is_timer()) {
+        throw harness::unsupported_params("libfork has no timers");
+    }
     workers pool{r.threads()};
-    return measure_on(pool, r, run_rounds, jobs, step);
+    // A pool may be given tasks by one thread at a time, and the one that waits for the maker has given it that; a worker by
+    // any. They take turns.
+    const std::span<lf::worker_context*> contexts = pool.contexts();
+    harness::outsider outside{[contexts, next = std::size_t{0}](harness::fair_round& round) mutable {
+        lf::detach(*contexts[next++ % contexts.size()], background_job, &round);
+    }};
+    return harness::measure(r, [&](harness::stopwatch& watch) -> std::uint64_t {
+        return lf::sync_wait(pool, run_rounds, &rounds, &outside, &watch);
+    });
 }
 
 }  // namespace lab

@@ -6,47 +6,54 @@
 #include <tbb/task_group.h>
 
 #include <chrono>
+#include <thread>
 
 namespace lab {
 namespace {
 
-std::uint64_t run_rounds(std::uint64_t jobs, std::chrono::microseconds step) {
-    std::uint64_t fair = 0;
-    for (bool starved = false; fair < jobs && !starved;) {
+std::uint64_t run_rounds(harness::fair_rounds& rounds, harness::outsider& outside, harness::stopwatch& watch) {
+    rounds.begin();
+    watch.start();
+    while (rounds.go_on()) {
         harness::fair_round round;
         tbb::task_group background;
-        background.run([&round] { round.begin_job(); });
+        if (rounds.is_injected()) {
+            outside.ask(round);
+        } else {
+            background.run([&round] { round.begin_job(); });
+        }
         while (round.goes_on()) {
             tbb::task_group children;
-            children.run([step] { harness::compute_for(step); });
+            children.run([step = rounds.step()] { harness::compute_for(step); });
             children.wait();
         }
-        starved = !round.job_has_begun();
-        fair += starved ? 0 : 1;
+        const bool in_time = round.job_has_begun();
         background.wait();
+        while (!round.job_has_begun()) {
+            std::this_thread::yield();  // the other threads are free
+        }
+        rounds.end_round(round, in_time, watch);
     }
-    return fair;
+    watch.stop();
+    return rounds.fair();
 }
 
 }  // namespace
 
 harness::measured fairness(const harness::request& r) {
-    const std::uint64_t jobs = r.integer("jobs");
-    const std::chrono::microseconds step{r.integer("step_us")};
+    harness::fair_rounds rounds{r};
+    if (rounds.is_timer()) {
+        throw harness::unsupported_params("oneTBB has no timers");
+    }
     if (r.threads() == 1) {
         throw harness::unsupported_params(
             "with one thread the job does not begin while the maker makes children and waits for them: the youngest "
             "task is taken first");
     }
     workers pool{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) {
-        return pool.run([&] {
-            watch.start();
-            const std::uint64_t fair = run_rounds(jobs, step);
-            watch.stop();
-            return fair;
-        });
-    });
+    harness::outsider outside{[&pool](harness::fair_round& round) { pool.enqueue([&round] { round.begin_job(); }); }};
+    return harness::measure(
+        r, [&](harness::stopwatch& watch) { return pool.run([&] { return run_rounds(rounds, outside, watch); }); });
 }
 
 }  // namespace lab

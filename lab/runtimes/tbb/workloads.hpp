@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <cstdint>
+#include <utility>
 
 namespace lab {
 
@@ -19,6 +20,11 @@ public:
     template <typename Body>
     std::uint64_t run(Body body) {
         return arena_.execute(body);
+    }
+    // Of any thread.
+    template <typename Body>
+    void enqueue(Body body) {
+        arena_.enqueue(std::move(body));
     }
 
 private:

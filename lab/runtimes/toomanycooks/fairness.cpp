@@ -1,4 +1,4 @@
-// A fork that nothing awaits yet, beside a task that spawns others and awaits them.
+// A job that nothing awaits yet, beside a task that spawns others and awaits them.
 #include "fairness.hpp"
 
 #include "workloads.hpp"
@@ -21,33 +21,53 @@ tmc::task<void> child(std::chrono::microseconds step) {
     co_return;
 }
 
-tmc::task<std::uint64_t> run_rounds(std::uint64_t jobs, std::chrono::microseconds step) {
-    std::uint64_t fair = 0;
-    for (bool starved = false; fair < jobs && !starved;) {
-        harness::fair_round round;
-        auto background = tmc::spawn(background_job(round)).fork();
-        while (round.goes_on()) {
-            co_await tmc::spawn(child(step));
-        }
-        starved = !round.job_has_begun();
-        fair += starved ? 0 : 1;
-        co_await std::move(background);
+tmc::task<bool> makes_children(harness::fair_round& round, std::chrono::microseconds step) {
+    while (round.goes_on()) {
+        co_await tmc::spawn(child(step));
     }
-    co_return fair;
+    co_return round.job_has_begun();
+}
+
+tmc::task<std::uint64_t> run_rounds(harness::fair_rounds& rounds, harness::outsider& outside,
+                                    harness::stopwatch& watch) {
+    rounds.begin();
+    watch.start();
+    while (rounds.go_on()) {
+        harness::fair_round round;
+        bool in_time = false;
+        if (rounds.is_injected()) {
+            outside.ask(round);
+            in_time = co_await makes_children(round, rounds.step());
+            while (!round.job_has_begun()) {
+                co_await tmc::reschedule();
+            }
+        } else {
+            auto background = tmc::spawn(background_job(round)).fork();
+            in_time = co_await makes_children(round, rounds.step());
+            co_await std::move(background);
+        }
+        rounds.end_round(round, in_time, watch);
+    }
+    watch.stop();
+    co_return rounds.fair();
 }
 
 }  // namespace
 
 harness::measured fairness(const harness::request& r) {
-    const std::uint64_t jobs = r.integer("jobs");
-    const std::chrono::microseconds step{r.integer("step_us")};
+    harness::fair_rounds rounds{r};
+    if (rounds.is_timer()) {
+        throw harness::unsupported_params("TooManyCooks has no timers of its own");
+    }
     if (r.threads() == 1) {
         throw harness::unsupported_params(
             "with one thread the job does not begin while the maker spawns children and awaits them: the youngest task "
             "is taken first");
     }
     workers pool{r.threads()};
-    return measure_on(pool, r, [jobs, step] { return run_rounds(jobs, step); });
+    harness::outsider outside{
+        [&pool](harness::fair_round& round) { tmc::post(pool.executor(), [&round] { round.begin_job(); }); }};
+    return harness::measure(r, [&](harness::stopwatch& watch) { return pool.run(run_rounds(rounds, outside, watch)); });
 }
 
 }  // namespace lab

@@ -86,7 +86,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
         &["workers", "compute_us", "connections", "mode", "requests", "bytes", "rate"],
         Noted("tokio::net, a task a connection; one that computes, and yield_now"),
     ),
-    ("fairness", &["jobs", "step_us"], Supported),
+    ("fairness", &["waits", "jobs", "step_us"], Noted("tokio::time::sleep has ticks of 1 ms, and rounds up")),
     ("fib", &["n"], Supported),
     ("fib_tasks", &["shape", "n", "tasks"], Noted("a spawned task each")),
     (
@@ -252,7 +252,7 @@ fn runtime(request: &Request) -> Result<Runtime, Box<dyn std::error::Error>> {
     }
     if matches!(
         request.workload.as_str(),
-        "timer_storm" | "cachecalc" | "cachecalc_sharded" | "idle_tasks" | "partition_receiver" | "wait"
+        "timer_storm" | "cachecalc" | "cachecalc_sharded" | "fairness" | "idle_tasks" | "partition_receiver" | "wait"
     ) {
         builder.enable_time();
     }
@@ -291,7 +291,10 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             }
         }
         "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
-        "fairness" => rt.spawn(fairness::fairness(integer("jobs")?, integer("step_us")?)),
+        "fairness" => {
+            let waits = request.choice("waits", &fairness::WAITS)?;
+            rt.spawn(fairness::fairness(waits, integer("jobs")?, integer("step_us")?))
+        }
         "fib" => rt.spawn(workloads::fib(integer("n")?)),
         "fib_tasks" => rt.spawn(costs::fib_tasks(integer("n")?, integer("tasks")?)),
         "fork_pool" => {
