@@ -4,9 +4,6 @@
 #include "workloads.hpp"
 
 #include <chrono>
-#include <cstddef>
-#include <span>
-#include <thread>
 
 namespace lab {
 namespace {
@@ -27,25 +24,18 @@ constexpr auto fork_a_child = [](auto /*self*/, std::chrono::microseconds step) 
     co_await lf::join;
 };
 
-constexpr auto run_rounds = [](auto /*self*/, harness::fair_rounds* rounds, harness::outsider* outside,
+constexpr auto run_rounds = [](auto /*self*/, harness::fair_rounds* rounds,
                                harness::stopwatch* watch) -> lf::task<std::uint64_t> {
     rounds->begin();
     watch->start();
     while (rounds->go_on()) {
         harness::fair_round round;
-        if (rounds->is_injected()) {
-            outside->ask(round);
-        } else {
-            co_await lf::fork[background_job](&round);
-        }
+        co_await lf::fork[background_job](&round);
         while (round.goes_on()) {
             co_await lf::call[fork_a_child](rounds->step());
         }
         const bool in_time = round.job_has_begun();
         co_await lf::join;
-        while (!round.job_has_begun()) {
-            std::this_thread::yield();  // the other threads are free
-        }
         rounds->end_round(round, in_time, *watch);
     }
     watch->stop();
@@ -59,15 +49,14 @@ harness::measured fairness(const harness::request& r) {
     if (rounds.is_timer()) {
         throw harness::unsupported_params("libfork has no timers");
     }
+    if (rounds.is_injected()) {
+        throw harness::unsupported_params(
+            "a thread gives a task to one worker, and the one that runs the maker does not look at what it was given "
+            "before that ends");
+    }
     workers pool{r.threads()};
-    // A pool may be given tasks by one thread at a time, and the one that waits for the maker has given it that; a worker by
-    // any. They take turns.
-    const std::span<lf::worker_context*> contexts = pool.contexts();
-    harness::outsider outside{[contexts, next = std::size_t{0}](harness::fair_round& round) mutable {
-        lf::detach(*contexts[next++ % contexts.size()], background_job, &round);
-    }};
     return harness::measure(r, [&](harness::stopwatch& watch) -> std::uint64_t {
-        return lf::sync_wait(pool, run_rounds, &rounds, &outside, &watch);
+        return lf::sync_wait(pool, run_rounds, &rounds, &watch);
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "workloads.hpp"
 
+#include <tmc/aw_yield.hpp>
 #include <tmc/spawn.hpp>
 
 #include <chrono>
