@@ -90,12 +90,27 @@ public:
     // A task has begun.
     void come() noexcept { present_.fetch_add(1, std::memory_order_relaxed); }
     // Whether it shall yield once more before it counts: some have not begun, and there is time left.
-    [[nodiscard]] bool waits() const noexcept { return !complete() && std::chrono::steady_clock::now() < given_up_; }
-    [[nodiscard]] bool complete() const noexcept { return present_.load(std::memory_order_relaxed) == tasks_; }
+    [[nodiscard]] bool waits() noexcept {
+        if (all_have_come()) {
+            return false;
+        }
+        const bool in_time = std::chrono::steady_clock::now() < given_up_;
+        if (!in_time) {
+            one_gave_up_.store(true, std::memory_order_relaxed);
+        }
+        return in_time;
+    }
+    // All began before any gave up: where a yield does nothing they come after it, one by one.
+    [[nodiscard]] bool complete() const noexcept {
+        return all_have_come() && !one_gave_up_.load(std::memory_order_relaxed);
+    }
 
 private:
+    [[nodiscard]] bool all_have_come() const noexcept { return present_.load(std::memory_order_relaxed) == tasks_; }
+
     std::uint64_t tasks_;
     std::atomic<std::uint64_t> present_{0};
+    std::atomic<bool> one_gave_up_{false};
     // A thread that has yet to make the others may be kept from its CPU for long.
     std::chrono::steady_clock::time_point given_up_ = std::chrono::steady_clock::now() + std::chrono::seconds{5};
 };
