@@ -46,6 +46,32 @@ pub async fn channel_spsc(count: u64, capacity: u64) -> Measured {
     watch.stop().answer(sum)
 }
 
+/// By the crate kanal, whose receiver waits for a value without a list of its own. With a capacity of 0 a send ends when
+/// its value was taken.
+async fn one_to_one_through_kanal(count: u64, capacity: u64) -> Measured {
+    let watch = Stopwatch::start();
+    let (to, from) = kanal::bounded_async(capacity as usize);
+    let producer = spawn(send_through_kanal(to, 1, count));
+    let consumer = spawn(async move {
+        let mut sum = OrderedSum::default();
+        while let Ok(value) = from.recv().await {
+            sum.add(value);
+        }
+        sum.sum
+    });
+    join(producer).await;
+    let sum = join(consumer).await;
+    watch.stop().answer(sum)
+}
+
+pub async fn channel_spsc_expert(count: u64, capacity: u64) -> Measured {
+    one_to_one_through_kanal(count, capacity).await
+}
+
+pub async fn channel_rendezvous(count: u64) -> Measured {
+    one_to_one_through_kanal(count, 0).await
+}
+
 /// Tokio's channel has one receiver; consumers that share it take turns under a lock.
 pub async fn channel_mpmc(count: u64, capacity: u64, producers: u64, consumers: u64) -> Measured {
     let each = count / producers;

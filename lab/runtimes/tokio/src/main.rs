@@ -39,8 +39,8 @@ const NO_INLINE_FORK: &str =
     "no inline fork: a spawned task always goes through the scheduler, and an awaited async fn is part of its \
                               caller (measured as call_overhead); neither takes a memory resource";
 
-const NO_RENDEZVOUS: &str =
-    "the least capacity of tokio::sync::mpsc is 1: a sender cannot wait until its value was taken";
+const RENDEZVOUS: &str =
+    concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", of capacity 0; that of tokio::sync::mpsc is 1 at least");
 
 const PROGRAMS_OF_OTHERS: &str = "the document's programs for other runtimes; Tokio's stand under cachecalc";
 
@@ -76,7 +76,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
         &["count", "capacity", "producers", "consumers"],
         Noted("tokio::sync::mpsc, whose one receiver the consumers share under a tokio::sync::Mutex"),
     ),
-    ("channel_rendezvous", &["count"], Unsupported(NO_RENDEZVOUS)),
+    ("channel_rendezvous", &["count"], Noted(RENDEZVOUS)),
     ("channel_spsc", &["count", "capacity"], Noted("tokio::sync::mpsc")),
     ("coroutine_costs", &["step", "count", "live"], Unsupported(NO_FRAME)),
     ("echo", &["transport", "processes", "rounds"], Noted("tokio::net; two tasks")),
@@ -136,11 +136,12 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 6] = [
+const EXPERTS: [(&str, &str); 7] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
     ),
+    ("channel_spsc", concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel")),
     ("echo_pool", "what computes does it in block_in_place: another thread takes the worker's place"),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
@@ -289,6 +290,10 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             } else {
                 rt.spawn(channels::channel_mpmc(count, capacity, producers, consumers))
             }
+        }
+        "channel_rendezvous" => rt.spawn(channels::channel_rendezvous(integer("count")?)),
+        "channel_spsc" if request.expert => {
+            rt.spawn(channels::channel_spsc_expert(integer("count")?, integer("capacity")?))
         }
         "channel_spsc" => rt.spawn(channels::channel_spsc(integer("count")?, integer("capacity")?)),
         "fairness" => {
