@@ -12,6 +12,7 @@ from typing import Any
 
 from runner import axes, catalog, derived, plots, report, results, seeds, tables
 from runner.paths import ROOT
+from runner.progress import duration
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import PLAIN, write_atomically
 from runner.suites import SEED
@@ -57,8 +58,10 @@ class Published:
         counts = sorted({row["n"] for row in self.collected["rows"] if row["n"]})
         rounds = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}" if counts else "no"
         busy = report.busy_line(self.collected)
+        seconds = self.collected.get("seconds")
+        took = f" in {duration(seconds)}" if seconds else ""
         return (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
-                f"{rounds} rounds; {_versions(cases)}. Result file: `{self.file}`."
+                f"{rounds} rounds{took}; {_versions(cases)}. Result file: `{self.file}`."
                 + (f" {busy}." if busy else ""))
 
 

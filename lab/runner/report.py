@@ -12,6 +12,7 @@ import jinja2
 from runner import catalog, chance, comparison, derived, plots, results, standing, stats, tables
 from runner.comparison import Comparison
 from runner.paths import TEMPLATES
+from runner.progress import duration
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import write_atomically
 from runner.suites import case_key
@@ -107,7 +108,8 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "losses": [case for case in losses_first(cases) if case.losses],
         "cpu_losses": [case for case in losses_first(cases) if case.cpu_losses],
         "figure_losses": [case for case in losses_first(cases) if case.figure_losses],
-        "variants": _variants(cases), "claim": _claim(rows), "busy": busy_line(collected), "run_notes": collected["notes"],
+        "variants": _variants(cases), "claim": _claim(rows), "took": duration(collected["seconds"]) if collected.get("seconds") else None,
+        "busy": busy_line(collected), "run_notes": collected["notes"],
         "dresses": sorted({row["dress"] for row in rows}), "mallocs": sorted({row["malloc"] for row in rows}),
         "least_cpu_ms": results.LEAST_CPU_NS // 1_000_000,
         "short": [row for row in rows if row["status"] == "ok" and row["timed_ms"] < LEAST_TIMED_MS],

@@ -103,6 +103,8 @@ class State:
     notes: list[str] = field(default_factory=list)
     # What else the machine did when the run began, where that was much.
     busy: str | None = None
+    # How long it has measured, in all its parts.
+    seconds: float = 0.0
 
     @property
     def runtimes(self) -> list[str]:
@@ -135,7 +137,7 @@ class State:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
                 "descriptions": self.descriptions, "executables": self.executables, "notes": self.notes,
-                "busy": self.busy}
+                "busy": self.busy, "seconds": self.seconds}
         rows = ", ".join(row.as_json for row in self.rows)
         write_atomically(directory / FILE, f'{_open(data)}, "rows": [{rows}]}}')
 
@@ -155,7 +157,7 @@ class State:
                     row["status"], row["reason"], row["dress"], row["malloc"], row["notes"], row["discarded"])
                 for row in data["rows"]]
         return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
-                     data["executables"], data["notes"], data["busy"])
+                     data["executables"], data["notes"], data["busy"], data.get("seconds", 0.0))
 
 
 def _open(fields: dict[str, Any]) -> str:

@@ -32,6 +32,7 @@ class Schema(LabTest):
         self.assertEqual({row["status"] for row in results["rows"]},
                          {"ok", "wrong", "failed", "unsupported", "unavailable"})
         self.assertEqual(len(results["rows"]), 2 * len(RUNTIMES) + 1)
+        self.assertGreater(results["seconds"], 0)
 
     def test_a_single_repetition_is_valid(self) -> None:
         self.fake("coflux")
