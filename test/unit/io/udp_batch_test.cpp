@@ -8,6 +8,8 @@
 #include <system_error>
 #include <vector>
 
+#include <sys/socket.h>
+
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
@@ -107,6 +109,23 @@ TEST(udp_batch, keeps_each_message_over_version_6) {
         GTEST_SKIP() << "a machine without IPv6";
     }
     keeps_each_message<worker>(env, loopback).get();
+}
+
+coflux::task<void, worker> sends_what_cannot_be_cut(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    udp_socket from(endpoint::loopback(0));
+    udp_socket to(endpoint::loopback(0));
+    // The system cuts no message that has no sum.
+    const int on = 1;
+    EXPECT_EQ(setsockopt(from.native_handle(), SOL_SOCKET, SO_NO_CHECK, &on, sizeof on), 0);
+    const texts all = of_lengths({5, 5, 5, 3, 7, 7});
+    co_await sends_all(here, &from, messages_of(all, to.local_endpoint()));
+    co_await has_come(here, &to, &all);
+}
+TEST(udp_batch, sends_what_the_system_does_not_cut_one_by_one) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    sends_what_cannot_be_cut(env).get();
 }
 
 coflux::task<void, worker> tells_what_was_not_sent(coflux::environment&) {
