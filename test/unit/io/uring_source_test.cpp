@@ -2,10 +2,15 @@
 #include "../../../src/io/uring/ring.hpp"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <span>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -209,6 +214,104 @@ TEST(uring_source, may_end_on_another_thread_with_its_last_descriptor) {
         EXPECT_TRUE(left.is_open());
     }
     EXPECT_EQ(coflux_test::open_descriptors(), before);
+}
+
+// --- the poll of the wakers, one request for many events -------------------------------------------------------------
+
+coflux::task<void, run_loop> waits_for(coflux::environment&, coflux::manual_reset_event* e) {
+    co_await e->wait();
+}
+/// The loop sleeps in its ring, or is about to: something waits there.
+void is_woken_by_another_thread(run_loop& loop, coflux::environment& env) {
+    for (int i = 0; i < 5; ++i) {
+        coflux::manual_reset_event event;
+        auto waiter = waits_for(env, &event);
+        std::thread waker([&event] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            event.set();
+        });
+        loop.run(std::move(waiter));
+        waker.join();
+    }
+}
+
+coflux::task<void, run_loop> reads_last(coflux::environment&, coflux::unix_stream* from) {
+    std::byte one{};
+    (void)co_await from->read_some(std::span(&one, 1));
+}
+TEST(uring_source, is_woken_when_the_thread_that_submitted_its_poll_of_wakers_has_ended) {
+    for (int i = 0; i < 3; ++i) {
+        auto [near, far] = coflux::unix_stream::pair();
+        run_loop loop;
+        auto env = coflux::make_environment(loop);
+        auto reader = reads_last(env, &near);
+        std::thread([&loop] { (void)loop.poll(); }).join();  // the system ends what it had submitted
+        is_woken_by_another_thread(loop, env);
+        EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
+        loop.run(std::move(reader));
+    }
+}
+
+/// Also the one that a waker of this loop writes to.
+void write_to_each_eventfd() {
+    const std::uint64_t one = 1;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code ignored;
+        if (std::filesystem::read_symlink(entry, ignored) != "anon_inode:[eventfd]") continue;
+        EXPECT_EQ(write(std::stoi(entry.path().filename()), &one, sizeof one), 8);
+    }
+}
+coflux::fork<void, run_loop> reads_a_byte(coflux::environment&, coflux::unix_stream* from, std::size_t* begun) {
+    std::byte one{};
+    ++*begun;
+    (void)co_await from->read_some(std::span(&one, 1));
+}
+/// More of them end than the queue of completions has room for, and then a wake-up comes: the system has no place to
+/// tell of it but the list of what does not fit, and ends the poll.
+coflux::task<void, run_loop> has_more_than_fits(coflux::environment&, std::size_t pairs) {
+    auto&& here = co_await coflux::context();
+    std::vector<std::pair<coflux::unix_stream, coflux::unix_stream>> all;
+    std::vector<coflux::fork<void, run_loop>> readers;
+    std::size_t begun = 0;
+    for (std::size_t i = 0; i < pairs; ++i) all.push_back(coflux::unix_stream::pair());
+    for (auto& [near, far] : all) {
+        readers.push_back(reads_a_byte(here, &near, &begun));
+        readers.push_back(reads_a_byte(here, &far, &begun));
+    }
+    while (begun != readers.size()) co_await coflux::this_coroutine::yield();
+    {
+        // What waits behind them has been submitted after them.
+        auto [near, far] = coflux::unix_stream::pair();
+        auto last = reads_a_byte(here, &near, &begun);
+        while (begun != readers.size() + 1) co_await coflux::this_coroutine::yield();
+        EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
+        co_await std::move(last);
+    }
+    for (auto& [near, far] : all) {
+        EXPECT_EQ(send(near.native_handle(), "x", 1, 0), 1);
+        EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
+    }
+    write_to_each_eventfd();
+    for (auto& r : readers) co_await std::move(r);
+}
+
+TEST(uring_source, is_woken_after_its_poll_of_wakers_had_no_room_for_a_completion) {
+    constexpr std::size_t pairs = 1100;
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    if (limit.rlim_cur < 2 * pairs + 100) GTEST_SKIP() << "too few descriptors";
+    auto [near, far] = coflux::unix_stream::pair();
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    auto reader = reads_last(env, &near);
+    for (int i = 0; i < 2; ++i) {
+        loop.run(has_more_than_fits(env, pairs));
+        is_woken_by_another_thread(loop, env);
+    }
+    EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
+    loop.run(std::move(reader));
 }
 
 // --- fork() ----------------------------------------------------------------------------------------------------------
