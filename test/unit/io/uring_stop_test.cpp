@@ -1,21 +1,18 @@
 // What a stop does in each phase of an operation that the system makes: not submitted yet, under way, ended and not
 // looked at. On a run_loop, whose steps a test takes one by one.
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "stop_matrix.hpp"
 
 namespace {
 
@@ -25,170 +22,57 @@ using coflux::tcp_listener;
 using coflux::tcp_stream;
 using coflux_test::connected;
 using coflux_test::open_descriptors;
+using coflux_test::stop_phase;
+using coflux_test::stop_place;
+using operation = coflux_test::stopped_operation;
 
-enum class what { read_some, read_exactly, write_some, write_all, accept, connect, wait_readable };
-enum class phase { before_submit, pending, cancel_first, completed, target_first };
-constexpr std::array all_operations{what::read_some, what::read_exactly, what::write_some,   what::write_all,
-                                    what::accept,    what::connect,      what::wait_readable};
-constexpr std::array all_phases{phase::before_submit, phase::pending, phase::cancel_first, phase::completed,
-                                phase::target_first};
-constexpr std::size_t in_one_write = 1000;
+constexpr std::array all_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
+                                stop_phase::completed, stop_phase::target_first};
 
-struct place {
-    tcp_stream near;
-    tcp_stream far;
-    tcp_listener listener{endpoint::loopback(0)};
-    tcp_listener full{endpoint::loopback(0), {.backlog = 0}};
-    std::vector<tcp_stream> in_the_backlog;
-    tcp_stream got;
-    int client = -1;            // a socket of the test's own
-    std::size_t count = 0;      // that the operation says it moved
-    std::size_t prefilled = 0;  // bytes on their way to `far` before
-    coflux::environment* inside = nullptr;
-    bool begins = false;
-    bool is_stopped = false;
-};
-
-coflux::fork<void, run_loop> does(coflux::environment&, what w, place* at) {
-    std::array<std::byte, 2> two{};
-    const std::vector<std::byte> much(w == what::write_all ? 8'000'000 : in_one_write);
-    at->begins = true;
-    switch (w) {
-    case what::read_some: at->count = co_await at->near.read_some(two); break;
-    case what::read_exactly:
-        co_await at->near.read_exactly(two);
-        at->count = 2;
-        break;
-    case what::write_some: at->count = co_await at->near.write_some(much); break;
-    case what::write_all:
-        co_await at->near.write_all(much);
-        at->count = much.size();
-        break;
-    case what::accept: at->got = co_await at->listener.accept(); break;
-    case what::connect: at->got = co_await tcp_stream::connect(at->full.local_endpoint()); break;
-    case what::wait_readable: co_await at->near.wait_readable(); break;
-    }
+coflux::task<void, run_loop> prepares(coflux::environment&, operation w, stop_place* at) {
+    auto&& here = co_await coflux::context();
+    co_await coflux_test::prepares_to_wait<run_loop>(here, w, at);
 }
-coflux::task<void, run_loop> is_stopped(coflux::environment&, what w, place* at) {
+coflux::task<void, run_loop> is_stopped(coflux::environment&, operation w, stop_place* at) {
     auto&& here = co_await coflux::context();
     auto inside = coflux::make_environment(here);
     at->inside = &inside;
-    auto operation = does(inside, w, at);
+    auto operation = coflux_test::does<run_loop>(inside, w, at);
     at->is_stopped = (co_await coflux::as_outcome(std::move(operation))).is_stopped();
     co_await inside.join();
 }
 
-coflux::fork<void, run_loop> connects(coflux::environment&, place* at) {
-    at->in_the_backlog.push_back(co_await tcp_stream::connect(at->full.local_endpoint()));
-}
-coflux::task<void, run_loop> prepares(coflux::environment&, what w, place* at) {
-    auto&& here = co_await coflux::context();
-    auto pair = co_await connected(here);
-    at->near = std::move(pair.near);
-    at->far = std::move(pair.far);
-    while (w == what::connect && at->in_the_backlog.size() < 8 &&
-           co_await coflux::timeout(connects(here, at), std::chrono::milliseconds(20))) {}
-}
-
-std::size_t receive_all(int from) {
-    std::vector<char> buffer(1'000'000);
-    std::size_t all = 0;
-    for (;;) {
-        const ssize_t n = recv(from, buffer.data(), buffer.size(), MSG_DONTWAIT);
-        if (n <= 0) return all;
-        all += static_cast<std::size_t>(n);
-    }
-}
-void fill(place& at) {
-    const std::array<char, 10'000> some{};
-    for (;;) {
-        const ssize_t n = send(at.near.native_handle(), some.data(), some.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n <= 0) return;
-        at.prefilled += static_cast<std::size_t>(n);
-    }
-}
-
-/// What ends the operation, by calls of this thread: it has happened when this returns. Returns the bytes that it took.
-std::size_t act(what w, place& at) {
-    switch (w) {
-    case what::read_some:
-    case what::wait_readable:
-    case what::read_exactly: EXPECT_EQ(send(at.far.native_handle(), "ab", 2, 0), 2); break;
-    case what::write_some:
-    case what::write_all: return receive_all(at.far.native_handle());
-    case what::accept: {
-        const endpoint to = at.listener.local_endpoint();
-        at.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        EXPECT_EQ(connect(at.client, static_cast<const sockaddr*>(to.data()), static_cast<socklen_t>(to.size())), 0);
-        break;
-    }
-    case what::connect: break;  // its peer would try again in a second
-    }
-    return 0;
-}
-
-/// Nothing is lost, and nothing is done twice.
-void check(what w, phase when, place& at, std::size_t taken) {
-    const bool acted = when == phase::completed || when == phase::target_first;
-    switch (w) {
-    case what::read_some:
-    case what::read_exactly:
-    case what::wait_readable: EXPECT_EQ(receive_all(at.near.native_handle()) + at.count, acted ? 2U : 0U); break;
-    case what::write_some:
-        for (int looks = 0; looks < 1000 && taken < at.prefilled + at.count; ++looks, usleep(100))
-            taken += receive_all(at.far.native_handle());
-        usleep(1000);
-        EXPECT_EQ(taken + receive_all(at.far.native_handle()), at.prefilled + at.count);
-        break;
-    case what::write_all: EXPECT_TRUE(at.is_stopped); break;
-    case what::accept: {
-        const int left = accept4(at.listener.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        EXPECT_EQ(left >= 0, acted && at.is_stopped);
-        EXPECT_EQ(at.got.is_open(), !at.is_stopped);
-        if (left >= 0) close(left);
-        if (at.client >= 0) close(at.client);
-        break;
-    }
-    case what::connect: EXPECT_TRUE(at.is_stopped); break;
-    }
-    if (!acted) {
-        EXPECT_TRUE(at.is_stopped);
-    }
+void stop_in(operation w, stop_phase when) {
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    stop_place at;
+    loop.run(prepares(env, w, &at));
+    auto root = is_stopped(env, w, &at);
+    while (!at.begins) (void)loop.poll_one();
+    // Twice: what was not tried, because the round of one step was over, is tried first.
+    for (int looks = 0; looks < 2 && when != stop_phase::before_submit; ++looks) (void)loop.poll();
+    std::size_t taken = 0;
+    if (when == stop_phase::completed) taken = coflux_test::act(w, at);
+    at.inside->request_stop();
+    if (when == stop_phase::cancel_first) (void)loop.poll();
+    if (when == stop_phase::target_first) taken = coflux_test::act(w, at);
+    loop.run(std::move(root));
+    coflux_test::check_nothing_is_lost(w, when, at, taken);
     // What has ended counts, though a stop was requested before the loop has looked.
-    if (acted && w != what::connect && w != what::write_all &&
+    const bool acted = when == stop_phase::completed || when == stop_phase::target_first;
+    if (acted && w != operation::connect && w != operation::write_all &&
         coflux::io_backend_in_use().backend == coflux::io_backend::uring) {
         EXPECT_FALSE(at.is_stopped);
     }
 }
 
-void stop_in(what w, phase when) {
-    run_loop loop;
-    auto env = coflux::make_environment(loop);
-    place at;
-    loop.run(prepares(env, w, &at));
-    if (w == what::write_some) fill(at);
-    auto root = is_stopped(env, w, &at);
-    while (!at.begins) (void)loop.poll_one();
-    // Twice: what was not tried, because the round of one step was over, is tried first.
-    for (int looks = 0; looks < 2 && when != phase::before_submit; ++looks) (void)loop.poll();
-    std::size_t taken = 0;
-    if (when == phase::completed) taken = act(w, at);
-    at.inside->request_stop();
-    if (when == phase::cancel_first) (void)loop.poll();
-    if (when == phase::target_first) taken = act(w, at);
-    loop.run(std::move(root));
-    check(w, when, at, taken);
-}
-
 TEST(uring_stop, loses_nothing_in_any_phase_of_any_operation) {
-    stop_in(what::read_some, phase::pending);
+    stop_in(operation::read_some, stop_phase::pending);
     const std::size_t before = open_descriptors();
-    for (const what w : all_operations) {
-        for (const phase when : all_phases) {
+    for (const operation w : coflux_test::all_stopped_operations) {
+        for (const stop_phase when : all_phases) {
             stop_in(w, when);
-            EXPECT_FALSE(testing::Test::HasFailure())
-                << "operation " << static_cast<int>(w) << ", phase " << static_cast<int>(when);
-            if (testing::Test::HasFailure()) return;
+            ASSERT_TRUE(coflux_test::has_held(w, when));
         }
     }
     EXPECT_EQ(open_descriptors(), before);

@@ -1,0 +1,184 @@
+// The operations that a stop is tried on, what ends each of them, and what must hold afterwards.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+
+#include "connected.hpp"
+
+namespace coflux_test {
+
+enum class stopped_operation { read_some, read_exactly, write_some, write_all, accept, connect, wait_readable };
+inline constexpr std::array all_stopped_operations{stopped_operation::read_some,    stopped_operation::read_exactly,
+                                                   stopped_operation::write_some,   stopped_operation::write_all,
+                                                   stopped_operation::accept,       stopped_operation::connect,
+                                                   stopped_operation::wait_readable};
+
+/// When the stop comes.
+enum class stop_phase {
+    before_submit,  ///< the operation waits, and the system knows nothing of it
+    pending,        ///< the system does
+    cancel_first,   ///< the same, and what the stop does has been done before the loop goes on
+    completed,      ///< what ends it has come, and no thread has looked
+    target_first,   ///< before what ends it, and no thread looks in between
+    reaped          ///< another thread has found it ended, and its coroutine does not run yet
+};
+
+/// What the operations are done with.
+struct stop_place {
+    coflux::tcp_stream near;
+    coflux::tcp_stream far;
+    coflux::tcp_listener listener{own_loopback()};
+    coflux::tcp_listener full{own_loopback(), {.backlog = 0}};
+    std::vector<coflux::tcp_stream> in_the_backlog;
+    coflux::tcp_stream got;
+    coflux::endpoint connects_to = full.local_endpoint();
+    int client = -1;            // a socket of the test's own
+    std::size_t count = 0;      // that the operation says it moved
+    std::size_t prefilled = 0;  // bytes on their way to `far` before
+    coflux::environment* inside = nullptr;
+    bool begins = false;
+    bool is_stopped = false;
+    std::thread::id ended_on;
+    std::atomic<bool> has_ended{false};  // in whatever way; ended_on is written before
+};
+
+template <typename E>
+coflux::fork<void, E> does(coflux::environment&, stopped_operation w, stop_place* at) {
+    struct notes_end {
+        stop_place* of;
+        ~notes_end() {
+            of->ended_on = std::this_thread::get_id();
+            of->has_ended = true;
+        }
+    };
+    const notes_end ends{at};
+    std::array<std::byte, 2> two{};
+    const std::vector<std::byte> much(w == stopped_operation::write_all ? 8'000'000 : 1000);
+    at->begins = true;
+    switch (w) {
+    case stopped_operation::read_some: at->count = co_await at->near.read_some(two); break;
+    case stopped_operation::read_exactly:
+        co_await at->near.read_exactly(two);
+        at->count = 2;
+        break;
+    case stopped_operation::write_some: at->count = co_await at->near.write_some(much); break;
+    case stopped_operation::write_all:
+        co_await at->near.write_all(much);
+        at->count = much.size();
+        break;
+    case stopped_operation::accept: at->got = co_await at->listener.accept(); break;
+    case stopped_operation::connect: at->got = co_await coflux::tcp_stream::connect(at->connects_to); break;
+    case stopped_operation::wait_readable: co_await at->near.wait_readable(); break;
+    }
+}
+
+template <typename E>
+coflux::fork<void, E> connects_into_backlog(coflux::environment&, stop_place* at) {
+    at->in_the_backlog.push_back(co_await coflux::tcp_stream::connect(at->full.local_endpoint()));
+}
+/// From now on each operation waits.
+template <typename E>
+coflux::fork<void, E> prepares_to_wait(coflux::environment&, stopped_operation w, stop_place* at) {
+    auto&& here = co_await coflux::context();
+    auto pair = co_await connected(here);
+    at->near = std::move(pair.near);
+    at->far = std::move(pair.far);
+    while (w == stopped_operation::connect && at->in_the_backlog.size() < 8 &&
+           co_await coflux::timeout(connects_into_backlog<E>(here, at), std::chrono::milliseconds(20))) {}
+    const std::array<char, 10'000> some{};
+    while (w == stopped_operation::write_some) {
+        const ssize_t n = send(at->near.native_handle(), some.data(), some.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n <= 0) break;
+        at->prefilled += static_cast<std::size_t>(n);
+    }
+}
+
+inline std::size_t receive_all(int from) {
+    std::vector<char> buffer(1'000'000);
+    std::size_t all = 0;
+    for (;;) {
+        const ssize_t n = recv(from, buffer.data(), buffer.size(), MSG_DONTWAIT);
+        if (n <= 0) return all;
+        all += static_cast<std::size_t>(n);
+    }
+}
+
+/// What ends the operation, by calls of this thread: it has happened when this returns. Returns the bytes that it took.
+inline std::size_t act(stopped_operation w, stop_place& at) {
+    switch (w) {
+    case stopped_operation::read_some:
+    case stopped_operation::wait_readable:
+    case stopped_operation::read_exactly: EXPECT_EQ(send(at.far.native_handle(), "ab", 2, 0), 2); break;
+    case stopped_operation::write_some:
+    case stopped_operation::write_all: return receive_all(at.far.native_handle());
+    case stopped_operation::accept: {
+        const coflux::endpoint to = at.listener.local_endpoint();
+        at.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        EXPECT_EQ(connect(at.client, static_cast<const sockaddr*>(to.data()), static_cast<socklen_t>(to.size())), 0);
+        break;
+    }
+    case stopped_operation::connect: break;  // its peer would try again in a second
+    }
+    return 0;
+}
+
+/// Nothing is lost, and nothing is done twice.
+inline void check_nothing_is_lost(stopped_operation w, stop_phase when, stop_place& at, std::size_t taken) {
+    const bool acted = when >= stop_phase::completed;
+    switch (w) {
+    case stopped_operation::read_some:
+    case stopped_operation::read_exactly:
+    case stopped_operation::wait_readable:
+        EXPECT_EQ(receive_all(at.near.native_handle()) + at.count, acted ? 2U : 0U);
+        break;
+    case stopped_operation::write_all:
+        // What was taken may have made room for all the rest.
+        EXPECT_TRUE(at.is_stopped || when == stop_phase::reaped);
+        if (at.is_stopped) break;
+        [[fallthrough]];
+    case stopped_operation::write_some:
+        for (int looks = 0; looks < 1000 && taken < at.prefilled + at.count; ++looks, usleep(100))
+            taken += receive_all(at.far.native_handle());
+        usleep(1000);
+        EXPECT_EQ(taken + receive_all(at.far.native_handle()), at.prefilled + at.count);
+        break;
+    case stopped_operation::accept: {
+        const int left = accept4(at.listener.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        EXPECT_EQ(left >= 0, acted && at.is_stopped);
+        EXPECT_EQ(at.got.is_open(), !at.is_stopped);
+        if (left >= 0) close(left);
+        if (at.client >= 0) close(at.client);
+        break;
+    }
+    case stopped_operation::connect:
+        EXPECT_TRUE(at.is_stopped || when == stop_phase::reaped);
+        EXPECT_EQ(at.got.is_open(), !at.is_stopped);
+        break;
+    }
+    if (!acted) {
+        EXPECT_TRUE(at.is_stopped);
+    }
+}
+
+/// What the failures of the calling test are about.
+inline testing::AssertionResult has_held(stopped_operation w, stop_phase when) {
+    if (!testing::Test::HasFailure()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "operation " << static_cast<int>(w) << ", phase " << static_cast<int>(when);
+}
+
+}  // namespace coflux_test
