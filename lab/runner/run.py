@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,13 +72,10 @@ def _run(state: State, directory: Path, old: dict[str, Any] | None, asked: Asked
     state.machine["coflux_version"] = state.descriptions.get("coflux", {}).get("version")
     state.save(directory)
     progress = Progress(sys.stdout, state.repetitions)
-    began, before = time.monotonic(), state.seconds
     try:
         session.measure_all(state, build, directory, progress)
     finally:
         progress.close()
-        state.seconds = before + time.monotonic() - began
-        state.save(directory)
     collected = results.collect(state)
     saved = results.save(collected, directory)
     compared = comparison.compare(old, collected) if old is not None else None

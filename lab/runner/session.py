@@ -110,6 +110,7 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
                 clock: Callable[[], float] = time.monotonic) -> None:
     """Does what is pending and saves after every repetition. May be interrupted at any point by an exception."""
     pace = Pace()
+    counted = clock()  # up to when the seconds of the run go
     while pending := state.pending():
         repetition, row = pending[0]
         observer.starting(row, repetition, len(pending), pace.seconds_left(state, pending))
@@ -123,6 +124,8 @@ def measure_all(state: State, build: Path, directory: Path, observer: Observer,
         else:
             of = row.case.repetitions(state.repetitions)
             row.settle(outcome.status, f"repetition {repetition + 1} of {of}: {outcome.reason}")
+        now = clock()
+        state.seconds, counted = state.seconds + now - counted, now
         state.save(directory)
         pace.turned(expected, seconds, clock() - began)
         observer.finished(row)

@@ -6,7 +6,7 @@ from unittest import mock
 
 from runner.cli import INTERRUPTED
 from runner.paths import LAB
-from runner.progress import Progress
+from runner.progress import Progress, duration
 from runner.runtimes import RUNTIMES
 from runner.state import State
 from runner.tests.fakes import LabTest
@@ -44,6 +44,21 @@ class Resuming(LabTest):
         self.assertEqual(done.status, 0, done.stderr)
         self.assertEqual([call[0] for call in self.calls()], ["coflux", "asio", "asio", "coflux", "coflux", "asio"])
         self.assertEqual([row["n"] for row in self.rows()], [3, 3])
+
+    def test_the_seconds_of_a_run_are_those_of_its_parts(self) -> None:
+        self.interrupt_after(2)
+        first = State.load(self.out).seconds
+        self.assertGreaterEqual(first, sum(each.process_seconds for row in State.load(self.out).rows for each in row.repetitions))
+        self.assertEqual(self.lab("--resume", str(self.out)).status, 0)
+        saved = State.load(self.out)
+        self.assertGreaterEqual(saved.seconds - first, sum(row.repetitions[-1].process_seconds for row in saved.rows))
+        seconds = self.results()["seconds"]
+        self.assertAlmostEqual(seconds, saved.seconds, delta=0.1)
+        # Nothing is left to measure, so it stays.
+        self.assertEqual(self.lab("--resume", str(self.out)).status, 0)
+        self.assertEqual(self.results()["seconds"], seconds)
+        for name in ("report.md", "report.html"):
+            self.assertRegex((self.out / name).read_text(encoding="utf-8"), rf"in {duration(seconds)}\b")
 
     def test_the_state_is_saved_after_every_repetition(self) -> None:
         for repetitions in (1, 2):
