@@ -101,10 +101,12 @@ coflux::fork<void, E> prepares_to_wait(coflux::environment&, stopped_operation w
     while (w == stopped_operation::connect && at->in_the_backlog.size() < 8 &&
            co_await coflux::timeout(connects_into_backlog<E>(here, at), std::chrono::milliseconds(20))) {}
     const std::array<char, 10'000> some{};
-    while (w == stopped_operation::write_some) {
+    // The other side takes in what is on its way later, so that a full socket has room again.
+    for (int full = 0; w == stopped_operation::write_some && full < 5;) {
         const ssize_t n = send(at->near.native_handle(), some.data(), some.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        if (n <= 0) break;
-        at->prefilled += static_cast<std::size_t>(n);
+        if (n > 0) at->prefilled += static_cast<std::size_t>(n);
+        full = n > 0 ? 0 : full + 1;
+        if (n <= 0) usleep(1000);
     }
 }
 
