@@ -46,8 +46,7 @@ pub async fn channel_spsc(count: u64, capacity: u64) -> Measured {
     watch.stop().answer(sum)
 }
 
-/// By the crate kanal, whose receiver waits for a value without a list of its own. With a capacity of 0 a send ends when
-/// its value was taken.
+/// By the crate kanal. With a capacity of 0 a send ends when its value was taken.
 async fn one_to_one_through_kanal(count: u64, capacity: u64) -> Measured {
     let watch = Stopwatch::start();
     let (to, from) = kanal::bounded_async(capacity as usize);

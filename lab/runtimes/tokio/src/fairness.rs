@@ -25,8 +25,7 @@ pub enum Waits {
     Injected,
 }
 
-pub const WAITS: [(&str, Waits); 3] =
-    [("fork", Waits::Fork), ("timer", Waits::Timer), ("injected", Waits::Injected)];
+pub const WAITS: [(&str, Waits); 3] = [("fork", Waits::Fork), ("timer", Waits::Timer), ("injected", Waits::Injected)];
 
 /// All that a child does.
 pub fn compute_for(step: Duration) {
