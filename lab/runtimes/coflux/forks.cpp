@@ -59,6 +59,24 @@ forked chains(auto&&, std::uint64_t depth, std::uint64_t items) {
     co_return total;
 }
 
+// A stage that is part of its caller: no other worker can take it.
+coflux::call<std::uint64_t> stage_in_place(coflux::environment&, std::uint64_t depth) {
+    if (depth == 1) {
+        co_return 1;
+    }
+    auto&& here = co_await coflux::context();
+    co_return 1 + co_await stage_in_place(here, depth - 1);
+}
+
+forked chains_in_place(auto&&, std::uint64_t depth, std::uint64_t items) {
+    auto&& here = co_await coflux::context();
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await stage_in_place(here, depth);
+    }
+    co_return total;
+}
+
 /// Runs what `make` forks, `tasks` times at once, and sums the results.
 coflux::task<std::uint64_t, pool> sum_of(auto&&, std::uint64_t tasks, auto make, watch_ref watch) {
     auto&& here = co_await coflux::context();
@@ -115,6 +133,13 @@ harness::measured pipeline(const harness::request& r) {
     const std::uint64_t items = r.integer("items");
     return measure_tasks(r, r.integer("concurrency"),
                          [depth, items](auto& here) { return chains(here, depth, items); });
+}
+
+harness::measured pipeline_expert(const harness::request& r) {
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    return measure_tasks(r, r.integer("concurrency"),
+                         [depth, items](auto& here) { return chains_in_place(here, depth, items); });
 }
 
 harness::measured spawn_join(const harness::request& r) {

@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
     app.add("fork_pool", lab::fork_pool,
             "forks of a pool task; final: kept in a vector and awaited from the youngest on");
     app.add("pipeline", lab::pipeline, "each stage is a fork on the pool");
+    app.add_expert("pipeline", lab::pipeline_expert, "each stage is a call");
     app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");
     app.add("yield", lab::yield, "co_await coflux::yield()");
     app.add("call_overhead", lab::call_overhead, "co_await of a call");

@@ -136,7 +136,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 7] = [
+const EXPERTS: [(&str, &str); 8] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
@@ -145,6 +145,7 @@ const EXPERTS: [(&str, &str); 7] = [
     ("echo_pool", "what computes does it in block_in_place: another thread takes the worker's place"),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
+    ("pipeline", "a stage is awaited in place, and not spawned"),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
 ];
@@ -337,6 +338,9 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             yields: integer("yields")?,
             gap: Duration::from_micros(integer("gap_us")?),
         })),
+        "pipeline" if request.expert => {
+            rt.spawn(workloads::pipeline_expert(integer("concurrency")?, integer("depth")?, integer("items")?))
+        }
         "pipeline" => rt.spawn(workloads::pipeline(integer("concurrency")?, integer("depth")?, integer("items")?)),
         "record_path" => {
             let (path, partitions) = (request.choice("path", &PATHS)?, integer("partitions")?);

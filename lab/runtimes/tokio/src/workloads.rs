@@ -82,13 +82,35 @@ fn spawn_stage(depth: u64) -> JoinHandle<u64> {
 }
 
 pub async fn pipeline(concurrency: u64, depth: u64, items: u64) -> Measured {
+    pipeline_of(concurrency, items, move || async move { join(spawn_stage(depth)).await }).await
+}
+
+/// A stage that is part of its caller's task. Boxed, as an async function that awaits itself must be.
+fn stage_in_place(depth: u64) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+    Box::pin(async move {
+        match depth {
+            1 => 1,
+            _ => 1 + stage_in_place(depth - 1).await,
+        }
+    })
+}
+
+pub async fn pipeline_expert(concurrency: u64, depth: u64, items: u64) -> Measured {
+    pipeline_of(concurrency, items, move || stage_in_place(depth)).await
+}
+
+async fn pipeline_of<Chain, Stage>(concurrency: u64, items: u64, chain: Chain) -> Measured
+where
+    Chain: Fn() -> Stage + Copy + Send + 'static,
+    Stage: Future<Output = u64> + Send,
+{
     let watch = Stopwatch::start();
     let tasks = (0..concurrency)
         .map(|_| {
             spawn(async move {
                 let mut total = 0;
                 for _ in 0..items {
-                    total += join(spawn_stage(depth)).await;
+                    total += chain().await;
                 }
                 total
             })
