@@ -13,6 +13,26 @@ awaitable<std::uint64_t> stage(pool_executor pool, std::uint64_t depth) {
     co_return 1 + co_await asio::co_spawn(pool, stage(pool, depth - 1), use_awaitable);
 }
 
+// A stage that runs in its caller's place, and never goes through the pool.
+awaitable<std::uint64_t> stage_in_place(std::uint64_t depth) {
+    if (depth == 1) {
+        co_return 1;
+    }
+    co_return 1 + co_await stage_in_place(depth - 1);
+}
+
+// The tasks of a pipeline, each of which runs its chains.
+using chains_of_a_task = awaitable<std::uint64_t> (*)(std::uint64_t depth, std::uint64_t items);
+
+awaitable<std::uint64_t> chains_in_place(std::uint64_t depth, std::uint64_t items) {
+    co_await to_the_pool();
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await stage_in_place(depth);
+    }
+    co_return total;
+}
+
 awaitable<std::uint64_t> chains(std::uint64_t depth, std::uint64_t items) {
     const pool_executor pool = co_await to_the_pool();
     std::uint64_t total = 0;
@@ -22,13 +42,13 @@ awaitable<std::uint64_t> chains(std::uint64_t depth, std::uint64_t items) {
     co_return total;
 }
 
-awaitable<std::uint64_t> run_pipelines(std::uint64_t concurrency, std::uint64_t depth, std::uint64_t items,
-                                       harness::stopwatch& watch) {
+awaitable<std::uint64_t> run_pipelines(chains_of_a_task task, std::uint64_t concurrency, std::uint64_t depth,
+                                       std::uint64_t items, harness::stopwatch& watch) {
     const pool_executor pool = co_await asio::this_coro::executor;
     sum_of_children all{concurrency};
     watch.start();
     for (std::uint64_t c = 0; c < concurrency; ++c) {
-        asio::co_spawn(pool, chains(depth, items), all.delivery());
+        asio::co_spawn(pool, task(depth, items), all.delivery());
     }
     const std::uint64_t total = co_await all.wait();
     watch.stop();
@@ -61,15 +81,23 @@ awaitable<std::uint64_t> run_yielders(std::uint64_t tasks, std::uint64_t yields,
     co_return done;
 }
 
-}  // namespace
-
-harness::measured pipeline(const harness::request& r) {
+harness::measured measure_pipelines(const harness::request& r, chains_of_a_task task) {
     const std::uint64_t concurrency = r.integer("concurrency");
     const std::uint64_t depth = r.integer("depth");
     const std::uint64_t items = r.integer("items");
     asio::thread_pool pool{r.threads()};
     return harness::measure(
-        r, [&](harness::stopwatch& watch) { return run(pool, run_pipelines(concurrency, depth, items, watch)); });
+        r, [&](harness::stopwatch& watch) { return run(pool, run_pipelines(task, concurrency, depth, items, watch)); });
+}
+
+}  // namespace
+
+harness::measured pipeline(const harness::request& r) {
+    return measure_pipelines(r, chains);
+}
+
+harness::measured pipeline_expert(const harness::request& r) {
+    return measure_pipelines(r, chains_in_place);
 }
 
 harness::measured yield(const harness::request& r) {

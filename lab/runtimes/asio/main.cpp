@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     app.add("fork_pool", lab::fork_pool, "co_spawn on thread_pool");
     app.add("spawn_join", lab::spawn_join, "co_spawn with a completion handler that counts");
     app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
+    app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("yield", lab::yield, "co_await of defer");
     app.add("fairness", lab::fairness,
             "co_spawn of a job that begins with a post; co_await of a co_spawn for each child");

@@ -9,6 +9,7 @@ harness::measured call_overhead(const harness::request& r);
 harness::measured fork_pool(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
+harness::measured pipeline_expert(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fairness(const harness::request& r);
 harness::measured fib(const harness::request& r);

@@ -103,6 +103,34 @@ harness::measured measure_fork_pool(const harness::request& r, sub_task last) {
     });
 }
 
+// A stage that runs in its caller's place, and never goes through the pool.
+task<std::uint64_t> stage_in_place(std::uint64_t depth) {
+    if (depth == 1) {
+        co_return 1;
+    }
+    co_return 1 + co_await stage_in_place(depth - 1);
+}
+
+task<std::uint64_t> chains_in_place(pool& /*threads*/, std::uint64_t depth, std::uint64_t items) {
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await stage_in_place(depth);
+    }
+    co_return total;
+}
+
+using chains_of_a_task = task<std::uint64_t> (*)(pool&, std::uint64_t depth, std::uint64_t items);
+
+harness::measured measure_pipelines(const harness::request& r, chains_of_a_task task) {
+    const std::uint64_t concurrency = r.integer("concurrency");
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    pool threads{r.threads()};
+    return harness::measure(r, [&](harness::stopwatch& watch) {
+        return run(threads, sum_of(threads, concurrency, [&] { return task(threads, depth, items); }, watch));
+    });
+}
+
 }  // namespace
 
 harness::measured fork_pool(const harness::request& r) {
@@ -114,13 +142,11 @@ harness::measured fork_pool_expert(const harness::request& r) {
 }
 
 harness::measured pipeline(const harness::request& r) {
-    const std::uint64_t concurrency = r.integer("concurrency");
-    const std::uint64_t depth = r.integer("depth");
-    const std::uint64_t items = r.integer("items");
-    pool threads{r.threads()};
-    return harness::measure(r, [&](harness::stopwatch& watch) {
-        return run(threads, sum_of(threads, concurrency, [&] { return chains(threads, depth, items); }, watch));
-    });
+    return measure_pipelines(r, chains);
+}
+
+harness::measured pipeline_expert(const harness::request& r) {
+    return measure_pipelines(r, chains_in_place);
 }
 
 harness::measured spawn_join(const harness::request& r) {

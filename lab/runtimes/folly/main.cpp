@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     app.add("spawn_join", lab::spawn_join, "start() of each, and co_await of the futures");
     app.add_expert("spawn_join", lab::spawn_join_expert, counts);
     app.add("pipeline", lab::pipeline, "co_await of a Task with the pool as its executor at every stage");
+    app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("yield", lab::yield, "co_reschedule_on_current_executor");
     app.add("fairness", lab::fairness, "start() of the job; co_await of each child with the pool as its executor");
     app.add("fib", lab::fib, "collectAll of fib(n-1) on the pool and fib(n-2) in place");

@@ -12,6 +12,7 @@ harness::measured fork_pool_expert(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);
 harness::measured spawn_join_expert(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
+harness::measured pipeline_expert(const harness::request& r);
 harness::measured memory_after(const harness::request& r);
 // The part of oversubscribed that forks.
 harness::measured forks_of_a_crowd(const harness::request& r);

@@ -66,6 +66,23 @@ constexpr auto chains = [](auto /*self*/, std::uint64_t depth, std::uint64_t ite
     co_return total;
 };
 
+// A stage that is called: no other worker could take what its caller does next.
+constexpr auto stage_in_place = [](auto stage, std::uint64_t depth) -> lf::task<std::uint64_t> {
+    if (depth == 1) {
+        co_return 1;
+    }
+    co_return 1 + co_await lf::just[stage](depth - 1);
+};
+
+constexpr auto chains_in_place = [](auto /*self*/, std::uint64_t depth,
+                                    std::uint64_t items) -> lf::task<std::uint64_t> {
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await lf::just[stage_in_place](depth);
+    }
+    co_return total;
+};
+
 constexpr auto compute = [](auto /*self*/, std::uint64_t n) -> lf::task<std::uint64_t> {
     co_return harness::fib_by_recursion(n);
 };
@@ -114,6 +131,13 @@ harness::measured pipeline(const harness::request& r) {
     const std::uint64_t items = r.integer("items");
     workers pool{r.threads()};
     return measure_on(pool, r, sum_of, r.integer("concurrency"), chains, depth, items);
+}
+
+harness::measured pipeline_expert(const harness::request& r) {
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    workers pool{r.threads()};
+    return measure_on(pool, r, sum_of, r.integer("concurrency"), chains_in_place, depth, items);
 }
 
 harness::measured fib_tasks(const harness::request& r) {

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
     app.add("call_overhead", lab::call_overhead, "just on a unit_pool: a call and its join");
     app.add("fork_pool", lab::fork_pool, "immediate: fork, then join; final: fork in a loop, then join");
     app.add("pipeline", lab::pipeline, "nested fork, then join");
+    app.add_expert("pipeline", lab::pipeline_expert, "just at every stage: a call and its join");
     app.add("spawn_join", lab::spawn_join, "fork in a loop, then join");
     app.add("memory_after", lab::memory_after, "fork in a loop, then join");
     app.add("oversubscribed", lab::oversubscribed, "fork: fork in a loop, then join");

@@ -52,6 +52,32 @@ tmc::task<std::uint64_t> chains(std::uint64_t depth, std::uint64_t items) {
     co_return total;
 }
 
+// A stage that never goes through the queue.
+tmc::task<std::uint64_t> stage_in_place(std::uint64_t depth) {
+    if (depth == 1) {
+        co_return 1;
+    }
+    co_return 1 + co_await stage_in_place(depth - 1);
+}
+
+tmc::task<std::uint64_t> chains_in_place(std::uint64_t depth, std::uint64_t items) {
+    std::uint64_t total = 0;
+    for (std::uint64_t i = 0; i < items; ++i) {
+        total += co_await stage_in_place(depth);
+    }
+    co_return total;
+}
+
+using chains_of_a_task = tmc::task<std::uint64_t> (*)(std::uint64_t depth, std::uint64_t items);
+
+harness::measured measure_pipelines(const harness::request& r, chains_of_a_task task) {
+    const std::uint64_t concurrency = r.integer("concurrency");
+    const std::uint64_t depth = r.integer("depth");
+    const std::uint64_t items = r.integer("items");
+    workers pool{r.threads()};
+    return measure_on(pool, r, [=] { return sum_of(concurrency, [=](std::uint64_t) { return task(depth, items); }); });
+}
+
 }  // namespace
 
 harness::measured fork_pool(const harness::request& r) {
@@ -63,12 +89,11 @@ harness::measured fork_pool(const harness::request& r) {
 }
 
 harness::measured pipeline(const harness::request& r) {
-    const std::uint64_t concurrency = r.integer("concurrency");
-    const std::uint64_t depth = r.integer("depth");
-    const std::uint64_t items = r.integer("items");
-    workers pool{r.threads()};
-    return measure_on(
-        pool, r, [=] { return sum_of(concurrency, [depth, items](std::uint64_t) { return chains(depth, items); }); });
+    return measure_pipelines(r, chains);
+}
+
+harness::measured pipeline_expert(const harness::request& r) {
+    return measure_pipelines(r, chains_in_place);
 }
 
 harness::measured fib_tasks(const harness::request& r) {

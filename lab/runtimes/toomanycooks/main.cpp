@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
     app.add("call_overhead", lab::call_overhead, "co_await of a task on an executor of one thread");
     app.add("fork_pool", lab::fork_pool, "immediate: co_await of spawn; final: spawn_many");
     app.add("pipeline", lab::pipeline, "nested co_await of spawn");
+    app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("spawn_join", lab::spawn_join, "spawn_many");
     app.add("memory_after", lab::memory_after, "spawn_many");
     app.add("oversubscribed", lab::oversubscribed, "fork: spawn_many, on 64 threads at most");
