@@ -52,6 +52,9 @@ coflux::fork<void, pool> is_found_first(coflux::environment&, theft* t) {
     t->has_looked = true;
     if (std::this_thread::get_id() != t->starter) wait_for(t->is_requested);
 }
+void lets_first_end(const theft& t) {
+    EXPECT_EQ(send(t.first.far.native_handle(), "x", 1, 0), 1);
+}
 coflux::task<void, pool> prepares(coflux::environment&, operation w, theft* t) {
     auto&& here = co_await coflux::context();
     t->first = co_await coflux_test::connected(here);
@@ -67,21 +70,17 @@ coflux::task<std::size_t, pool> starts(coflux::environment&, operation w, theft*
     while (!t->first_waits) co_await coflux::this_coroutine::yield();
     auto inside = coflux::make_environment(here);
     // A connect has ended as soon as it waits.
-    if (w == operation::connect) {
-        EXPECT_EQ(send(t->first.far.native_handle(), "x", 1, 0), 1);
-    }
-    auto waits = coflux_test::does<pool>(inside, w, &t->at);
+    if (w == operation::connect) lets_first_end(*t);
+    auto started = coflux_test::does<pool>(inside, w, &t->at);
     while (!t->at.begins) co_await coflux::this_coroutine::yield();
-    if (w != operation::connect) {
-        EXPECT_EQ(send(t->first.far.native_handle(), "x", 1, 0), 1);
-    }
+    if (w != operation::connect) lets_first_end(*t);
     const std::size_t taken = coflux_test::act(w, t->at);
     t->is_released = true;
     wait_for(t->has_looked);
     inside.request_stop();
     t->is_requested = true;
     wait_for(t->at.has_ended);
-    t->at.is_stopped = (co_await coflux::as_outcome(std::move(waits))).is_stopped();
+    t->at.is_stopped = (co_await coflux::as_outcome(std::move(started))).is_stopped();
     co_await std::move(first);
     co_await inside.join();
     co_return taken;

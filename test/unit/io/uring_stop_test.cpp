@@ -37,8 +37,8 @@ coflux::task<void, run_loop> is_stopped(coflux::environment&, operation w, stop_
     auto&& here = co_await coflux::context();
     auto inside = coflux::make_environment(here);
     at->inside = &inside;
-    auto operation = coflux_test::does<run_loop>(inside, w, at);
-    at->is_stopped = (co_await coflux::as_outcome(std::move(operation))).is_stopped();
+    auto started = coflux_test::does<run_loop>(inside, w, at);
+    at->is_stopped = (co_await coflux::as_outcome(std::move(started))).is_stopped();
     co_await inside.join();
 }
 

@@ -49,7 +49,7 @@ coflux::task<void, E> stops_in(coflux::environment&, operation w, stop_phase whe
     stop_place at;
     co_await coflux_test::prepares_to_wait<E>(here, w, &at);
     auto inside = coflux::make_environment(here);
-    auto waits = coflux_test::does<E>(inside, w, &at);
+    auto started = coflux_test::does<E>(inside, w, &at);
     while (!at.begins) co_await coflux::this_coroutine::yield();
     if (when != stop_phase::before_submit) co_await lets_look<E>(here);
     std::size_t taken = 0;
@@ -57,7 +57,7 @@ coflux::task<void, E> stops_in(coflux::environment&, operation w, stop_phase whe
     inside.request_stop();
     if (when == stop_phase::cancel_first) co_await lets_look<E>(here);
     if (when == stop_phase::target_first) taken = coflux_test::act(w, at);
-    const auto how = co_await coflux::as_outcome(std::move(waits));
+    const auto how = co_await coflux::as_outcome(std::move(started));
     at.is_stopped = how.is_stopped();
     co_await inside.join();
     // A ring whose work waits for its thread may cancel what the system could have ended: either is right.
