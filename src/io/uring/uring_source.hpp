@@ -14,6 +14,12 @@
 #include "os/process.hpp"
 #include "ring.hpp"
 
+// Models have fewer, because each slot costs them.
+#if !defined(COFLUX_SLOTS_IN_CHUNK)
+#    define COFLUX_SLOTS_IN_CHUNK 256
+#    define COFLUX_MOST_CHUNKS 4096
+#endif
+
 namespace coflux::detail {
 
 class uring_source final : public io_source {
@@ -69,9 +75,9 @@ private:
         place in;
         place out;
     };
-    static constexpr std::size_t slots_in_chunk = 256;
+    static constexpr std::size_t slots_in_chunk = COFLUX_SLOTS_IN_CHUNK;
     using chunk = std::array<slot, slots_in_chunk>;
-    static constexpr std::size_t most_chunks = 4096;
+    static constexpr std::size_t most_chunks = COFLUX_MOST_CHUNKS;
 
     [[nodiscard]] slot& at_number(std::uint32_t number) noexcept;
     [[nodiscard]] place& place_of(io_slot at, direction way) noexcept {
