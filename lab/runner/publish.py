@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,8 @@ PICTURE = "docs/bench/figures.svg"
 # README tells the whole: a run of fewer workloads leaves it as it is.
 README_WORKLOADS = 12
 STORE = "lab/results"
+# Of the text below a table.
+WIDTH = 120
 # How a table of each is headed.
 TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
           "kept_bytes": "bytes that are kept at once", "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
@@ -60,9 +63,10 @@ class Published:
         busy = report.busy_line(self.collected)
         seconds = self.collected.get("seconds")
         took = f" in {duration(seconds)}" if seconds else ""
-        return (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
+        said = (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
                 f"{rounds} rounds{took}; {_versions(cases)}. Result file: `{self.file}`."
                 + (f" {busy}." if busy else ""))
+        return textwrap.fill(said, WIDTH, break_on_hyphens=False)
 
 
 def store(directory: Path, root: Path = ROOT) -> Path:

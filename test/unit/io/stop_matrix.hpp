@@ -37,6 +37,9 @@ enum class stop_phase {
     target_first,   ///< before what ends it, and no thread looks in between
     reaped          ///< another thread has found it ended, and its coroutine does not run yet
 };
+/// Without what needs another thread.
+inline constexpr std::array all_stop_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
+                                            stop_phase::completed, stop_phase::target_first};
 
 /// What the operations are done with.
 struct stop_place {

@@ -26,9 +26,6 @@ using coflux_test::stop_phase;
 using coflux_test::stop_place;
 using operation = coflux_test::stopped_operation;
 
-constexpr std::array all_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
-                                stop_phase::completed, stop_phase::target_first};
-
 coflux::task<void, run_loop> prepares(coflux::environment&, operation w, stop_place* at) {
     auto&& here = co_await coflux::context();
     co_await coflux_test::prepares_to_wait<run_loop>(here, w, at);
@@ -70,7 +67,7 @@ TEST(uring_stop, loses_nothing_in_any_phase_of_any_operation) {
     stop_in(operation::read_some, stop_phase::pending);
     const std::size_t before = open_descriptors();
     for (const operation w : coflux_test::all_stopped_operations) {
-        for (const stop_phase when : all_phases) {
+        for (const stop_phase when : coflux_test::all_stop_phases) {
             stop_in(w, when);
             ASSERT_TRUE(coflux_test::has_held(w, when));
         }

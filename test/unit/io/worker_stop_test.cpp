@@ -22,9 +22,6 @@ using coflux_test::stop_phase;
 using coflux_test::stop_place;
 using operation = coflux_test::stopped_operation;
 
-constexpr std::array all_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
-                                stop_phase::completed, stop_phase::target_first};
-
 template <typename E>
 coflux::fork<void, E> reads_one(coflux::environment&, tcp_stream* from, bool* begins) {
     std::byte one{};
@@ -70,7 +67,7 @@ void stop_in_each_phase(E& executor) {
     stops_in<E>(env, operation::read_some, stop_phase::pending).get();
     const std::size_t before = open_descriptors();
     for (const operation w : coflux_test::all_stopped_operations) {
-        for (const stop_phase when : all_phases) {
+        for (const stop_phase when : coflux_test::all_stop_phases) {
             stops_in<E>(env, w, when).get();
             ASSERT_TRUE(coflux_test::has_held(w, when));
         }
