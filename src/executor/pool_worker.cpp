@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <utility>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 #include <coflux/base/stack.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
@@ -23,6 +24,7 @@ constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
 constexpr std::size_t most_injected_at_once = 16;           // beside the one that runs
+constexpr unsigned longest_pause = 64;                      // between two looks of a worker without work; some 3 us
 constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
@@ -155,7 +157,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         bool from_events = false;
         clock_tick begin_to_steal = begin + steal_backoff_.wait();
         clock_tick now = begin;
-        for (unsigned pauses = 4;; pauses = std::min(pauses * 2, 64U)) {
+        for (unsigned pauses = 4;; pauses = std::min(pauses * 2, longest_pause)) {
             now = tick_now();
             from_events = (!is_spare && look_at_events()) || ready_.size() != 0;  // of the look, or of the sleep before
             if (from_events || (!timers_.nothing_to_look_at() && hand_out_timers(now)) ||
@@ -176,6 +178,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             const clock_tick looks_for = served_events ? 0 : spin_.now();
             if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+            // To a thread that brings work, or to one with work that the system has put behind this one.
+            if (pauses == longest_pause) yield_processor();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
             if (pool_.idle_.awake() > pool_.processors_) return false;
