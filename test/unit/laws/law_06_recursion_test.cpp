@@ -27,9 +27,8 @@ using coflux_test::small_stacks_for_new_threads;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
 
-// Under a sanitizer a level takes more stack, and there and without optimisation more time: 13 bytes of stack a level
-// would show.
-constexpr std::size_t depth = coflux_test::sanitized ? 5'000 : coflux_test::optimized ? 100'000 : 20'000;
+// Where a level takes more time it takes more stack, too: there a hundred bytes a level would show.
+constexpr std::size_t depth = coflux_test::at_full_speed ? 100'000 : 5'000;
 
 enum class bottom { value, wait, stop, error };
 

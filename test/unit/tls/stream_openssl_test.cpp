@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "openssl_command.hpp"
+#include "support/iterations.hpp"
 #include "support/temporary_folder.hpp"
 #include "tls_scenes.hpp"
 
@@ -83,6 +84,8 @@ TEST_F(tls_and_openssl, asks_a_server_of_version_1_2) {
     get_on_pool(asks_server<pool>, "-tls1_2");
 }
 
+constexpr std::size_t much = coflux_test::at_full_speed ? 10'000'000 : 2'000'000;  // bytes
+
 template <typename E>
 coflux::fork<void, E> sends(coflux::environment&, tls_stream* to, const std::string* bytes) {
     auto&& here = co_await coflux::context();
@@ -92,8 +95,8 @@ template <typename E>
 coflux::task<void, E> serves(coflux::environment&, const char* version) {
     auto&& here = co_await coflux::context();
     const temporary_folder folder;
-    const std::string there = numbered(10'000'000, 5);
-    const std::string back = numbered(10'000'000, 6);
+    const std::string there = numbered(much, 5);
+    const std::string back = numbered(much, 6);
     const std::string in = folder.file("in", there);
     const std::string roots = folder.file("roots.pem", root().pem());
     coflux::tcp_listener listener(endpoint::loopback(0));
