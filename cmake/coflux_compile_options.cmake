@@ -5,10 +5,10 @@ if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     mark_as_advanced(COFLUX_CCACHE)
     if(COFLUX_CCACHE)
         # Without this sloppiness it caches nothing that uses a precompiled header: it concerns __TIME__, what a header
-        # defines, and the time at which a header was written. Without the other two nothing that another clone has
-        # compiled is found.
+        # defines, and the time at which a header was written. Without the next two nothing that another clone has
+        # compiled is found. And what is not found is compiled at once: it is not preprocessed first.
         set(CMAKE_CXX_COMPILER_LAUNCHER
-            "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+            "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
             CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_PCH_EXTSUM=1 "${COFLUX_CCACHE}")
     endif()
 endif()
