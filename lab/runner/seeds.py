@@ -226,9 +226,11 @@ DISPATCH = Document("003", "Tokio task dispatcher overhead", "not said; a debug 
         *_both("a yield, 5000 of one task", "1.30 us", "yield", tasks=1, yields=5_000),
         *_both("a record: 50 yields, 100 batches of 100", "62.48 us", "yield", factor=50, tasks=1, yields=500_000),
         *_both("a record: 20 yields, 8 partitions of 1000", "73.71 us", "yield", factor=20, tasks=8, yields=20_000),
+        *_both("a lock that nobody else wants", "0.06 us", "mutex_handoff", tasks=1, locks=100_000),
         Experiment("an asynchronous call", "0.013 us", case("call_overhead", calls=100_000))]),
         "Most of the published yield is Tokio's I/O driver: an epoll_wait and an eventfd write for each yield of the root future. The "
-        "lab's Tokio has no driver and yields in a spawned task. The published 27 x speed-up divided milliseconds by seconds."),
+        "lab's Tokio has no driver and yields in a spawned task. The published 27 x speed-up divided milliseconds by seconds. The "
+        "document's synchronous loop, 0.006 us, is the call of std. A record's clone, 0.34 us, is the program's own and has no row."),
     Table("Partition receiver: a batch", tuple([
         *_both("50 yields after each batch, gap of 100 us", "1342 us", "partition_receiver", **_dispatched("yields", 100)),
         *_both("50 yields after each batch, no gap", "", "partition_receiver", **_dispatched("yields", 0)),
