@@ -19,16 +19,17 @@ inline std::uint64_t cycles_now() noexcept {
 
 /// The policy of a worker, without a clock: the caller passes the time. One thread.
 ///
-/// A round has as many ticks as take `round_time`, a fifth of the bound, at the pace of the last ones, `most_ticks` at
+/// A round has as many ticks as take `round_time`, a fortieth of the bound, at the pace of the last ones, `most_ticks` at
 /// most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds, and
 /// only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
 
-    /// `bound`: how long the oldest fork may wait, in nanoseconds. The rounds before it have a part of that.
+    /// `bound`: how long the oldest fork may wait, in nanoseconds. A round is much shorter: what came from outside, what
+    /// is ready and a timer wait for one or two.
     explicit round_clock(clock_tick bound = 1'000'000) noexcept
-        : round_time(bound / 5),
+        : round_time(bound / 40),
           oldest_after(bound / 4 * 3),
           cycles_between_looks(bound / 32) {}
 

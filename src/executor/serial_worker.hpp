@@ -20,7 +20,7 @@ namespace coflux::detail {
 /// next thread sees what the last one did, which is the business of the code that mounts.
 class serial_worker : public worker {
 public:
-    /// `identity` stands for the executor; nothing runs for longer than some fifths of `longest_round` before
+    /// `identity` stands for the executor; nothing runs for longer than a part of `longest_round` before
     /// run_round() returns, but for one step.
     explicit serial_worker(const void* identity, clock_tick longest_round = 1'000'000) noexcept;
 

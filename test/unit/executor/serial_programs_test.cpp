@@ -374,7 +374,7 @@ TEST(serial_programs, spend_the_ticks_of_a_round_where_many_are_queued) {
         w->gate.set();
     }(env, borrowed(all))
                                            .join();
-    EXPECT_GE(all.had_time, many / 10 * 9) << "but for the last one of each round";
+    EXPECT_GE(all.had_time, many / 2) << "but for the last one of each round, which has two at least";
 }
 
 }  // namespace

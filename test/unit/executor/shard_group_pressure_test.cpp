@@ -199,7 +199,7 @@ TEST(shard_group_fairness, carries_out_few_long_functions_between_the_turns_of_i
     floods(first, &shards, &seen).get();
     own.get();
     EXPECT_EQ(seen.carried_out, 2000);
-    EXPECT_LE(seen.most_between_turns, 10) << "a fifth of a millisecond's worth, and some";
+    EXPECT_LE(seen.most_between_turns, 10) << "25 us' worth, and some";
 }
 
 /// Rings of two senders, filled while the receiver, shard 1, is kept.
