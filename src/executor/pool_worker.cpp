@@ -178,8 +178,9 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             const clock_tick looks_for = served_events ? 0 : spin_.now();
             if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
             for (unsigned i = 0; i < pauses; ++i) cpu_pause();
-            // To a thread that brings work, or to one with work that the system has put behind this one.
-            if (pauses == longest_pause) yield_processor();
+            // To a thread that brings work, or to one with work that the system has put behind this one. Before a timer
+            // for which the worker stays awake it would come back too late.
+            if (pauses == longest_pause && sleeps_until() > now) yield_processor();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
             if (pool_.idle_.awake() > pool_.processors_) return false;

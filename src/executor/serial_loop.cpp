@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
 #include <coflux/base/stack.hpp>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::uint64_t cycles_between_looks = 6000;  // 2 us at 3 GHz; at events
 constexpr unsigned most_pauses = 8;                   // between two looks, which are at lines of its own
+constexpr unsigned looks_between_yields = 8;          // some 3 us
 
 clock_tick ticks(std::chrono::nanoseconds t) noexcept {
     return static_cast<clock_tick>(std::max(t, std::chrono::nanoseconds(0)).count());
@@ -111,6 +113,7 @@ clock_tick serial_loop::sleeps_until() const noexcept {
 void serial_loop::wait(clock_tick deadline) noexcept {
     const clock_tick ran_out = tick_now();
     clock_tick now = ran_out;
+    unsigned looks = 0;
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
         if (look_at_timers() || look_at_events() || has_something()) break;
         const bool may_look = spin_budget::may_look(processors_, awake());
@@ -120,6 +123,8 @@ void serial_loop::wait(clock_tick deadline) noexcept {
             break;
         }
         for (unsigned i = 0; i < pauses; ++i) cpu_pause();
+        // To a thread that brings work. Before a timer for which the loop stays awake it would come back too late.
+        if (++looks % looks_between_yields == 0 && sleeps_until() > now) yield_processor();
         now = tick_now();
     }
     spin_.work_came(now - ran_out);
