@@ -54,6 +54,18 @@ void wait_until_quiet() {
     }
 }
 
+/// What the process takes in half a second in which nothing comes. Of three, because once in its rest a worker gives
+/// memory back.
+double least_seconds_of_three(double enough) {
+    double least = 1;
+    for (int i = 0; i < 3 && least >= enough; ++i) {
+        const double before = coflux_test::process_cpu_seconds();
+        std::this_thread::sleep_for(milliseconds(500));
+        least = std::min(least, coflux_test::process_cpu_seconds() - before);
+    }
+    return least;
+}
+
 template <typename E>
 coflux::fork<void, E> waits(coflux::environment&, tcp_stream* from) {
     co_await from->wait_readable();
@@ -92,10 +104,9 @@ void cost_little(E& executor) {
     wait_until_quiet();  // all wait, and the executor is parked
     const std::size_t of_a_stream = (connected - bare) / (2 * n);
     const std::size_t of_a_wait = (resident() - connected) / (2 * n);
-    const double before = coflux_test::process_cpu_seconds();
-    std::this_thread::sleep_for(milliseconds(500));
-    const double used = coflux_test::process_cpu_seconds() - before;
-    EXPECT_LT(used, coflux_test::sanitized ? 0.005 : 0.0005);  // 0.1 % of a processor
+    constexpr double enough = coflux_test::sanitized ? 0.005 : 0.0005;  // 0.1 % of a processor
+    const double used = least_seconds_of_three(enough);
+    EXPECT_LT(used, enough);
     // Of fewer each has too great a part of what is touched once.
     if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) {
         EXPECT_LE(of_a_stream + of_a_wait, 1024U);
