@@ -12,6 +12,7 @@
 #include <coflux/coflux.hpp>
 
 #include "support/executors.hpp"
+#include "support/iterations.hpp"
 #include "watchdog.hpp"
 
 namespace {
@@ -374,7 +375,9 @@ TEST(serial_programs, spend_the_ticks_of_a_round_where_many_are_queued) {
         w->gate.set();
     }(env, borrowed(all))
                                            .join();
-    EXPECT_GE(all.had_time, many / 2) << "but for the last one of each round, which has two at least";
+    // A round has 61 of them at full speed, and two at least. Without time for what is run alone it is a quarter of all.
+    constexpr int enough = coflux_test::at_full_speed ? many / 5 * 4 : many / 2;
+    EXPECT_GE(all.had_time, enough) << "but for the last one of each round";
 }
 
 }  // namespace
