@@ -2,7 +2,7 @@
 #pragma once
 
 #include <coroutine>
-#include <exception>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -11,28 +11,9 @@
 #include <boost/asio/execution_context.hpp>
 
 #include <coflux/core/executor.hpp>
+#include <coflux/interop/detail/asio_calls.hpp>
 
 namespace coflux {
-namespace detail {
-
-/// A function as what an executor takes: a coroutine of its own, which frees itself.
-struct one_call {
-    struct promise_type {
-        one_call get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-        std::suspend_always initial_suspend() const noexcept { return {}; }
-        std::suspend_never final_suspend() const noexcept { return {}; }
-        void return_void() const noexcept {}
-        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
-    };
-    std::coroutine_handle<> handle;
-};
-template <typename F>
-one_call call_once(F f) {
-    std::move(f)();
-    co_return;
-}
-
-}  // namespace detail
 
 template <executor E>
 class asio_executor;
@@ -40,16 +21,18 @@ class asio_executor;
 /// An execution context of Asio over an executor: I/O objects that are made with it run their handlers there.
 ///
 /// Shapes: refers to `E`. Asio's services of the context have a thread of their own that waits for the system.
-/// Lifetime: outlives its I/O objects, and what was given to its executor and has not run; `E` outlives it.
+/// Lifetime: outlives its I/O objects, strands, and executors; `E` outlives it. The destructor destroys the functions
+/// that were given to its executor and have not begun, and waits for those that run: so not in one of them.
 template <executor E>
 class asio_context : public boost::asio::execution_context {
 public:
     using executor_type = asio_executor<E>;
 
-    explicit asio_context(E& on) noexcept : on_(on) {}
+    explicit asio_context(E& on) : on_(on) {}
     asio_context(const asio_context&) = delete;
     asio_context& operator=(const asio_context&) = delete;
     ~asio_context() {
+        calls_->close();  // the last to run a strand's functions uses Asio's service of strands
         shutdown();
         destroy();
     }
@@ -59,6 +42,7 @@ public:
 private:
     friend class asio_executor<E>;
     E& on_;
+    std::shared_ptr<detail::asio_calls> calls_ = std::make_shared<detail::asio_calls>();
 };
 
 /// Runs functions of Asio on an executor of Coflux; a model of Asio's executors that any_io_executor takes.
@@ -77,7 +61,10 @@ public:
 
     template <typename F>
     void execute(F&& f) const {
-        of_->on_.execute(detail::call_once(std::decay_t<F>(std::forward<F>(f))).handle);
+        using call = detail::asio_call_of<std::decay_t<F>>;
+        const auto h = detail::run_asio_call(of_->calls_, call(std::forward<F>(f))).handle;
+        if (!of_->calls_->take(h.promise().call)) return h.destroy();
+        of_->on_.execute(h);
     }
 
     [[nodiscard]] boost::asio::execution_context& query(boost::asio::execution::context_t) const noexcept {

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -75,6 +76,86 @@ TEST(asio_executor, runs_the_handlers_of_a_timer) {
         done.count_down();
     });
     done.wait();
+}
+
+TEST(asio_executor, a_context_waits_for_the_function_that_runs) {
+    pool p{2};
+    bool ended = false;
+    std::latch begun(1);
+    {
+        coflux::asio_context<pool> context(p);
+        // What runs the functions of a strand uses the strand after them, and the strand the context.
+        asio::post(asio::make_strand(context.get_executor()), [&] {
+            begun.count_down();
+            std::this_thread::sleep_for(2ms);
+            ended = true;
+        });
+        begun.wait();
+    }
+    EXPECT_TRUE(ended);
+}
+
+TEST(asio_executor, a_context_destroys_what_has_not_begun) {
+    worker w;
+    std::latch begun(1);
+    std::latch go_on(1);
+    std::weak_ptr<int> owned;
+    bool ran = false;
+    std::jthread destroys;
+    {
+        auto context = std::make_unique<coflux::asio_context<worker>>(w);
+        asio::post(context->get_executor(), [&] {
+            begun.count_down();
+            go_on.wait();
+        });
+        begun.wait();
+        auto kept = std::make_shared<int>(1);
+        owned = kept;
+        asio::post(context->get_executor(), [&ran, kept = std::move(kept)] { ran = true; });
+        destroys = std::jthread([context = std::move(context)]() mutable { context.reset(); });
+    }
+    while (!owned.expired()) std::this_thread::yield();
+    go_on.count_down();
+    destroys.join();
+    std::latch later(1);  // what the worker was given before has had its turn
+    coflux::asio_context<worker> other(w);
+    asio::post(other.get_executor(), [&] { later.count_down(); });
+    later.wait();
+    EXPECT_FALSE(ran);
+}
+
+coflux::task<void, worker> leaves_a_function(coflux::environment&, worker* w, bool* ran) {
+    coflux::asio_context<worker> context(*w);
+    asio::post(context.get_executor(), [ran] { *ran = true; });
+    co_return;
+}
+TEST(asio_executor, a_context_dies_on_the_thread_that_would_run_its_functions) {
+    bool ran = false;
+    {
+        worker w;
+        auto env = coflux::make_environment(w);
+        leaves_a_function(env, &w, &ran).get();
+    }
+    EXPECT_FALSE(ran);
+}
+
+coflux::fork<void, worker> awaits_timer(auto&&, asio::steady_timer* timer) {
+    co_await timer->async_wait(coflux::use_coflux);
+}
+coflux::task<void, worker> takes_a_context_away(coflux::environment&, worker* w) {
+    auto&& here = co_await coflux::context();
+    auto context = std::make_unique<coflux::asio_context<worker>>(*w);
+    auto timer = std::make_unique<asio::steady_timer>(*context, 1h);
+    auto never_begins = awaits_timer(here, timer.get());
+    co_await coflux::yield();  // it awaits, and the context has the function that begins the operation
+    timer.reset();
+    context.reset();
+    EXPECT_TRUE((co_await coflux::as_outcome(std::move(never_begins))).is_stopped());
+}
+TEST(asio_executor, a_coroutine_stops_where_its_context_dies) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    takes_a_context_away(env, &w).get();
 }
 
 /// Both directions at once: Asio's operations on our executor, awaited in our coroutines.
