@@ -60,10 +60,10 @@ namespace detail {
 // The lists of a thread stay empty and are never opened: so each allocation comes to refill_frame_cache(), and each
 // block that is returned to count_frame_cache().
 void* refill_frame_cache(std::size_t size_class) noexcept {
-    return allocate_large_frame((size_class + 1) * frame_cache::granule, frame_cache::largest_alignment);
+    return allocate_large_frame((size_class + 1) * frame_cache::granule, frame_cache::granule);
 }
 void count_frame_cache(void* block, std::size_t size_class) noexcept {
-    deallocate_large_frame(block, (size_class + 1) * frame_cache::granule, frame_cache::largest_alignment);
+    deallocate_large_frame(block, (size_class + 1) * frame_cache::granule, frame_cache::granule);
 }
 void* allocate_checked_frame(std::size_t bytes, std::size_t alignment) {
     void* const taken = allocate_large_frame(bytes, alignment);

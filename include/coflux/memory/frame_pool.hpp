@@ -18,10 +18,11 @@ struct frame_pool_stats {
 
 /// The process-wide resource that environments use unless they are given another.
 ///
-/// Blocks up to 4064 bytes come from the calling thread's free list of their 32-byte class; a block may be freed on any
-/// thread, and goes to that thread's list. A list that grows beyond 256 KiB hands half to a reserve for all threads.
-/// What the reserve does not hold goes back to the slabs, an empty slab to the global heap. When a thread ends, its
-/// lists go to the slabs. Larger or stricter aligned blocks go to the global heap.
+/// Blocks up to 4032 bytes come from the calling thread's free list of their 64-byte class: no two share a cache line,
+/// as two threads may write them. A block may be freed on any thread, and goes to that thread's list. A list that grows
+/// beyond 256 KiB hands half to a reserve for all threads. What the reserve does not hold goes back to the slabs, an
+/// empty slab to the global heap. When a thread ends, its lists go to the slabs. Larger or stricter aligned blocks go to
+/// the global heap.
 ///
 /// Errors: std::bad_alloc when the global heap has no slab.
 /// Threads: all functions from any thread.
@@ -62,12 +63,11 @@ struct free_block {
 /// One thread's free lists. Trivial, so that access needs no guard; closed, which is all zero, until the thread
 /// registered its clean-up, and again after that.
 struct frame_cache {
-    static constexpr std::size_t granule = 32;
-    static constexpr std::size_t classes = 127;  ///< a block of one more does not fit into a slab's first page
+    static constexpr std::size_t granule = 64;  ///< a cache line, and the strictest alignment that it serves
+    static constexpr std::size_t classes = 63;  ///< a block of one more does not fit into a slab's first page
     static constexpr std::size_t largest = granule * classes;
     /// Clear in addresses within the first of a slab's 16 pages: those of the blocks that are counted.
     static constexpr std::uint32_t page_bits = 0xf000;
-    static constexpr std::size_t largest_alignment = 64;
 
     free_block* heads[classes];        ///< of the lists; side by side, so that a class is an index as it stands
     std::int32_t frees_left[classes];  ///< until a list's length is looked at again, about
@@ -82,10 +82,7 @@ COFLUX_ASIDE void count_frame_cache(void* block, std::size_t size_class) noexcep
 
 /// Class of a block, or `classes` and more when the pool does not serve it from its lists.
 COFLUX_INLINE constexpr std::size_t frame_class(std::size_t bytes, std::size_t alignment) noexcept {
-    if (alignment > frame_cache::granule) {
-        if (alignment > frame_cache::largest_alignment) return frame_cache::classes;
-        bytes = (bytes + frame_cache::largest_alignment - 1) & ~(frame_cache::largest_alignment - 1);
-    }
+    if (alignment > frame_cache::granule) return frame_cache::classes;
     return (bytes - 1) / frame_cache::granule;
 }
 

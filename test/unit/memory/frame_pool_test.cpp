@@ -60,12 +60,22 @@ TEST(frame_pool, gives_aligned_blocks_of_every_size_that_do_not_overlap) {
     for (const block& b : blocks) give_back(b);
 }
 
+TEST(frame_pool, gives_no_two_blocks_of_one_cache_line) {
+    COFLUX_TEST_NEEDS_SLABS();
+    std::vector<block> blocks;
+    for (std::size_t bytes = 1; bytes <= 512; ++bytes) {
+        blocks.push_back(filled_block(bytes, 16, 1));
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back().at) % 64, 0U) << bytes << " bytes";
+    }
+    for (const block& b : blocks) give_back(b);
+}
+
 TEST(frame_pool, keeps_every_block_of_a_class_inside_a_slab) {
     // Three slabs of each class: the last block of a slab is where a wrong bound would show.
-    for (const std::size_t bytes : {32U, 64U, 96U, 160U, 480U, 1024U, 1056U, 2016U, 2048U, 2080U, 4032U, 4064U}) {
+    for (const std::size_t bytes : {64U, 128U, 192U, 320U, 512U, 1024U, 1088U, 1984U, 2048U, 2112U, 3968U, 4032U}) {
         std::vector<block> blocks;
         for (std::size_t i = 0; i < 3 * 65536 / bytes; ++i)
-            blocks.push_back(filled_block(bytes, bytes % 64 == 0 ? 64 : 32, static_cast<unsigned char>(i % 251)));
+            blocks.push_back(filled_block(bytes, 64, static_cast<unsigned char>(i % 251)));
         for (const block& b : blocks) ASSERT_TRUE(keeps_its_mark(b)) << "class of " << bytes << " bytes";
         for (const block& b : blocks) give_back(b);
     }
@@ -94,13 +104,13 @@ TEST(frame_pool, gives_the_block_freed_last_to_the_next_of_its_class) {
 
 TEST(frame_pool, does_not_mix_classes) {
     COFLUX_TEST_NEEDS_SLABS();
-    void* const small = pool().allocate(96, 16);
-    pool().deallocate(small, 96, 16);
-    void* const large = pool().allocate(97, 16);
-    EXPECT_NE(large, small);
-    EXPECT_EQ(pool().allocate(96, 16), small);
-    pool().deallocate(small, 96, 16);
-    pool().deallocate(large, 97, 16);
+    void* const small = pool().allocate(128, 16);
+    pool().deallocate(small, 128, 16);
+    void* const large = pool().allocate(129, 16);
+    ASSERT_NE(large, small);
+    EXPECT_EQ(pool().allocate(128, 16), small);
+    pool().deallocate(small, 128, 16);
+    pool().deallocate(large, 129, 16);
 }
 
 TEST(frame_pool, takes_no_slab_when_blocks_come_and_go) {
@@ -151,7 +161,7 @@ void burst(std::size_t total, std::size_t bytes) {
 TEST(frame_pool, keeps_no_more_than_the_bound_of_any_class) {
     COFLUX_TEST_NEEDS_SLABS();
     const reserve_of none(0);
-    for (std::size_t bytes = 32; bytes <= 4064; bytes += 32) {
+    for (std::size_t bytes = 64; bytes <= 4032; bytes += 64) {
         pool().trim();
         const std::size_t before = pool().stats().slab_bytes;
         burst(std::size_t{4} * 1024 * 1024, bytes);
