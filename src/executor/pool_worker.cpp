@@ -22,10 +22,9 @@ constexpr clock_tick crowded_period = 250'000;   // the same where other workers
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
-constexpr std::uint64_t cycles_between_event_looks = 6000;  // 2 us at 3 GHz; at events
-constexpr std::size_t most_injected_at_once = 16;           // beside the one that runs
-constexpr unsigned longest_pause = 64;                      // between two looks of a worker without work; some 3 us
-constexpr int lone_glances = 3;                             // at a lone coroutine, until it is known to lie there
+constexpr std::size_t most_injected_at_once = 16;  // beside the one that runs
+constexpr unsigned longest_pause = 64;             // between two looks of a worker without work; some 3 us
+constexpr int lone_glances = 3;                    // at a lone coroutine, until it is known to lie there
 
 void pause_for(clock_tick nanoseconds) noexcept {
     const clock_tick begin = tick_now();
@@ -256,7 +255,6 @@ clock_tick pool_worker::gives_back_at() const noexcept {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-/// Beside short steps a look, which is a system call, comes once in a while.
 bool pool_worker::look_at(event_source& s) noexcept {
     const std::size_t before = queued();
     if (s.has_late()) {
@@ -264,10 +262,10 @@ bool pool_worker::look_at(event_source& s) noexcept {
         (void)s.try_late();
         gathers_events_ = false;
     }
-    const std::uint64_t cycles = cycles_now();
-    if (s.has_pending() && cycles - looked_at_events_ >= cycles_between_event_looks && pool_.events_.try_drive()) {
-        looked_at_events_ = cycles;
+    const std::uint64_t began = cycles_now();
+    if (s.has_pending() && event_pace_.wants_a_look(began, queued() != 0) && pool_.events_.try_drive()) {
         gather(s);
+        event_pace_.looked(began, cycles_now());
         pool_.events_.end_drive(position_);
     }
     const std::size_t now = queued();

@@ -15,9 +15,8 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::uint64_t cycles_between_looks = 6000;  // 2 us at 3 GHz; at events
-constexpr unsigned most_pauses = 8;                   // between two looks, which are at lines of its own
-constexpr unsigned looks_between_yields = 8;          // some 3 us
+constexpr unsigned most_pauses = 8;           // between two looks, which are at lines of its own
+constexpr unsigned looks_between_yields = 8;  // some 3 us
 
 clock_tick ticks(std::chrono::nanoseconds t) noexcept {
     return static_cast<clock_tick>(std::max(t, std::chrono::nanoseconds(0)).count());
@@ -95,14 +94,14 @@ bool serial_loop::look_at_timers() noexcept {
     return timers_.look(tick_now()) != 0;
 }
 
-/// A look at an event source is a system call. Beside rounds of short steps it comes once in a while.
 bool serial_loop::look_at_events() noexcept {
     event_source* const s = source();
     if (s == nullptr || !(s->has_pending() || s->has_found())) return false;
-    const std::uint64_t cycles = cycles_now();
-    if (cycles - looked_at_events_ < cycles_between_looks && has_work()) return false;
-    looked_at_events_ = cycles;
-    return s->look(most_in_a_look(ready_.size())) != 0;
+    const std::uint64_t began = cycles_now();
+    if (!event_pace_.wants_a_look(began, has_work())) return false;
+    const std::size_t found = s->look(most_in_a_look(ready_.size()));
+    event_pace_.looked(began, cycles_now());
+    return found != 0;
 }
 
 clock_tick serial_loop::sleeps_until() const noexcept {

@@ -11,6 +11,7 @@
 #include <coflux/time/detail/timer_queue.hpp>
 
 #include "event/event_source.hpp"
+#include "event/look_pace.hpp"
 #include "executor_door.hpp"
 #include "memory/detail/idle_memory.hpp"
 #include "os/parker.hpp"
@@ -94,7 +95,7 @@ private:
     timer_queue timers_;
     os::parker parker_;
     idle_memory memory_;
-    std::uint64_t looked_at_events_ = 0;  // in cycles
+    look_pace event_pace_;
 };
 
 }  // namespace coflux::detail

@@ -1,0 +1,36 @@
+// How often a worker that has work looks at an event source.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace coflux::detail {
+
+/// The policy of a worker, without a clock: the caller passes cycles_now(). One thread.
+///
+/// A look is a call of the system, and costs more the more it finds: some 0.3 us for nothing, and up to 3 us beside
+/// a thousand connections, where the next coroutine finds its caches full of the kernel's. So beside work a look comes
+/// when `share` times its cost have passed, and after `longest` at the latest.
+class look_pace {
+public:
+    static constexpr std::uint64_t share = 64;
+    static constexpr std::uint64_t longest = 450'000;  // 150 us at 3 GHz
+
+    /// `least`: between two looks without work.
+    explicit look_pace(std::uint64_t least = 0) noexcept : least_(least) {}
+
+    [[nodiscard]] bool wants_a_look(std::uint64_t cycles, bool has_work) const noexcept {
+        return cycles - looked_at_ >= (has_work ? apart_ : least_);
+    }
+    void looked(std::uint64_t began, std::uint64_t ended) noexcept {
+        looked_at_ = ended;
+        apart_ = std::clamp((ended - began) * share, least_, longest);
+    }
+
+private:
+    const std::uint64_t least_;
+    std::uint64_t looked_at_ = 0;
+    std::uint64_t apart_ = 0;
+};
+
+}  // namespace coflux::detail
