@@ -15,6 +15,8 @@ from runner.verdicts import Ratio, ResultRow, between_runs
 
 # A run is busy where more than this share of its repetitions was.
 MUCH = 0.1
+# CPUs whose speeds differ by more have no figures in common.
+SPEED_FACTOR = 1.1
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,19 @@ def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
         if run["busy"]["at_start"] or run["busy"]["under_load"] > MUCH * run["busy"]["repetitions"]:
             warnings.append(f"the {name} run was measured on a busy machine, so a row that got slower may not be the code's fault, and one "
                             "that got faster not its merit")
+    before, after = _median_speed(old), _median_speed(new)
+    if before is not None and after is not None and max(before, after) > SPEED_FACTOR * min(before, after):
+        warnings.append(f"the host had the CPUs at different speeds: a multiplication took {before:.2f} ns then, {after:.2f} ns now")
     before, after = _median_line(old), _median_line(new)
     if before is not None and after is not None and max(before, after) > STATE_FACTOR * min(before, after):
         warnings.append(f"the host had the CPUs in different places: line round trip {before:.0f} ns then, "
                         f"{after:.0f} ns now; rows with two threads or more are not comparable")
     return warnings
+
+
+def _median_speed(results: dict[str, Any]) -> float | None:
+    speeds = [each["multiply_ns"] for row in results["rows"] for each in row["loads"] if each is not None and each.get("multiply_ns")]
+    return median(speeds) if speeds else None
 
 
 def _median_line(results: dict[str, Any]) -> float | None:

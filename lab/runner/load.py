@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -13,6 +13,8 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 # Beyond these a repetition counts as measured under load.
 OTHERS_LIMIT = 0.10
 STOLEN_LIMIT = 0.05
+# So much slower than the fastest of the run, and the host gives the CPUs to others without saying so.
+SLOW_FACTOR = 1.3
 # The kernel counts in ticks: in a short repetition a few of them are no load.
 LEAST_SECONDS = 0.05
 # How long the machine is watched before a run.
@@ -32,11 +34,13 @@ class Load:
     # The share of the time in which some thread of the machine waited for a CPU; the repetition's own threads count.
     pressure: float | None
     under_load: bool
+    # How long a multiplication took that waits for the one before, ns, just before the repetition.
+    multiply_ns: float | None = None
 
     @property
     def disturbance(self) -> float:
-        """For choosing the quieter of two repetitions."""
-        return (self.others or 0.0) + (self.stolen or 0.0)
+        """For choosing the quieter of two repetitions of a run."""
+        return (self.others or 0.0) + (self.stolen or 0.0) + (self.multiply_ns or 0.0)
 
     def text(self) -> str:
         """For the busy line of a run."""
@@ -83,6 +87,12 @@ def between(began: Moment, ended: Moment, cpus: int) -> Load:
     heavy = any(share is not None and share > limit and share * wall * cpus >= LEAST_SECONDS
                 for share, limit in ((others, OTHERS_LIMIT), (stolen, STOLEN_LIMIT)))
     return Load(began.load1, began.runnable, _rounded(others), _rounded(stolen), _rounded(pressure), heavy)
+
+
+def with_speed(beside: Load, multiply_ns: float | None, fastest_ns: float | None) -> Load:
+    """Also says how fast the CPUs were: slow ones are a load, too."""
+    slow = multiply_ns is not None and fastest_ns is not None and multiply_ns > SLOW_FACTOR * fastest_ns
+    return replace(beside, multiply_ns=multiply_ns, under_load=beside.under_load or slow)
 
 
 def watch(seconds: float | None = None) -> Load:

@@ -1,4 +1,4 @@
-"""The cross-core probe: where the host has put the CPUs right now."""
+"""The probe: where the host has put the CPUs right now, and how fast they are."""
 
 from __future__ import annotations
 
@@ -15,10 +15,19 @@ STATE_FACTOR = 2.0
 def round_trip_ns(build: Path, threads: int) -> float | None:
     """The round trip of one cache line between the first two CPUs of a repetition; None where it cannot be measured."""
     cpus = execute.cpus_for(threads)
+    return _said(build, cpus[:2]) if len(cpus) >= 2 else None
+
+
+def multiply_ns(build: Path) -> float | None:
+    """How long a multiplication takes that waits for the one before; None where it cannot be measured."""
+    return _said(build, execute.cpus_for(1))
+
+
+def _said(build: Path, cpus: list[int]) -> float | None:
     executable = build / EXECUTABLE
-    if len(cpus) < 2 or not executable.is_file():
+    if not executable.is_file():
         return None
-    finished = execute.call([str(executable), str(cpus[0]), str(cpus[1])], cpus, TIMEOUT_SECONDS)
+    finished = execute.call([str(executable), *map(str, cpus)], cpus, TIMEOUT_SECONDS)
     if finished.timed_out or finished.exit_status != 0:
         return None
     try:

@@ -114,6 +114,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "least_cpu_ms": results.LEAST_CPU_NS // 1_000_000,
         "short": [row for row in rows if row["status"] == "ok" and row["timed_ms"] < LEAST_TIMED_MS],
         "loads": [each for row in rows for each in row["loads"] if each is not None],
+        "speeds": _speeds(rows),
         "missing": _missing(cases),
         "noted": [row for row in rows if row["status"] == "ok" and row["reason"]],
         "lines": sorted(line for row in rows for line in row["line_round_trip_ns"] or [] if line is not None),
@@ -141,6 +142,10 @@ def _sections(cases: list[CaseResult], runtimes: list[str]) -> list[WorkloadSect
 def _curves(cases: list[CaseResult], runtimes: list[str]) -> list[tuple[str, str]]:
     return [(f"against {over or 'threads'}: {title}", plot) for over in (*plots.sizes_of(cases), None)
             for title, plot in plots.curves(cases, runtimes, over)]
+
+
+def _speeds(rows: list[ResultRow]) -> list[float]:
+    return sorted(each["multiply_ns"] for row in rows for each in row["loads"] if each is not None and each.get("multiply_ns"))
 
 
 def busy_line(collected: dict[str, Any]) -> str | None:

@@ -156,13 +156,14 @@ def _measure_once(state: State, row: Row, build: Path,
                   clock: Callable[[], float]) -> tuple[Repetition | execute.NoNumber, float]:
     case = row.case
     line = probe.round_trip_ns(build, case.threads) if case.threads >= 2 else None
+    speed = probe.multiply_ns(build)
     contender = execute.Contender(tuple(RUNTIMES[row.runtime].command(build, "run")), row.dress, row.malloc)
     before, started = load.moment(), clock()
     outcome = execute.measure(contender, case, catalog.all_workloads()[case.workload], SUITES[state.suite].least_ms)
     seconds, after = clock() - started, load.moment()
     if isinstance(outcome, execute.NoNumber):
         return outcome, seconds
-    beside = load.between(before, after, load.cpu_count())
+    beside = load.with_speed(load.between(before, after, load.cpu_count()), speed, state.fastest(speed))
     return Repetition(**asdict(outcome), line_round_trip_ns=line, process_seconds=seconds, load=beside), seconds
 
 

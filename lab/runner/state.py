@@ -105,6 +105,8 @@ class State:
     busy: str | None = None
     # How long it has measured, in all its parts.
     seconds: float = 0.0
+    # At most one, once it has been asked for.
+    _fastest_ns: list[float] | None = field(default=None, init=False, repr=False, compare=False)
 
     @property
     def runtimes(self) -> list[str]:
@@ -113,6 +115,14 @@ class State:
     @property
     def discarded(self) -> int:
         return sum(row.discarded for row in self.rows)
+
+    def fastest(self, multiply_ns: float | None) -> float | None:
+        """The fastest multiplication of the run, this one among them."""
+        if self._fastest_ns is None:
+            self._fastest_ns = [each.load.multiply_ns for row in self.rows for each in row.repetitions
+                                if each.load is not None and each.load.multiply_ns is not None]
+        self._fastest_ns = sorted([*self._fastest_ns, *([] if multiply_ns is None else [multiply_ns])])[:1]
+        return self._fastest_ns[0] if self._fastest_ns else None
 
     def pending(self) -> list[tuple[int, Row]]:
         """The repetitions still to do, round by round within each case.

@@ -1,5 +1,7 @@
-// How long one cache line takes from one CPU to another and back, in ns: `lab_probe CPU CPU`.
-// The host moves virtual CPUs about, and this figure tells where they were when a repetition ran.
+// What a virtual machine does not say of its CPUs, in ns.
+// `lab_probe CPU CPU`: how long one cache line takes from one to the other and back. The host moves CPUs about, and this
+// figure tells where they were when a repetition ran.
+// `lab_probe CPU`: how long a multiplication takes that waits for the one before. The host slows CPUs down.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -60,6 +62,19 @@ double median_round_trip_ns() {
     return ns[batches / 2];
 }
 
+// Over some milliseconds, in which a host gives a CPU to others and back.
+double multiplication_ns() {
+    constexpr std::uint64_t steps = 2'000'000;
+    std::uint64_t product = 3;
+    const auto began = std::chrono::steady_clock::now();
+    for (std::uint64_t i = 0; i < steps; ++i) {
+        product *= 0x9e3779b97f4a7c15U;
+        asm volatile("" : "+r"(product));
+    }
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - began;
+    return taken.count() / steps;
+}
+
 bool parse_cpu(const char* text, int& cpu) noexcept {
     const char* end = text + std::strlen(text);
     const auto parsed = std::from_chars(text, end, cpu);
@@ -71,13 +86,18 @@ bool parse_cpu(const char* text, int& cpu) noexcept {
 int main(int argc, char** argv) {
     int asking_cpu = 0;
     int answering_cpu = 0;
-    if (argc != 3 || !parse_cpu(argv[1], asking_cpu) || !parse_cpu(argv[2], answering_cpu) ||
-        asking_cpu == answering_cpu) {
-        std::fputs("usage: lab_probe CPU CPU (two different ones)\n", stderr);
+    const bool is_alone = argc == 2;
+    if ((argc != 3 && !is_alone) || !parse_cpu(argv[1], asking_cpu) ||
+        (!is_alone && (!parse_cpu(argv[2], answering_cpu) || asking_cpu == answering_cpu))) {
+        std::fputs("usage: lab_probe CPU [CPU] (two different ones)\n", stderr);
         return 2;
     }
+    if (is_alone && pin(asking_cpu)) {
+        std::printf("%.4f\n", multiplication_ns());
+        return 0;
+    }
     // Two threads that spin on one CPU would take a time slice for each turn, so a failed pin ends the probe first.
-    if (!pin(answering_cpu) || !pin(asking_cpu)) {
+    if (is_alone || !pin(answering_cpu) || !pin(asking_cpu)) {
         std::fputs("lab_probe: cannot run on these CPUs\n", stderr);
         return 1;
     }

@@ -88,9 +88,8 @@ print(json.dumps(said))
 
 # Prints the numbers of a file in turn.
 PROBE = '''#!{python}
-import os
-values = {values!r}
-used = {used!r}
+import os, sys
+values, used = ({speeds!r}, {used!r} + "-alone") if len(sys.argv) == 2 else ({values!r}, {used!r})
 with open(used, "a") as file:
     file.write("x")
 print(values[(os.path.getsize(used) - 1) % len(values)])
@@ -132,8 +131,8 @@ class LabTest(unittest.TestCase):
         self._install(RUNTIMES[name].executable, ADAPTER.format(python=sys.executable, lab=str(LAB), name=name,
                                                                 behaviour=behaviour, calls=str(self.calls_file)))
 
-    def fake_probe(self, *values: float) -> None:
-        self._install("bin/lab_probe", PROBE.format(python=sys.executable, values=values,
+    def fake_probe(self, *values: float, speeds: tuple[float, ...] = (1.0,)) -> None:
+        self._install("bin/lab_probe", PROBE.format(python=sys.executable, values=values, speeds=speeds,
                                                     used=str(self.root / "probed")))
 
     def lab(self, *arguments: str) -> Called:

@@ -1,11 +1,13 @@
 import json
 import math
+from dataclasses import replace
 from unittest import mock
 
 from runner import execute
 from runner.catalog import all_workloads
+from runner.state import Repetition, Row, State
 from runner.suites import TIMEOUT_SECONDS, Case
-from runner.tests.fakes import LabTest
+from runner.tests.fakes import QUIET, LabTest
 
 FIB = ("--workload", "fib")
 
@@ -236,6 +238,36 @@ class Probing(LabTest):
         self.fake("coflux")
         self.measure(*FIB, "--runtime", "coflux", "--reps", "1", "--threads", "2")
         self.assertEqual((self.row("coflux")["status"], self.row("coflux")["line_round_trip_ns"]), ("ok", None))
+
+
+class Speed(LabTest):
+    def test_the_speed_of_the_cpus_is_measured_before_each_repetition(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(speeds=(0.9, 1.0, 0.95))
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "3", "--threads", "1")
+        loads = self.row("coflux")["loads"]
+        self.assertEqual([each["multiply_ns"] for each in loads], [0.9, 1.0, 0.95])
+        self.assertFalse(any(each["under_load"] for each in loads))
+        self.assertIn("took 0.90 to 1.00 ns", (self.out / "report.md").read_text(encoding="utf-8"))
+
+    def test_a_repetition_on_slow_cpus_is_under_load_and_made_again(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(speeds=(0.9, 1.8, 0.91, 0.92))
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "3", "--threads", "1")
+        row = self.row("coflux")
+        self.assertEqual([each["multiply_ns"] for each in row["loads"]], [0.9, 0.91, 0.92])
+        self.assertEqual(row["discarded"], 1)
+
+    def test_a_run_on_cpus_that_stay_slow_says_so(self) -> None:
+        self.fake("coflux")
+        self.fake_probe(speeds=(0.9, *[1.8] * 20))
+        self.measure(*FIB, "--runtime", "coflux", "--reps", "3", "--threads", "1")
+        self.assertIn("2 of 3 repetitions were measured under load", (self.out / "report.md").read_text(encoding="utf-8"))
+
+    def test_a_resumed_run_knows_how_fast_the_cpus_were(self) -> None:
+        done = Repetition(1, 1, 1, "", None, 0.1, load=replace(QUIET, multiply_ns=0.9))
+        state = State("quick", 2, {}, [Row(Case("fib", {"n": 2}, 1, 1.0), "coflux", [done])])
+        self.assertEqual((state.fastest(1.8), state.fastest(None), state.fastest(0.8)), (0.9, 0.9, 0.8))
 
 
 class Judging(LabTest):

@@ -251,6 +251,13 @@ class Comparisons(unittest.TestCase):
         self.assertIn("56 ns then, 329 ns now", warnings[1])
         self.assertEqual(comparison.compare(old, old).warnings, [])
 
+    def test_cpus_of_another_speed_are_said(self) -> None:
+        def at(ns: float) -> dict[str, Any]:
+            return results_of(near("coflux", 10.0, loads=[{"multiply_ns": ns}, None]))
+
+        self.assertIn("0.73 ns then, 1.20 ns now", comparison.compare(at(0.73), at(1.2)).warnings[0])
+        self.assertEqual(comparison.compare(at(0.73), at(0.75)).warnings, [])
+
     def test_a_run_on_a_busy_machine_is_told_before_the_ratios(self) -> None:
         quiet, busy = results_of(near("coflux", 10.0)), results_of(near("coflux", 12.0))
         for how in ({"at_start": "load 9.00"}, {"repetitions": 9, "under_load": 1}):
