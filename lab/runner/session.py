@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Protocol
 
-from runner import allocators, catalog, execute, load, probe
+from runner import allocators, catalog, execute, load, probe, suites
 from runner.runtimes import RUNTIMES
 from runner.state import PLAIN, Repetition, Row, State
 from runner.suites import SUITES
@@ -157,9 +157,10 @@ def _measure_once(state: State, row: Row, build: Path,
     case = row.case
     line = probe.round_trip_ns(build, case.threads) if case.threads >= 2 else None
     speed = probe.multiply_ns(build)
+    workload = catalog.all_workloads()[case.workload]
     contender = execute.Contender(tuple(RUNTIMES[row.runtime].command(build, "run")), row.dress, row.malloc)
     before, started = load.moment(), clock()
-    outcome = execute.measure(contender, case, catalog.all_workloads()[case.workload], SUITES[state.suite].least_ms)
+    outcome = execute.measure(contender, case, workload, suites.least_ms(SUITES[state.suite], workload, case.params))
     seconds, after = clock() - started, load.moment()
     if isinstance(outcome, execute.NoNumber):
         return outcome, seconds

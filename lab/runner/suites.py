@@ -115,6 +115,14 @@ def _at_most(workload: Workload, size: str, params: Params) -> int | None:
     return LONG_REPETITIONS if size == SEED and params in getattr(workload, "LONG", ()) else None
 
 
+def least_ms(suite: Suite, workload: Workload, params: Params) -> int:
+    """How long the timed parts of a repetition are together: the suite's, or what the workload asks for, where that is
+    longer and the suite has the time."""
+    asked = getattr(workload, "least_ms", None)
+    is_short = suite.least_ms == 0 or suite.picks_cases
+    return suite.least_ms if asked is None or is_short else max(suite.least_ms, asked(params))
+
+
 def _threads(workload: Workload, size: str, asked: tuple[int, ...]) -> list[int]:
     """Those that the workload fixes, else those asked for; in the suite seed also those that its document has."""
     if workload.THREADS:

@@ -3,7 +3,7 @@ import math
 from dataclasses import replace
 from unittest import mock
 
-from runner import execute
+from runner import execute, suites
 from runner.catalog import all_workloads
 from runner.state import Repetition, Row, State
 from runner.suites import TIMEOUT_SECONDS, Case
@@ -211,6 +211,12 @@ class Cpu(LabTest):
             self.out = self.root / "smoke"
             self.measure("--suite", "smoke", *FIB, "--runtime", "coflux", "--reps", "1")
         self.assertEqual(seen, ["100", "0"])
+
+    def test_a_workload_may_ask_for_longer_and_not_in_a_short_suite(self) -> None:
+        receiver = all_workloads()["partition_receiver"]
+        parks, polls = ({"receiver": how, "gap_us": 100, "batches": 100, "yields": 0} for how in ("parks", "polls"))
+        for suite, asked, told in (("seed", parks, 1_200), ("seed", polls, 100), ("smoke", parks, 0), ("quick", parks, 100)):
+            self.assertEqual(suites.least_ms(suites.SUITES[suite], receiver, asked), told)
 
 
 class Probing(LabTest):
