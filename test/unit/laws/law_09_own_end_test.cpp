@@ -78,16 +78,19 @@ void get_in_a_callback_of_an_error() {
     parent.join();
 }
 
-coflux::task<int, noop> naps(environment&) {
+coflux::task<int, noop> naps(environment&, foreign_event* go) {
+    co_await *go;  // until there is a callback: a later one is called where it is added
     co_await 1ms;
     co_return 1;
 }
 void get_in_a_callback_on_the_thread_of_the_timers() {
     foreign_event never;
+    foreign_event go;
     auto env = coflux::make_environment();
     auto waits = never_ends<noop>(env, &never);
-    auto ends = naps(env);
+    auto ends = naps(env, &go);
     ends.on_value([&](int) { (void)waits.get(); });
+    go.set();
     ends.join();
 }
 
