@@ -21,8 +21,9 @@ class asio_executor;
 /// An execution context of Asio over an executor: I/O objects that are made with it run their handlers there.
 ///
 /// Shapes: refers to `E`. Asio's services of the context have a thread of their own that waits for the system.
+/// Errors: its death in a function that its executor runs is a checked error.
 /// Lifetime: outlives its I/O objects, strands, and executors; `E` outlives it. The destructor destroys the functions
-/// that were given to its executor and have not begun, and waits for those that run: so not in one of them.
+/// that were given to its executor and have not begun, and blocks until those that run have ended.
 template <executor E>
 class asio_context : public boost::asio::execution_context {
 public:

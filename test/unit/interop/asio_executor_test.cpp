@@ -158,6 +158,21 @@ TEST(asio_executor, a_coroutine_stops_where_its_context_dies) {
     takes_a_context_away(env, &w).get();
 }
 
+void lets_a_context_die_in_its_function() {
+    worker w;
+    auto context = std::make_unique<coflux::asio_context<worker>>(w);
+    asio::post(context->get_executor(), [&] { context.reset(); });
+    std::this_thread::sleep_for(10s);
+}
+class asio_executor_death : public testing::Test {
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    void TearDown() override { GTEST_FLAG_SET(death_test_style, "fast"); }
+};
+TEST_F(asio_executor_death, a_context_that_dies_in_its_own_function_says_so) {
+    EXPECT_DEATH(lets_a_context_die_in_its_function(), "an asio_context dies in a function that its executor runs");
+}
+
 /// Both directions at once: Asio's operations on our executor, awaited in our coroutines.
 template <typename E>
 coflux::task<void, E> talks(coflux::environment&, coflux::asio_context<E>* context) {

@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include <coflux/base/assert.hpp>
+
 namespace coflux::detail {
 
 /// A function in its frame. Its context's lock guards all but the function.
@@ -59,6 +61,8 @@ public:
     }
     /// Destroys the functions that have not begun, and returns when those that have begun have ended.
     void close() noexcept {
+        COFLUX_VERIFY(running_here != this,
+                      "an asio_context dies in a function that its executor runs: destroy it elsewhere");
         std::unique_lock guard(lock_);
         is_closed_ = true;
         while (first_ != nullptr) {
@@ -73,6 +77,9 @@ public:
         }
         changed_.wait(guard, [this] { return running_ == 0; });
     }
+
+    /// Whose function this thread runs.
+    static inline constinit thread_local const asio_calls* running_here = nullptr;
 
 private:
     void unlink(asio_call& c) noexcept {
@@ -107,8 +114,10 @@ struct asio_call_frame {
 template <typename F>
 asio_call_frame run_asio_call(std::shared_ptr<asio_calls> all, asio_call_of<F> c) {
     if (!all->begin(c)) co_return;
+    const asio_calls* const outer = std::exchange(asio_calls::running_here, all.get());
     std::move (*c.function)();
     c.function.reset();
+    asio_calls::running_here = outer;
     all->end();
 }
 
