@@ -48,6 +48,7 @@ void* pool_worker::steal_fork_from(pool_worker& victim) noexcept {
     stolen_at_ = tick_now();
     lost_a_race_ = taken == nullptr;
     if (taken != nullptr) steal_backoff_.fence_took(stolen_at_ - before);
+    if (taken != nullptr && victim.forks_.size() == 0) victim.forks_.share_lone();
     steal_backoff_.stole(steal_backoff::by::fence);
     return taken;
 }

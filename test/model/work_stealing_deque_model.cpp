@@ -67,6 +67,7 @@ struct of_deque : coflux::model::scenario<Threads> {
     bool steal() { return take(deque->steal()); }
     bool steal_shared() { return take(deque->steal_shared()); }
     void ask() { (void)deque->ask_to_share(); }
+    void share_lone() { deque->share_lone(); }
 };
 
 template <coflux::detail::heavy_fence Heavy>
@@ -178,9 +179,25 @@ struct of_split : of_deque<Threads, Items, Capacity, &model_fence> {
     }
 };
 
+/// A lone element that the owner keeps, beside a thief with a fence.
+struct lone_kept : of_deque<2, 2, 2, &model_fence> {
+    void owner() override {
+        ask();
+        push(0);
+        pop();
+        push(1);
+        pop();
+    }
+    void thief(unsigned) override {
+        steal_shared();
+        steal();
+    }
+};
+
 /// A lone element that is shared with its push.
 struct lone_shared : of_split<2, 2, 2> {
     void owner() override {
+        share_lone();
         ask();
         push(0);
         pop();
@@ -312,6 +329,7 @@ int main(int count, char** arguments) {
                                                           "grow against two thieves; free pops", 2),
             searched<oldest_first<&model_fence>>("oldest_first_free",
                                                  "the owner takes the oldest, against a thief; free pops"),
+            searched<lone_kept>("lone_kept", "a lone element that is not shared", 4),
             searched<lone_shared>("lone_shared", "a lone element that is shared", 4),
             searched<retreat>("retreat", "the owner comes down to what is shared, against two thieves", 2),
             searched<private_again>("private_again", "free pops of what was shared, against two thieves", 3),

@@ -8,7 +8,8 @@
 //     many forks on another);
 //   * where a theft costs a call, the deque is split, as in T. van Dijk, J. van de Pol, "Lace: non-blocking split deque
 //   for work-stealing", Euro-Par 2014 Workshops: the older elements may be shared. A thief takes those without the call,
-//   and asks for some where there are none. The owner answers at its next push or pop: it shares half;
+//   and asks for some where there are none. The owner answers at its next push or pop: it shares half. A lone element
+//   it keeps for itself, unless thieves have found that such ones lie there: most are popped at once;
 //   * the owner takes a lone element as a thief would, by the CAS on `top` alone, so that no pop has two locked
 //   instructions;
 //   * `pop_if` pops the youngest element only if it is the expected one;
@@ -111,6 +112,10 @@ public:
         room_end_.store(none, memory_order_relaxed);
         return true;
     }
+
+    /// Any thread: what the owner pushes onto an empty deque lies there long enough to be stolen: the next ones are
+    /// shared with their push, where a thief asks.
+    void share_lone() noexcept { lone_shares_.store(most_lone_shares, memory_order_relaxed); }  // a hint, as a request
 
     /// Number of elements; exact for the owner when there is no thief, a hint for all other threads.
     std::size_t size() const noexcept {
@@ -234,10 +239,27 @@ private:
     /// Owner, before a push at b: it needs room, or a thief asks.
     COFLUX_ASIDE void prepare_push(std::int64_t b, void* item) noexcept {
         const bool is_asked = room_end_.load(memory_order_relaxed) == none;
+        if (is_asked && keeps_lone(b)) return;
         make_room(b);
         if (!is_asked) return;
-        cells_[b].store(item, memory_order_relaxed);  // a lone one is shared, too
+        cells_[b].store(item, memory_order_relaxed);
         share(b + 1);
+    }
+
+    /// Owner, where a thief asks, before a push at b: false if what it pushes is not lone, or is to be shared. Once in
+    /// a while it drops the request, so that its pushes are fast again: a thief that still looks asks again.
+    bool keeps_lone(std::int64_t b) noexcept {
+        if (top_.load(memory_order_acquire) != b) return false;  // as in make_room(); there is room for a lone one
+        const std::uint32_t shares = lone_shares_.load(memory_order_relaxed);
+        if (shares != 0) {
+            lone_shares_.store(shares - 1, memory_order_relaxed);
+            return false;
+        }
+        if (++kept_ % kept_for_a_request == 0) {
+            make_room(b);
+            fast_from_.store(shared_, memory_order_relaxed);
+        }
+        return true;
     }
 
     /// Owner: answers a thief: shares the older half of [top_, end).
@@ -269,6 +291,8 @@ private:
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire of a thief: the copies are visible
     }
 
+    static constexpr std::uint32_t most_lone_shares = 16;
+    static constexpr std::uint32_t kept_for_a_request = 64;
     static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
     static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
 
@@ -283,7 +307,9 @@ private:
     buffer* owned_;  // owner: the newest buffer, head of the list of all
     ring cells_;     // owner: its cells
     const bool pops_freely_;
-    std::int64_t shared_ = 0;  // owner: shared_end_
+    std::uint32_t kept_ = 0;                // owner: lone elements that it kept from thieves
+    atomic<std::uint32_t> lone_shares_{0};  // so many it does not; written by thieves, too
+    std::int64_t shared_ = 0;               // owner: shared_end_
     alignas(cache_line) atomic<std::int64_t> top_{0};
     // Elements below are shared; at most bottom_. Written by the owner.
     atomic<std::int64_t> shared_end_{0};

@@ -119,13 +119,47 @@ TEST_F(split_work_stealing_deque, shares_the_older_half_with_the_next_pop) {
     EXPECT_EQ(deque_.pop(), nullptr);
 }
 
-TEST_F(split_work_stealing_deque, shares_a_lone_element_with_its_push) {
+TEST_F(split_work_stealing_deque, keeps_a_lone_element_to_itself) {
     ASSERT_TRUE(deque_.ask_to_share());
     push(1);
-    EXPECT_EQ(deque_.steal_shared(), &items_[0]);
-    EXPECT_EQ(deque_.pop(), nullptr);
+    EXPECT_EQ(deque_.steal_shared(), nullptr);
+    EXPECT_EQ(deque_.pop(), &items_[0]);
+    push(2);
+    EXPECT_EQ(deque_.steal_shared(), &items_[1]) << "the second push finds the request";
+    EXPECT_EQ(deque_.pop(), &items_[2]);
+}
+
+TEST_F(split_work_stealing_deque, gives_a_lone_element_to_a_thief_with_a_fence) {
+    ASSERT_TRUE(deque_.ask_to_share());
     push(1);
-    EXPECT_EQ(deque_.pop(), &items_[1]);
+    EXPECT_EQ(deque_.steal(), &items_[0]);
+    EXPECT_EQ(deque_.pop(), nullptr);
+}
+
+TEST_F(split_work_stealing_deque, shares_lone_elements_for_a_while_when_they_lie_there) {
+    deque_.share_lone();
+    int shared = 0;
+    for (int i = 0; i < 30; ++i) {
+        (void)deque_.ask_to_share();
+        push(1);
+        if (deque_.steal_shared() == &items_[i]) {
+            ++shared;
+            EXPECT_EQ(deque_.pop(), nullptr);
+        } else {
+            EXPECT_EQ(deque_.pop(), &items_[i]);
+        }
+    }
+    EXPECT_EQ(shared, 16);
+}
+
+TEST_F(split_work_stealing_deque, drops_a_request_after_many_lone_elements) {
+    ASSERT_TRUE(deque_.ask_to_share());
+    for (int i = 0; i < 64; ++i) {
+        EXPECT_FALSE(deque_.ask_to_share()) << "it is asked already, before push " << i;
+        deque_.push(&items_[0]);
+        EXPECT_EQ(deque_.pop(), &items_[0]);
+    }
+    EXPECT_TRUE(deque_.ask_to_share());
 }
 
 TEST_F(split_work_stealing_deque, gives_its_owner_what_it_has_shared_and_no_thief_has_taken) {
