@@ -181,8 +181,11 @@ struct of_split : of_deque<Threads, Items, Capacity, &model_fence> {
 
 /// A lone element that the owner keeps, beside a thief with a fence.
 struct lone_kept : of_deque<2, 2, 2, &model_fence> {
-    void owner() override {
+    void before() override {
+        of_deque<2, 2, 2, &model_fence>::before();
         ask();
+    }
+    void owner() override {
         push(0);
         pop();
         push(1);
@@ -196,9 +199,12 @@ struct lone_kept : of_deque<2, 2, 2, &model_fence> {
 
 /// A lone element that is shared with its push.
 struct lone_shared : of_split<2, 2, 2> {
-    void owner() override {
+    void before() override {
+        of_split<2, 2, 2>::before();
         share_lone();
         ask();
+    }
+    void owner() override {
         push(0);
         pop();
         push(1);
