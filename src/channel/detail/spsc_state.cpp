@@ -51,11 +51,15 @@ void spsc_words::wake_sender() noexcept {
 }
 
 bool spsc_room_wait::spin() noexcept {
-    return words_.receiving_.spin_until([this]() noexcept { return words_.has_room() || words_.is_sealed(); });
+    return words_.receiving_.spin_until_some([this]() noexcept -> std::size_t {
+        return words_.has_room() ? words_.capacity() - words_.used() : words_.is_sealed() ? 1 : 0;
+    });
 }
 
 bool spsc_value_wait::spin() noexcept {
-    return words_.sending_.spin_until([this]() noexcept { return words_.has_value() || words_.finished(); });
+    return words_.sending_.spin_until_some([this]() noexcept -> std::size_t {
+        return words_.has_value() ? words_.available() : words_.finished() ? 1 : 0;
+    });
 }
 
 std::coroutine_handle<> spsc_room_wait::wait() {

@@ -1,5 +1,8 @@
 #include <coflux/channel/detail/peer.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -33,6 +36,39 @@ TEST(peer, on_another_thread_is_looked_for_a_bounded_number_of_times) {
     looks = 0;
     EXPECT_TRUE(side.spin_until([&]() noexcept { return ++looks == 2; }));
     EXPECT_EQ(looks, 2);
+}
+
+/// The shortest of some, so that a lost processor does not count.
+std::chrono::nanoseconds time_of_a_look(peer& side, std::size_t found) {
+    auto least = std::chrono::nanoseconds::max();
+    for (int i = 0; i < 50; ++i) {
+        const auto began = std::chrono::steady_clock::now();
+        EXPECT_TRUE(side.spin_until_some([&]() noexcept { return found; }));
+        if (i >= 5) least = std::min(least, std::chrono::nanoseconds(std::chrono::steady_clock::now() - began));
+    }
+    return least;
+}
+
+TEST(peer, that_moves_values_fast_is_left_alone_for_longer) {
+    peer side;
+    std::thread([&side] { side.set_here(); }).join();
+    const auto slow = time_of_a_look(side, 1);
+    EXPECT_GT(time_of_a_look(side, 1'000), 3 * slow);
+    EXPECT_LT(time_of_a_look(side, 1), 2 * slow) << "it has slowed down";
+}
+
+TEST(peer, that_moves_nothing_is_given_up_and_left_alone_as_at_first) {
+    peer side;
+    std::thread([&side] { side.set_here(); }).join();
+    const auto slow = time_of_a_look(side, 1);
+    (void)time_of_a_look(side, 1'000);
+    int looks = 0;
+    EXPECT_FALSE(side.spin_until_some([&]() noexcept {
+        ++looks;
+        return std::size_t{0};
+    }));
+    EXPECT_EQ(looks, 4);
+    EXPECT_LT(time_of_a_look(side, 1), 2 * slow);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Which thread the other end of a queue runs on: whether it helps to look again before a wait.
 #pragma once
 
+#include <cstddef>
+
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
@@ -22,19 +24,44 @@ public:
     /// last seen on this very thread, which must be given up for it to go on.
     template <typename F>
     [[nodiscard]] bool spin_until(F ready) const noexcept {
+        return spin(fewest_pauses, ready);
+    }
+    /// The same for an end that can say how many values the peer has moved: true once `count()` is not 0. Where they
+    /// come fast, one in 160 ns or faster, the peer is left alone for longer the next time, up to 5 us. Called by the
+    /// other end alone.
+    template <typename F>
+    [[nodiscard]] bool spin_until_some(F count) noexcept {
+        const bool some = spin(pauses_, [this, count]() noexcept {
+            const std::size_t n = count();
+            if (n == 0) return false;
+            const unsigned longer = pauses_ * 2 < most_pauses ? pauses_ * 2 : most_pauses;
+            pauses_ = n * pauses_a_value >= pauses_ ? longer : fewest_pauses;
+            return true;
+        });
+        if (!some) pauses_ = fewest_pauses;
+        return some;
+    }
+
+private:
+    static constexpr unsigned fewest_pauses = 20;  // each takes 25 to 40 ns
+    static constexpr unsigned most_pauses = 120;
+    static constexpr unsigned pauses_a_value = 4;
+
+    template <typename F>
+    [[nodiscard]] bool spin(unsigned pauses, F ready) const noexcept {
         const thread_state* const there = thread_.load(memory_order_relaxed);
         if (there == nullptr || there == &this_thread) return false;
         for (unsigned look = 0; look != 4; ++look) {
-            for (unsigned i = 0; i != 20; ++i) cpu_pause();
+            for (unsigned i = 0; i != pauses; ++i) cpu_pause();
             if (ready()) return true;
         }
         return false;
     }
 
-private:
     // Where set_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait,
     // or 2 us.
     atomic<const thread_state*> thread_{nullptr};
+    unsigned pauses_ = fewest_pauses;  // of the other end
 };
 
 }  // namespace coflux::detail
