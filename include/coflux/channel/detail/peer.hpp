@@ -46,12 +46,13 @@ private:
     static constexpr unsigned fewest_pauses = 20;  // each takes 25 to 40 ns
     static constexpr unsigned most_pauses = 120;
     static constexpr unsigned pauses_a_value = 4;
+    static constexpr unsigned pauses_in_vain = 80;  // and a look more at most; the worker may have other work
 
     template <typename F>
     [[nodiscard]] bool spin(unsigned pauses, F ready) const noexcept {
         const thread_state* const there = thread_.load(memory_order_relaxed);
         if (there == nullptr || there == &this_thread) return false;
-        for (unsigned look = 0; look != 4; ++look) {
+        for (unsigned spent = 0; spent < pauses_in_vain; spent += pauses) {
             for (unsigned i = 0; i != pauses; ++i) cpu_pause();
             if (ready()) return true;
         }
