@@ -21,7 +21,7 @@ class asio_executor;
 /// An execution context of Asio over an executor: I/O objects that are made with it run their handlers there.
 ///
 /// Shapes: refers to `E`. Asio's services of the context have a thread of their own that waits for the system.
-/// Errors: its death in a function that its executor runs is a checked error.
+/// Errors: std::bad_alloc from the constructor. Its death in a function that its executor runs is a checked error.
 /// Lifetime: outlives its I/O objects, strands, and executors; `E` outlives it. The destructor destroys the functions
 /// that were given to its executor and have not begun, and blocks until those that run have ended.
 template <executor E>
@@ -53,7 +53,7 @@ private:
 /// Errors: a function that throws ends the process, by std::terminate. std::bad_alloc from execute(): then it is not
 /// run.
 /// Threads: any; what is executed runs on the threads of `E`, never inside execute(), in the order that `E` keeps.
-/// Costs: an allocation from the heap for each function.
+/// Costs: for each function an allocation from the heap, and a lock of the context, three times.
 /// Lifetime: as its context.
 template <executor E>
 class asio_executor {

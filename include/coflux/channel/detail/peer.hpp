@@ -60,7 +60,7 @@ private:
     }
 
     // Where set_here() was called last; nullptr: nowhere yet. relaxed, pairs with nothing: a stale answer costs a wait,
-    // or 2 us.
+    // or 2 to 5 us.
     atomic<const thread_state*> thread_{nullptr};
     unsigned pauses_ = fewest_pauses;  // of the other end
 };
