@@ -129,7 +129,7 @@ protected:
 
 private:
     COFLUX_NOINLINE bool spin() noexcept {
-        return state_.sending().spin_until([this]() noexcept { return state_.look() >= slot_list::ready; });
+        return state_.sending().spin_until_some([this]() noexcept { return state_.available(); });
     }
 
     mpsc_state<T>& state_;

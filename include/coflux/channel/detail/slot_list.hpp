@@ -72,7 +72,7 @@ public:
     void add_spare_blocks(std::size_t blocks);
 
     /// Where a sender was when it began the last block.
-    [[nodiscard]] const peer& sending() const noexcept { return sending_; }
+    [[nodiscard]] peer& sending() noexcept { return sending_; }
 
     /// Wakes the receiver if the word that was left says so.
     COFLUX_INLINE static void left(std::uintptr_t state) noexcept {
@@ -84,6 +84,14 @@ protected:
     [[nodiscard]] COFLUX_INLINE atomic<std::uintptr_t>& next_word(std::size_t first_offset,
                                                                   std::size_t stride) noexcept {
         return index_ == slots_in_block ? block_->end : state_of(block_, index_, first_offset, stride);
+    }
+    /// Receiver: about how many slots senders have claimed, of this block and the last one. At worst the receiver leaves
+    /// them alone for too long, or not for long enough.
+    [[nodiscard]] std::size_t claimed() const noexcept {
+        const std::uint64_t t = tail_.load(memory_order_relaxed);  // pairs with nothing: a count
+        const std::size_t index = t & index_mask;
+        const std::size_t end = index < slots_in_block ? index : slots_in_block;
+        return block_of(t) == block_ ? end - index_ : slots_in_block - index_ + end;
     }
     /// Receiver: goes on to the next block, if the one that it has taken everything from has one.
     bool enter_next_block() noexcept;

@@ -62,6 +62,12 @@ public:
         return next_word(first_offset, sizeof(slot));
     }
 
+    /// Receiver: 0 if it has to wait, else about how many values there are.
+    [[nodiscard]] std::size_t available() noexcept {
+        if (look() < ready) return 0;
+        const std::size_t n = claimed();
+        return n != 0 ? n : 1;
+    }
     /// Receiver, after look() said ready: hands the value to `use`, then it is gone, even if `use` throws.
     template <typename Use>
     COFLUX_INLINE void take(Use&& use) {
