@@ -127,11 +127,12 @@ def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
         if experiment.minus is not None and experiment.minus.floor and RUNTIMES[runtime].floor:
             # The floor less itself.
             continue
-        if experiment.only not in (None, runtime):
-            continue
         over = cases.samples(experiment.term, runtime, experiment.cpu)
-        under = None if experiment.minus is None else cases.samples(experiment.minus, runtime, experiment.cpu)
-        if over is None or (experiment.minus is not None and under is None):
+        minus, of = experiment.minus, runtime
+        if experiment.alone is not None and RUNTIMES[runtime].computes is not None:
+            minus, of = experiment.alone, RUNTIMES[runtime].computes
+        under = None if minus is None else cases.samples(minus, of, experiment.cpu)
+        if over is None or (minus is not None and under is None):
             continue
         values = [experiment.factor * value for value in
                   (over if under is None else (above - below for above, below in zip(over, under)))]

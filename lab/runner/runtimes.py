@@ -24,6 +24,8 @@ class Runtime:
     note: str = field(default="")
     # Executables that this one goes on as for some of the workloads: also of what is measured.
     others: tuple[str, ...] = ()
+    # The runtime whose row `compute` of cachecalc its compiler made, where that is another compiler than the floor's.
+    computes: str | None = None
     # What its experts take for malloc; the main verdict uses it. allocators.py has the names.
     allocator: str = "glibc"
 
@@ -74,16 +76,16 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="its adapter has the rows of fork and join"),
     Runtime("moodycamel", "bin/lab_moodycamel", "install libconcurrentqueue-dev", allocator=BEST,
             note="a queue between threads of the system, not a runtime: channels only"),
-    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, allocator=BEST),
-    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, allocator=BEST,
-            note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
+    Runtime("tokio", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio"), others=TOKIO_IO, computes="tokio_ct", allocator=BEST),
+    Runtime("tokio_ct", "cargo/release/lab_tokio", CARGO, ("--runtime", "tokio_ct"), others=TOKIO_IO, computes="tokio_ct",
+            allocator=BEST, note="Tokio's current-thread scheduler: one thread, whatever the row's threads"),
     Runtime("folly", "bin/lab_folly", FOLLY, allocator=BEST),
     Runtime("libevent", "bin/lab_libevent", "install libevent-dev", allocator=BEST,
             note="callbacks for I/O, not a runtime for tasks: rows of I/O only"),
     Runtime("zeromq", "bin/lab_zeromq", "install libzmq3-dev", allocator=BEST,
             note="messages between threads and processes: echo only; a thread of its own beside the row's"),
-    Runtime("go", "bin/lab_go", GO, allocator=OWN,
+    Runtime("go", "bin/lab_go", GO, computes="go", allocator=OWN,
             note="its memory is its own and collected: nothing stands for a malloc that it never calls"),
-    Runtime("seastar", "bin/lab_seastar", SEASTAR, allocator=OWN,
+    Runtime("seastar", "bin/lab_seastar", SEASTAR, computes="seastar", allocator=OWN,
             note="a thread and a part of the memory for each shard; it stands for malloc, so nothing can stand for it"),
 )}

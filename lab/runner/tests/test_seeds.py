@@ -19,12 +19,12 @@ class Documents(unittest.TestCase):
         cases = plan(list(catalog.all_workloads().values()), ("seed",), 2)
         planned = {(case.workload, catalog.label(case.params), case.threads) for case in cases}
         for experiment in EXPERIMENTS:
-            for term in filter(None, (experiment.term, experiment.minus)):
+            for term in filter(None, (experiment.term, experiment.minus, experiment.alone)):
                 threads = catalog.all_workloads()[term.workload].THREADS or (1 if term.threads == ONE else 2)
                 self.assertIn((term.workload, catalog.label(term.params), threads), planned, experiment.name)
 
     def test_every_case_of_the_suite_is_told_by_a_document(self) -> None:
-        told = {(term.workload, catalog.label(term.params)) for each in EXPERIMENTS for term in (each.term, each.minus) if term}
+        told = {(term.workload, catalog.label(term.params)) for each in EXPERIMENTS for term in (each.term, each.minus, each.alone) if term}
         untold = {name for name, workload in catalog.all_workloads().items() for params in workload.SEED
                   if (name, catalog.label(params)) not in told}
         # Rows of a document's neighbourhood: no document has a figure of them.
@@ -71,14 +71,31 @@ class Derived(unittest.TestCase):
         figures = self.measured(*rows, term=self.OVER, minus=seeds.floor_of(self.OVER))
         self.assertEqual([(figure.runtime, figure.summary.median) for figure in figures], [("coflux", 3.5)])
 
-    def test_what_seastar_adds_is_over_the_floor_of_its_own_compiler(self) -> None:
+    @staticmethod
+    def over_floor(name: str) -> Experiment:
         (adds,) = (each for table in seeds.CACHE.tables if "compute floor" in table.title and "adds" in table.title
-                   for each in table.experiments if each.name == "BM_SeastarHash/8")
+                   for each in table.experiments if each.name == name)
+        return adds
+
+    def test_what_seastar_adds_is_over_the_floor_of_its_own_compiler(self) -> None:
+        adds = self.over_floor("BM_SeastarHash/8")
         hashed, alone = seeds._variant("seastar_hash", 8), seeds._cache("compute", 8)
         rows = [row("bare", hashed, [1_300.0]), row("seastar", hashed, [1_250.0]), row("bare", alone, [1_300.0]),
                 row("seastar", alone, [980.0]), row("coflux", alone, [1_300.0])]
         figures = derived.measured(derived.Cases(by_case(rows)), adds)
         self.assertEqual([(figure.runtime, figure.summary.median) for figure in figures], [("seastar", 270.0)])
+
+    def test_what_other_languages_add_is_over_their_own_calculations_alone(self) -> None:
+        locked, alone = seeds._cache("mutex", 8), seeds._cache("compute", 8)
+        rows = [row("bare", locked, [1_300.0]), row("coflux", locked, [1_500.0]), row("tokio", locked, [2_500.0]),
+                row("tokio_ct", locked, [2_400.0]), row("go", locked, [1_900.0]),
+                row("bare", alone, [9_999.0]), row("coflux", alone, [9_999.0]), row("tokio_ct", alone, [1_900.0]), row("go", alone, [1_400.0])]
+        figures = derived.measured(derived.Cases(by_case(rows)), self.over_floor("pool and mutex/8"))
+        self.assertEqual({figure.runtime: figure.summary.median for figure in figures},
+                         {"coflux": 200.0, "tokio": 600.0, "tokio_ct": 500.0, "go": 500.0})
+        without = derived.measured(derived.Cases(by_case([each for each in rows if each["runtime"] != "tokio_ct"])),
+                                   self.over_floor("pool and mutex/8"))
+        self.assertEqual({figure.runtime for figure in without}, {"coflux", "go"})
 
     def test_the_document_s_thread_and_the_run_s_are_two_lines(self) -> None:
         term = {threads: Term("yield", {"tasks": 1}, threads) for threads in (ONE, MOST)}
