@@ -29,13 +29,19 @@ public:
         check();
         return *value_;
     }
+    [[nodiscard]] const T& value() const& {
+        check();
+        return *value_;
+    }
     [[nodiscard]] T&& value() && {
         check();
         return std::move(*value_);
     }
     /// Pre: has_value().
     [[nodiscard]] T& operator*() noexcept { return *value_; }
+    [[nodiscard]] const T& operator*() const noexcept { return *value_; }
     [[nodiscard]] T* operator->() noexcept { return &*value_; }
+    [[nodiscard]] const T* operator->() const noexcept { return &*value_; }
     /// What went wrong; none where it has a value.
     [[nodiscard]] const std::error_code& error() const noexcept { return error_; }
 

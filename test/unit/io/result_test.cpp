@@ -1,6 +1,7 @@
 #include <coflux/io/result.hpp>
 
 #include <memory>
+#include <string>
 #include <system_error>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,15 @@ TEST(io_result, has_a_value_or_an_error) {
     io_result<int> bad(std::make_error_code(std::errc::broken_pipe));
     EXPECT_FALSE(bad);
     EXPECT_EQ(bad.error(), std::errc::broken_pipe);
+    EXPECT_THROW((void)bad.value(), std::system_error);
+}
+
+TEST(io_result, that_is_const_gives_its_value) {
+    const io_result<std::string> good(std::string("text"));
+    EXPECT_EQ(good.value(), "text");
+    EXPECT_EQ(*good, "text");
+    EXPECT_EQ(good->size(), 4U);
+    const io_result<std::string> bad(std::make_error_code(std::errc::broken_pipe));
     EXPECT_THROW((void)bad.value(), std::system_error);
 }
 
