@@ -16,6 +16,7 @@ namespace {
 
 constexpr const char* receiving_at = "receive at";
 constexpr const char* sending_from = "send from";
+static_assert(message_header_size >= os::laid_out_size);
 
 os::datagram_message message_of(std::span<std::byte> into, endpoint& from) noexcept {
     return {{into.data(), into.size()}, from.data(), endpoint::capacity(), 0};
@@ -48,8 +49,8 @@ bool datagram_awaiter::is_end(std::ptrdiff_t result) noexcept {
 
 // --- receiving -------------------------------------------------------------------------------------------------------
 
-bool receive_from_awaiter::receive(io_operation& op) noexcept {
-    auto& r = static_cast<receive_from_awaiter&>(op);
+bool receive_one_awaiter::receive(io_operation& op) noexcept {
+    auto& r = static_cast<receive_one_awaiter&>(op);
     os::datagram_message m = message_of(r.into_, r.got_.from);
     const std::ptrdiff_t got = r.on().calls.receive_datagram(r.on().number, m);
     if (!r.is_end(got)) return false;
@@ -60,7 +61,41 @@ bool receive_from_awaiter::receive(io_operation& op) noexcept {
     }
     return true;
 }
-constinit const io_kind receive_from_awaiter::kind{&receive, direction::in, stops_io("a datagram")};
+void receive_one_awaiter::take_whole(std::ptrdiff_t whole) noexcept {
+    if (whole < 0) {
+        error_ = whole;
+        return;
+    }
+    got_.whole = static_cast<std::size_t>(whole);
+    got_.size = std::min(got_.whole, into_.size());
+}
+
+bool receive_from_awaiter::ask(io_operation& op, io_submission& call) noexcept {
+    auto& r = static_cast<receive_from_awaiter&>(op);
+    call.call = io_submission::kind::receive_message;
+    call.address = os::lay_out(message_of(r.into_, r.got_.from), r.header_);
+    return true;
+}
+bool receive_from_awaiter::take_it(io_operation& op, std::ptrdiff_t whole) noexcept {
+    auto& r = static_cast<receive_from_awaiter&>(op);
+    r.take_whole(whole);
+    if (whole >= 0) r.got_.from.resize(os::name_size_of(r.header_));
+    return true;
+}
+constinit const io_kind receive_from_awaiter::kind{&receive, direction::in, stops_io("a datagram"), &ask, &take_it};
+
+bool receive_whole_awaiter::ask(io_operation& op, io_submission& call) noexcept {
+    auto& r = static_cast<receive_whole_awaiter&>(op);
+    call.call = io_submission::kind::receive_whole;
+    call.address = r.into_.data();
+    call.size = r.into_.size();
+    return call.size != 0;  // without room, the system's call may say what is not so of a message
+}
+bool receive_whole_awaiter::take_it(io_operation& op, std::ptrdiff_t whole) noexcept {
+    static_cast<receive_whole_awaiter&>(op).take_whole(whole);
+    return true;
+}
+constinit const io_kind receive_whole_awaiter::kind{&receive, direction::in, stops_io("a datagram"), &ask, &take_it};
 
 datagram receive_from_awaiter::await_resume() {
     resume_or_throw(receiving_at);

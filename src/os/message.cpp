@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include <netinet/in.h>
 #include <netinet/udp.h>
@@ -29,6 +30,13 @@ msghdr header_of(const datagram_message& m) noexcept {
     h.msg_namelen = m.name == nullptr ? 0 : static_cast<socklen_t>(m.name_size);
     return h;
 }
+
+/// The header of a message, with its one buffer.
+struct laid_out {
+    msghdr header;
+    buffer bytes;
+};
+static_assert(sizeof(laid_out) <= laid_out_size && alignof(laid_out) <= alignof(void*));
 
 constexpr std::size_t room_for_descriptors = CMSG_SPACE(most_descriptors * sizeof(int));
 
@@ -192,19 +200,34 @@ int connect_datagram(int descriptor, const_socket_name to) noexcept {
 }
 
 std::ptrdiff_t receive_datagram(int descriptor, datagram_message& m) noexcept {
-    msghdr h{};
+    // Not recvmsg, which has its header and its buffer's description to fetch.
+    auto* const name = static_cast<sockaddr*>(m.name);
+    socklen_t name_size = 0;
     const std::ptrdiff_t whole = result_of([&] {
-        h = header_of(m);
-        return recvmsg(descriptor, &h, MSG_DONTWAIT | MSG_TRUNC);
+        name_size = static_cast<socklen_t>(m.name_size);
+        return recvfrom(descriptor, m.bytes.data, m.bytes.size, MSG_DONTWAIT | MSG_TRUNC, name, &name_size);
     });
     if (whole < 0) return whole;
-    m.name_size = h.msg_namelen;
+    m.name_size = name_size;
     m.whole = static_cast<std::size_t>(whole);
     return m.whole < m.bytes.size ? whole : static_cast<std::ptrdiff_t>(m.bytes.size);
 }
 std::ptrdiff_t send_datagram(int descriptor, const datagram_message& m) noexcept {
-    const msghdr h = header_of(m);
-    return result_of([&] { return sendmsg(descriptor, &h, MSG_DONTWAIT | MSG_NOSIGNAL); });
+    const auto* const name = static_cast<const sockaddr*>(m.name);
+    const socklen_t name_size = name == nullptr ? 0 : static_cast<socklen_t>(m.name_size);
+    return result_of(
+        [&] { return sendto(descriptor, m.bytes.data, m.bytes.size, MSG_DONTWAIT | MSG_NOSIGNAL, name, name_size); });
+}
+
+void* lay_out(const datagram_message& m, std::byte* room) noexcept {
+    auto* const at = ::new (static_cast<void*>(room)) laid_out{.header = {}, .bytes = m.bytes};
+    at->header = header_of(&at->bytes, 1);
+    at->header.msg_name = m.name;
+    at->header.msg_namelen = static_cast<socklen_t>(m.name_size);
+    return at;
+}
+std::size_t name_size_of(const std::byte* room) noexcept {
+    return std::launder(reinterpret_cast<const laid_out*>(room))->header.msg_namelen;
 }
 
 int receive_datagrams(int descriptor, datagram_message* messages, std::size_t count) noexcept {

@@ -55,6 +55,15 @@ void describe(io_uring_sqe& s, const io_submission& what) noexcept {
     s.len = static_cast<std::uint32_t>(std::min<std::size_t>(what.size, most_bytes));
     switch (what.call) {
     case io_submission::kind::receive: s.opcode = IORING_OP_RECV; break;
+    case io_submission::kind::receive_whole:
+        s.opcode = IORING_OP_RECV;
+        s.msg_flags = MSG_TRUNC;
+        break;
+    case io_submission::kind::receive_message:
+        s.opcode = IORING_OP_RECVMSG;
+        s.len = 1;
+        s.msg_flags = MSG_TRUNC;
+        break;
     case io_submission::kind::send:
         s.opcode = IORING_OP_SEND;
         s.msg_flags = MSG_NOSIGNAL;
@@ -291,6 +300,7 @@ void uring_source::fill_in(place& p) noexcept {
         describe(s, what);
         s.fd = op.on().number;
     }
+    p.asked = what.is_message() && !p.is_poll ? looks_ : std::uint8_t{0};
     s.user_data = request_name(p.name, p.generation);
     p.must_cancel = false;
     p.at = state::submitted;
@@ -305,25 +315,28 @@ void uring_source::enter(std::uint64_t nanoseconds) noexcept {
 // --- completions -----------------------------------------------------------------------------------------------------
 
 /// The operation that a completion ends, which no other thread touches from here on; nullptr: none.
-io_operation* uring_source::take_completed(const io_uring_cqe& c, bool& is_poll) noexcept {
+io_operation* uring_source::take_completed(const io_uring_cqe& c, bool& is_poll, bool& was_there) noexcept {
     place& p = place_named(c.user_data);
     const adaptive_guard held(p.lock);
     if (p.at != state::submitted || p.generation != c.user_data >> 32) return nullptr;
     p.at = state::free;
     ++p.generation;
     is_poll = p.is_poll;
+    was_there = p.asked == looks_;
     if (!is_poll && os::would_block(c.res)) p.polls = true;
     return std::exchange(p.waiting, nullptr);
 }
 
 /// What has come counts, whatever was requested meanwhile.
-std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool is_poll) noexcept {
+std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool is_poll, bool was_there) noexcept {
     bool ended = false;
     if (c.res != -ECANCELED && c.res != -EINTR) {
         if (is_poll) {
             ended = op.attempt();
         } else if (!os::would_block(c.res)) {
-            if (op.way() == direction::in && (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0) op.on().try_first(op.way());
+            // Of a message nobody says whether it was the last one; where it was there already, another may be.
+            const bool has_more = (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 || was_there;
+            if (op.way() == direction::in && has_more) op.on().try_first(op.way());
             ended = op.take(c.res);
         }
     }
@@ -350,6 +363,7 @@ std::size_t uring_source::hand_out(std::size_t most) noexcept {
     struct {
         io_operation* op;
         bool is_poll;
+        bool was_there;
     } taken[at_once];
     std::size_t ended = 0;
     for (auto left = static_cast<unsigned>(std::min<std::size_t>(ring_.completed(), most)); left != 0;) {
@@ -361,7 +375,7 @@ std::size_t uring_source::hand_out(std::size_t most) noexcept {
             const io_uring_cqe& c = ring_.completion(i);
             taken[i].op = nullptr;
             if (is_named(c)) {
-                taken[i].op = take_completed(c, taken[i].is_poll);
+                taken[i].op = take_completed(c, taken[i].is_poll, taken[i].was_there);
                 if (taken[i].op != nullptr) taken[i].op->prefetch();
             } else if (c.user_data == name_of_waker && (c.flags & IORING_CQE_F_MORE) == 0) {
                 watches_waker_ = false;
@@ -371,7 +385,8 @@ std::size_t uring_source::hand_out(std::size_t most) noexcept {
             if (taken[i].op != nullptr) taken[i].op->prefetch_more();
         }
         for (unsigned i = 0; i < n; ++i) {
-            if (taken[i].op != nullptr) ended += complete(*taken[i].op, ring_.completion(i), taken[i].is_poll);
+            if (taken[i].op == nullptr) continue;
+            ended += complete(*taken[i].op, ring_.completion(i), taken[i].is_poll, taken[i].was_there);
         }
         ring_.take(n);
         left -= n;
@@ -384,6 +399,7 @@ std::size_t uring_source::hand_out(std::size_t most) noexcept {
 std::size_t uring_source::look(std::size_t most) noexcept {
     const resumption_pause pause;
     begin_to_serve();
+    looks_ = looks_ == 255 ? std::uint8_t{1} : static_cast<std::uint8_t>(looks_ + 1);
     watch_waker();
     fill_in();
     if (ring_.unsubmitted() != 0 || ring_.must_enter()) enter(0);

@@ -66,6 +66,7 @@ private:
         bool is_poll = false;      // what was submitted is a poll, or only a reason to try
         bool is_untried = false;   // what waits was not tried: before it is polled, it is
         bool polls = false;        // the descriptor does not let the system wait
+        std::uint8_t asked = 0;    // when it was submitted, if it reads a message: see looks_
         std::uint32_t generation = 0;
         std::uint32_t name = 0;  // twice the number of its slot, and 1 for the way out
         io_operation* waiting = nullptr;
@@ -102,8 +103,8 @@ private:
     void fill_in(place& p) noexcept;
     void enter(std::uint64_t nanoseconds) noexcept;
     std::size_t hand_out(std::size_t most) noexcept;
-    io_operation* take_completed(const io_uring_cqe& c, bool& is_poll) noexcept;
-    std::size_t complete(io_operation& op, const io_uring_cqe& c, bool is_poll) noexcept;
+    io_operation* take_completed(const io_uring_cqe& c, bool& is_poll, bool& was_there) noexcept;
+    std::size_t complete(io_operation& op, const io_uring_cqe& c, bool is_poll, bool was_there) noexcept;
 
     ring ring_;
     int waker_ = -1;
@@ -113,6 +114,7 @@ private:
     // The host's: places to be looked at when requests are filled in.
     place* first_ = nullptr;
     place* last_ = nullptr;
+    std::uint8_t looks_ = 1;      // a count that begins anew, never 0: a hint of what was there when it was asked for
     bool serves_ = false;         // the ring is enabled
     bool watches_waker_ = false;  // a poll of it is under way
     // The thread of a host that this_thread.events does not name; nullptr: none. Written by that thread alone, and only

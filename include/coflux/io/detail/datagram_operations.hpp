@@ -35,6 +35,9 @@ struct outgoing_datagram {
 
 namespace detail {
 
+/// For a message's header as the system has it (src/os/message.hpp).
+inline constexpr std::size_t message_header_size = 9 * sizeof(void*);
+
 /// Errors are those of the system.
 class datagram_awaiter : public io_operation {
 public:
@@ -53,32 +56,46 @@ protected:
     std::ptrdiff_t error_ = 0;  // negative: that of the system
 };
 
-class receive_from_awaiter : public datagram_awaiter {
-public:
-    receive_from_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
+class receive_one_awaiter : public datagram_awaiter {
+protected:
+    receive_one_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into, const io_kind& kind) noexcept
         : datagram_awaiter(p, on.get(), kind),
           into_(into) {}
+    static bool receive(io_operation& op) noexcept;
+    /// What the system's call gave: the whole length of the message, or its negative error.
+    void take_whole(std::ptrdiff_t whole) noexcept;
+
+    std::span<std::byte> into_;
+    datagram got_;
+};
+
+class receive_from_awaiter : public receive_one_awaiter {
+public:
+    receive_from_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
+        : receive_one_awaiter(p, on, into, kind) {}
     datagram await_resume();
     io_result<datagram> resume_with_result() noexcept;
 
-protected:
-    datagram got_;
-
 private:
-    static bool receive(io_operation& op) noexcept;
+    static bool ask(io_operation& op, io_submission& call) noexcept;
+    static bool take_it(io_operation& op, std::ptrdiff_t whole) noexcept;
     static const io_kind kind;
 
-    std::span<std::byte> into_;
+    alignas(void*) std::byte header_[message_header_size];  // of the call that the system makes
 };
 
 /// One that is truncated is an error.
-class receive_whole_awaiter : public receive_from_awaiter {
+class receive_whole_awaiter : public receive_one_awaiter {
 public:
-    using receive_from_awaiter::receive_from_awaiter;
+    receive_whole_awaiter(promise_base& p, descriptor_handle& on, std::span<std::byte> into) noexcept
+        : receive_one_awaiter(p, on, into, kind) {}
     std::size_t await_resume();
     io_result<std::size_t> resume_with_result() noexcept;
 
 private:
+    static bool ask(io_operation& op, io_submission& call) noexcept;
+    static bool take_it(io_operation& op, std::ptrdiff_t whole) noexcept;
+    static const io_kind kind;
     void refuse_truncated() noexcept;
 };
 

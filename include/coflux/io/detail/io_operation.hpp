@@ -26,11 +26,16 @@ enum class direction : std::uint8_t { in, out };
 
 /// A call that the system makes for an operation, and ends with its result, where the event source can have that.
 struct io_submission {
-    enum class kind : std::uint8_t { receive, send, accept, connect };
+    /// Of datagrams: receive_whole gives no name, receive_message has a header.
+    enum class kind : std::uint8_t { receive, receive_whole, receive_message, send, accept, connect };
     kind call = kind::receive;
-    void* address = nullptr;             ///< of the bytes, or of the peer's name
+    void* address = nullptr;             ///< of the bytes, of the peer's name, or of the header
     std::size_t size = 0;                ///< of what is there
     std::uint32_t* name_size = nullptr;  ///< accept: in, the room for the name; out, what it took
+
+    [[nodiscard]] bool is_message() const noexcept {
+        return call == kind::receive_whole || call == kind::receive_message;
+    }
 };
 
 /// What a kind of operation does. `prepare` and `take` are both there, or neither.
