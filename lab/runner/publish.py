@@ -157,13 +157,9 @@ def _mapping(document: seeds.Document) -> Iterator[tuple[str, str]]:
     def told(term: seeds.Term) -> str:
         threads = {seeds.ONE: ", one thread"}.get(term.threads, "")
         return f"[{term.workload}]({term.workload}.md) {catalog.short_label(term.params)}{threads}{', the floor' if term.floor else ''}"
-    def less(each: seeds.Experiment) -> str:
-        if each.minus is None:
-            return ""
-        return f", less {told(each.minus)}" + ("" if each.alone is None else f"; of another compiler, less its {told(each.alone)}")
     for table in document.tables:
         for each in table.experiments:
-            yield each.name, told(each.term) + less(each) + (", CPU" if each.cpu else "")
+            yield each.name, told(each.term) + ("" if each.minus is None else f", less {told(each.minus)}") + (", CPU" if each.cpu else "")
     for other in document.elsewhere:
         yield other.name, other.reason
 
