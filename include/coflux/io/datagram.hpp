@@ -18,6 +18,8 @@ namespace coflux {
 /// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the socket. One coroutine at a
 /// time receives, and one sends; they may be two, on two executors.
 /// Errors, Threads: as tcp_stream.
+/// Stops: a message that a losing case of select(), or a losing child of when_any(), has received is dropped. Where
+/// each message counts, a coroutine receives from one socket.
 /// Costs: no allocation once a socket has waited.
 class datagram_socket {
 public:
