@@ -155,13 +155,11 @@ TEST(datagram_waits, get_each_message_of_bursts_in_order) {
 template <typename E>
 coflux::task<void, E> is_refused(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    endpoint nobody;
-    {
-        const udp_socket gone{endpoint::loopback(0)};
-        nobody = gone.local_endpoint();
-    }
+    // Keeps its port, so that no other program gets it meanwhile, and takes only what it sends itself.
+    udp_socket nobody{endpoint::loopback(0)};
+    nobody.connect(nobody.local_endpoint());
     udp_socket near{endpoint::loopback(0)};
-    near.connect(nobody);
+    near.connect(nobody.local_endpoint());
     room into{};
     for (int i = 0; i < 3; ++i) {
         const auto got = co_await after_a_wait(here, receives<E>(here, &near, &into), &near, "anybody?");
