@@ -90,6 +90,12 @@ def duration(ns: float) -> str:
     return f"{ns:.3g} ns" if abs(ns) < 1_000 else f"{ns:,.0f} ns"
 
 
+def rounds_note(together: bool) -> str:
+    """How far apart the rounds of two cases are of which a difference is taken."""
+    return ("The cases of a difference have their rounds together." if together else
+            "Rounds of two cases are minutes apart, so what drifts between them is in it.")
+
+
 class Cases:
     """The cases of a run, to be found by what a document asks for."""
 

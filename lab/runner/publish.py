@@ -113,6 +113,7 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
     # Another suite has other sizes, and would leave the page with hardly a figure.
     if found.collected["suite"] == SEED:
         yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
+                                       rounds_note=derived.rounds_note(found.collected.get("together", False)),
                                        mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
     steps = _steps(found.cases)
     if {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):

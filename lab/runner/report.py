@@ -120,7 +120,7 @@ def _context(collected: dict[str, Any], compared: Comparison | None) -> dict[str
         "lines": sorted(line for row in rows for line in row["line_round_trip_ns"] or [] if line is not None),
         "ratio_plot": plots.ratios(losses_first(cases), runtimes),
         "workloads": _sections(cases, runtimes),
-        "comparison": compared, "seeds": derived.sections(cases),
+        "comparison": compared, "seeds": derived.sections(cases), "rounds_note": derived.rounds_note(collected.get("together", False)),
     }
 
 

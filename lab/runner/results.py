@@ -30,8 +30,8 @@ def collect(state: State) -> dict[str, Any]:
     loads = [each.load for row in state.rows for each in row.repetitions if each.load is not None]
     busy = {"at_start": state.busy, "repetitions": len(loads),
             "under_load": sum(each.under_load for each in loads), "discarded": state.discarded}
-    return {"schema": SCHEMA_VERSION, "machine": state.machine, "suite": state.suite, "seconds": round(state.seconds, 1), "busy": busy,
-            "notes": state.notes, "rows": [_row(state, row) for row in state.rows]}
+    return {"schema": SCHEMA_VERSION, "machine": state.machine, "suite": state.suite, "seconds": round(state.seconds, 1),
+            "together": state.together, "busy": busy, "notes": state.notes, "rows": [_row(state, row) for row in state.rows]}
 
 
 def _row(state: State, row: Row) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from runner.catalog import Params
+from runner.suites import case_key
 
 # Which threads a case has: the document's own one, or the most of the run.
 ONE, MOST = "one", "most"
@@ -283,3 +285,20 @@ COROUTINES = Document("004", "Coroutine and thread", "128 CPUs and one, 2.8 GHz;
 ))
 
 DOCUMENTS = (CREATION, FORKS, CACHE, DISPATCH, COROUTINES)
+
+
+def compared_with(workload: str, params: Params) -> str:
+    """A name that two cases share if a document takes the difference of their figures; their threads may differ."""
+    key = case_key(workload, params, 0)
+    return _compared().get(key, key)
+
+
+@cache
+def _compared() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for experiment in (each for document in DOCUMENTS for table in document.tables for each in table.experiments):
+        if experiment.minus is not None:
+            over, under = (case_key(term.workload, term.params, 0) for term in (experiment.term, experiment.minus))
+            name = found.get(under, under)
+            found = {key: name if known == found.get(over) else known for key, known in found.items()} | {over: name, under: name}
+    return found

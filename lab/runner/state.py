@@ -12,6 +12,7 @@ from typing import Any
 
 from runner.allocators import GLIBC
 from runner.load import Load
+from runner.seeds import compared_with
 from runner.suites import Case
 
 PLAIN = "plain"
@@ -105,8 +106,12 @@ class State:
     busy: str | None = None
     # How long it has measured, in all its parts.
     seconds: float = 0.0
+    # Cases of which a document takes the difference have their rounds together. Not in a run that an earlier version of
+    # the lab began.
+    together: bool = True
     # At most one, once it has been asked for.
     _fastest_ns: list[float] | None = field(default=None, init=False, repr=False, compare=False)
+    _blocks: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def runtimes(self) -> list[str]:
@@ -125,19 +130,27 @@ class State:
         return self._fastest_ns[0] if self._fastest_ns else None
 
     def pending(self) -> list[tuple[int, Row]]:
-        """The repetitions still to do, round by round within each case.
+        """The repetitions still to do, round by round within each case; within those together of which a document takes
+        the difference, so that a round of it is not minutes long.
 
         The first round begins with the first row, the second with the second: over as many rounds as there are rows
         each has been in each place, as in a Latin square. A row that has ended keeps its place, so that a resumed run
         has the same order.
         """
-        by_case: dict[str, list[Row]] = {}
+        together: dict[str, dict[str, list[Row]]] = {}
         for row in self.rows:
-            by_case.setdefault(row.case.key, []).append(row)
-        return [(repetition, row) for rows in by_case.values()
-                for repetition in range(rows[0].case.repetitions(self.repetitions))
+            together.setdefault(self._block(row.case), {}).setdefault(row.case.key, []).append(row)
+        return [(repetition, row) for cases in together.values()
+                for repetition in range(self.repetitions)
+                for rows in rotated(list(cases.values()), repetition)
                 for row in rotated(rows, repetition)
-                if row.status is None and len(row.repetitions) <= repetition]
+                if row.status is None and len(row.repetitions) <= repetition < row.case.repetitions(self.repetitions)]
+
+    def _block(self, case: Case) -> str:
+        """Of the cases that are measured together."""
+        if case.key not in self._blocks:
+            self._blocks[case.key] = compared_with(case.workload, case.params) if self.together else case.key
+        return self._blocks[case.key]
 
     def note(self, text: str) -> None:
         if text not in self.notes:
@@ -147,7 +160,7 @@ class State:
         """Replaces the saved state at once, so that an interruption leaves the old or the new one."""
         data = {"format": FORMAT, "suite": self.suite, "repetitions": self.repetitions, "machine": self.machine,
                 "descriptions": self.descriptions, "executables": self.executables, "notes": self.notes,
-                "busy": self.busy, "seconds": self.seconds}
+                "busy": self.busy, "seconds": self.seconds, "together": self.together}
         rows = ", ".join(row.as_json for row in self.rows)
         write_atomically(directory / FILE, f'{_open(data)}, "rows": [{rows}]}}')
 
@@ -167,7 +180,7 @@ class State:
                     row["status"], row["reason"], row["dress"], row["malloc"], row["notes"], row["discarded"])
                 for row in data["rows"]]
         return State(data["suite"], data["repetitions"], data["machine"], rows, data["descriptions"],
-                     data["executables"], data["notes"], data["busy"], data.get("seconds", 0.0))
+                     data["executables"], data["notes"], data["busy"], data.get("seconds", 0.0), data.get("together", False))
 
 
 def _open(fields: dict[str, Any]) -> str:

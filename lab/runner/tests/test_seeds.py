@@ -2,7 +2,8 @@ import unittest
 
 from runner import catalog, derived, report, seeds
 from runner.seeds import MOST, ONE, Experiment, Term
-from runner.suites import plan
+from runner.state import Row, State
+from runner.suites import Case, plan
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import by_case, losses_first
 
@@ -107,6 +108,33 @@ class Derived(unittest.TestCase):
     def test_durations_have_their_unit(self) -> None:
         self.assertEqual([derived.duration(each) for each in (0.83, 97.6, 4_670.0, 13_100_000.0, 2e9, -210.0)],
                          ["0.83 ns", "97.6 ns", "4.67 us", "13.1 ms", "2 s", "-210 ns"])
+
+
+class Rounds(unittest.TestCase):
+    """The cases of which a document takes the difference."""
+
+    CASES = ([Case("record_path", {"path": path, "records": 10_000, "steps": 4_000, "batch": 100, "partitions": 8}, 2, 1.0)
+              for path in ("plain", "direct")] + [Case("fib", {"n": 2}, 2, 1.0)])
+
+    def order(self, **of_state: bool) -> list[tuple[int, str]]:
+        state = State("seed", 2, {}, [Row(case, "coflux") for case in self.CASES], **of_state)
+        return [(repetition, row.case.params.get("path", "fib")) for repetition, row in state.pending()]
+
+    def test_have_their_rounds_together(self) -> None:
+        self.assertEqual(self.order(), [(0, "plain"), (0, "direct"), (1, "direct"), (1, "plain"), (0, "fib"), (1, "fib")])
+
+    def test_had_not_in_an_earlier_version(self) -> None:
+        self.assertEqual(self.order(together=False),
+                         [(0, "plain"), (1, "plain"), (0, "direct"), (1, "direct"), (0, "fib"), (1, "fib")])
+        told = [derived.rounds_note(together) for together in (False, True)]
+        self.assertIn("minutes apart", told[0])
+        self.assertIn("together", told[1])
+
+    def test_share_a_name_and_others_do_not(self) -> None:
+        of = [{seeds.compared_with(term.workload, term.params) for term in (each.term, each.minus)}
+              for document in seeds.DOCUMENTS for table in document.tables for each in table.experiments if each.minus]
+        self.assertTrue(all(len(names) == 1 for names in of))
+        self.assertNotEqual(seeds.compared_with("fib", {"n": 2}), seeds.compared_with("fib", {"n": 3}))
 
 
 class Burning(unittest.TestCase):
