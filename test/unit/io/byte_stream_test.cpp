@@ -28,19 +28,13 @@ using coflux::tcp_stream;
 using coflux::unix_stream;
 using coflux_test::bytes_of;
 using coflux_test::connected;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 
 /// Of event sources and alarms that executors may make at a later wait than the first.
 constexpr std::size_t of_executors = 9;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 // --- several buffers -------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,14 @@ inline std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::distance(walk("/proc/self/fd"), walk()));
 }
 
+/// What `program(environment, args...)`, a task, gives on a worker of its own.
+template <typename F, typename... Args>
+auto on_a_worker(F program, Args... args) {
+    coflux::worker_executor on;
+    auto env = coflux::make_environment(on);
+    return program(env, args...).get();
+}
+
 inline std::span<std::byte> bytes_of(std::string& s) {
     return std::as_writable_bytes(std::span(s));
 }

@@ -26,17 +26,11 @@ using coflux::endpoint;
 using coflux::udp_socket;
 using coflux::unix_datagram;
 using coflux_test::bytes_of;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 using simulated = coflux::testing::sim_executor;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 struct udp_pair {
     udp_socket first{endpoint::loopback(0)};

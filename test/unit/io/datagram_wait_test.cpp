@@ -25,15 +25,9 @@ using coflux::endpoint;
 using coflux::io_result;
 using coflux::udp_socket;
 using coflux::unix_datagram;
+using coflux_test::on_a_worker;
 using worker = coflux::worker_executor;
 using simulated = coflux::testing::sim_executor;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 using room = std::array<std::byte, 8>;
 

@@ -30,6 +30,7 @@ using coflux::tcp_listener;
 using coflux::tcp_stream;
 using coflux_test::bytes_of;
 using coflux_test::connected;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using worker = coflux::worker_executor;
 
@@ -47,13 +48,6 @@ coflux::fork<bool, worker> asks(coflux::environment&, endpoint where) {
     std::string got(5, ' ');
     co_await peer.read_exactly(bytes_of(got));
     co_return got == "hello";
-}
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
 }
 
 coflux::task<void, worker> ends_one_way_at_a_time(coflux::environment&) {

@@ -20,17 +20,11 @@ namespace {
 using namespace std::chrono_literals;
 using coflux::endpoint;
 using coflux::udp_socket;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 using simulated = coflux::testing::sim_executor;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 template <typename E>
 coflux::fork<void, E> answers(coflux::environment&, udp_socket* at, int times) {

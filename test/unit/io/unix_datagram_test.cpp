@@ -15,20 +15,16 @@
 
 #include <coflux/coflux.hpp>
 
+#include "connected.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 using coflux::endpoint;
 using coflux::unix_datagram;
+using coflux_test::on_a_worker;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 endpoint a_path() {
     static int count = 0;

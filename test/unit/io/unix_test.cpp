@@ -34,16 +34,10 @@ using coflux::owned_descriptor;
 using coflux::unix_listener;
 using coflux::unix_stream;
 using coflux_test::bytes_of;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
-
-template <typename F, typename... Args>
-auto on_a_worker(F program, Args... args) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    return program(env, args...).get();
-}
 
 endpoint a_path() {
     static int count = 0;
