@@ -2,6 +2,7 @@
 #include "serial_loop.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/assert.hpp>
@@ -73,6 +74,7 @@ serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounte
     t_.timers = &loop.timers_;
     t_.events = &loop;
     t_.open_nested_limit = stack_address() - stack_for_awaits;
+    loop.waited_until_ = 0;  // it may have stood still since
     loop.attend();
 }
 
@@ -84,14 +86,18 @@ serial_loop::on_this_thread::~on_this_thread() {
 
 void serial_loop::begin_turn() noexcept {
     (void)collect();
-    (void)look_at_timers();
+    // After a wait: the time that it ended at. Since then nothing has run.
+    const clock_tick waited_until = std::exchange(waited_until_, 0);
+    (void)(waited_until != 0 ? look_at_timers(waited_until) : look_at_timers());
     (void)look_at_events();
     if (has_work()) timers_.notify_watch();
 }
 
 bool serial_loop::look_at_timers() noexcept {
-    if (timers_.nothing_to_look_at()) return false;
-    return timers_.look(tick_now()) != 0;
+    return !timers_.nothing_to_look_at() && timers_.look(tick_now()) != 0;
+}
+bool serial_loop::look_at_timers(clock_tick now) noexcept {
+    return !timers_.nothing_to_look_at() && timers_.look(now) != 0;
 }
 
 bool serial_loop::look_at_events() noexcept {
@@ -114,7 +120,7 @@ void serial_loop::wait(clock_tick deadline) noexcept {
     clock_tick now = ran_out;
     unsigned looks = 0;
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
-        if (look_at_timers() || look_at_events() || has_something()) break;
+        if (look_at_timers(now) || look_at_events() || has_something()) break;
         const bool may_look = spin_budget::may_look(processors_, awake());
         if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {
             park(deadline);
@@ -127,6 +133,7 @@ void serial_loop::wait(clock_tick deadline) noexcept {
         now = tick_now();
     }
     spin_.work_came(now - ran_out);
+    waited_until_ = now;
 }
 
 /// True if it was woken.

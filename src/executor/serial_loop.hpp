@@ -80,6 +80,7 @@ protected:
 
 private:
     bool look_at_timers() noexcept;
+    bool look_at_timers(clock_tick now) noexcept;
     bool look_at_events() noexcept;
     void park(clock_tick until) noexcept;
     bool sleep_in_place(clock_tick until) noexcept;
@@ -92,6 +93,7 @@ private:
     os::process_mark process_;
     const std::size_t processors_;  // that the process may use
     spin_budget spin_;
+    clock_tick waited_until_ = 0;  // the present, where nothing has run since a wait; 0: it is not known
     timer_queue timers_;
     os::parker parker_;
     idle_memory memory_;
