@@ -84,4 +84,16 @@ bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
     return true;
 }
 
+bool byte_transfer::ask_to_read(io_operation& op, io_submission& call) noexcept {
+    (void)transfer_awaiter::ask(op, call);
+    call.call = io_submission::kind::read;
+    return true;
+}
+bool byte_transfer::take_some(io_operation& op, std::ptrdiff_t moved) noexcept {
+    return transfer_awaiter::take_some(op, moved);
+}
+bool byte_transfer::take_all(io_operation& op, std::ptrdiff_t moved) noexcept {
+    return transfer_awaiter::take_all(op, moved);
+}
+
 }  // namespace coflux::detail

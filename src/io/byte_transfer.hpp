@@ -22,6 +22,11 @@ struct byte_transfer {
     static bool write_some_buffers(io_operation& op, system_call call) noexcept;
     static bool write_buffers(io_operation& op, system_call call) noexcept;
 
+    // Of an io_kind, where the event source reads.
+    static bool ask_to_read(io_operation& op, io_submission& call) noexcept;
+    static bool take_some(io_operation& op, std::ptrdiff_t moved) noexcept;
+    static bool take_all(io_operation& op, std::ptrdiff_t moved) noexcept;
+
 private:
     static bool take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept;
 };

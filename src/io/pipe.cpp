@@ -23,9 +23,11 @@ std::ptrdiff_t write_to(descriptor& on, const os::buffer* from, std::size_t buff
 }
 
 constinit const io_kind pipe_read_some{[](io_operation& op) noexcept { return byte_transfer::some(op, &read_from); },
-                                       direction::in, bytes_of_a_pipe};
+                                       direction::in, bytes_of_a_pipe, &byte_transfer::ask_to_read,
+                                       &byte_transfer::take_some};
 constinit const io_kind pipe_read_exactly{[](io_operation& op) noexcept { return byte_transfer::all(op, &read_from); },
-                                          direction::in, bytes_of_a_pipe};
+                                          direction::in, bytes_of_a_pipe, &byte_transfer::ask_to_read,
+                                          &byte_transfer::take_all};
 constinit const io_kind pipe_read_buffers{
     [](io_operation& op) noexcept { return byte_transfer::read_buffers(op, &read_from); }, direction::in,
     bytes_of_a_pipe};

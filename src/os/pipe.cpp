@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -53,8 +54,10 @@ std::ptrdiff_t read_some(int descriptor, const buffer* into, std::size_t buffers
 
 std::ptrdiff_t write_some(int descriptor, const buffer* from, std::size_t buffers) noexcept {
     if (knows_no_signal.load(memory_order_relaxed)) {  // relaxed: a hint, which costs one call where it is old
-        const std::ptrdiff_t written = result_of(
-            [&] { return pwritev2(descriptor, as_iovec(from), static_cast<int>(buffers), off_t{-1}, no_signal); });
+        // Not pwritev2(), which is a point of cancellation. The offset is -1, in one register or in two.
+        const std::ptrdiff_t written = result_of([&] {
+            return syscall(SYS_pwritev2, descriptor, as_iovec(from), static_cast<long>(buffers), -1L, -1L, no_signal);
+        });
         if (written != -EOPNOTSUPP && written != -EINVAL && written != -ENOSYS) return written;
         knows_no_signal.store(false, memory_order_relaxed);
     }

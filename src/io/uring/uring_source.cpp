@@ -64,6 +64,10 @@ void describe(io_uring_sqe& s, const io_submission& what) noexcept {
         s.len = 1;
         s.msg_flags = MSG_TRUNC;
         break;
+    case io_submission::kind::read:
+        s.opcode = IORING_OP_READ;
+        s.off = ~std::uint64_t{0};  // from where it is
+        break;
     case io_submission::kind::send:
         s.opcode = IORING_OP_SEND;
         s.msg_flags = MSG_NOSIGNAL;
@@ -300,7 +304,7 @@ void uring_source::fill_in(place& p) noexcept {
         describe(s, what);
         s.fd = op.on().number;
     }
-    p.asked = what.is_message() && !p.is_poll ? looks_ : std::uint8_t{0};
+    p.asked = what.leaves_more_untold() && !p.is_poll ? looks_ : std::uint8_t{0};
     s.user_data = request_name(p.name, p.generation);
     p.must_cancel = false;
     p.at = state::submitted;
@@ -334,7 +338,7 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
         if (is_poll) {
             ended = op.attempt();
         } else if (!os::would_block(c.res)) {
-            // Of a message nobody says whether it was the last one; where it was there already, another may be.
+            // Of a message and of a pipe nobody says whether it was all; where it was there already, more may be.
             const bool has_more = (c.flags & IORING_CQE_F_SOCK_NONEMPTY) != 0 || was_there;
             if (op.way() == direction::in && has_more) op.on().try_first(op.way());
             ended = op.take(c.res);

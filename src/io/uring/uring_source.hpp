@@ -66,7 +66,7 @@ private:
         bool is_poll = false;      // what was submitted is a poll, or only a reason to try
         bool is_untried = false;   // what waits was not tried: before it is polled, it is
         bool polls = false;        // the descriptor does not let the system wait
-        std::uint8_t asked = 0;    // when it was submitted, if it reads a message: see looks_
+        std::uint8_t asked = 0;    // when it was submitted, if leaves_more_untold(): see looks_
         std::uint32_t generation = 0;
         std::uint32_t name = 0;  // twice the number of its slot, and 1 for the way out
         io_operation* waiting = nullptr;

@@ -30,19 +30,13 @@ namespace {
 using namespace std::chrono_literals;
 using coflux::make_pipe;
 using coflux_test::bytes_of;
+using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 
 /// Of event sources and alarms that executors may make at a later wait than the first.
 constexpr std::size_t of_executors = 9;
-
-template <typename F>
-void on_a_worker(F program) {
-    worker on;
-    auto env = coflux::make_environment(on);
-    program(env).get();
-}
 
 template <typename E>
 coflux::fork<void, E> writes(coflux::environment&, coflux::pipe_writer to, std::string text) {
@@ -273,6 +267,124 @@ TEST(pipe, is_not_inherited) {
     const auto p = make_pipe();
     EXPECT_NE(fcntl(p.reader.native_handle(), F_GETFD) & FD_CLOEXEC, 0);
     EXPECT_NE(fcntl(p.writer.native_handle(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+// --- reads that wait -------------------------------------------------------------------------------------------------
+
+using result = coflux::io_result<std::size_t>;
+
+template <typename E>
+coflux::fork<result, E> fills(coflux::environment&, coflux::pipe_reader* from, std::string* into) {
+    co_return co_await coflux::as_result(from->read_exactly(bytes_of(*into)));
+}
+template <typename E>
+coflux::fork<result, E> gets(coflux::environment&, coflux::pipe_reader* from, std::string* into) {
+    co_return co_await coflux::as_result(from->read_some(bytes_of(*into)));
+}
+
+/// The second read of each kind is one that the event source may make itself.
+template <typename E>
+coflux::task<void, E> waits_for_parts(coflux::environment&, bool adopted) {
+    auto&& here = co_await coflux::context();
+    auto p = make_pipe();
+    if (adopted) {
+        coflux::owned_descriptor other(dup(p.reader.native_handle()));
+        p.reader = coflux::pipe_reader::adopt(std::move(other));
+    }
+    constexpr std::array parts{"a", "bcd", "efgh"};
+    for (int i = 0; i < 3; ++i) {
+        std::string six(6, ' ');
+        auto whole = fills<E>(here, &p.reader, &six);
+        for (const char* const part : parts) {
+            co_await coflux::sleep_for(200us);
+            co_await p.writer.write_all(part);
+        }
+        result got = co_await std::move(whole);
+        EXPECT_EQ(got.value(), 6U);
+        EXPECT_EQ(six, "abcdef");
+        got = co_await gets<E>(here, &p.reader, &six);
+        EXPECT_EQ(got.value(), 2U);
+        EXPECT_EQ(six.substr(0, 2), "gh");
+        auto some = gets<E>(here, &p.reader, &six);
+        co_await coflux::sleep_for(200us);
+        co_await p.writer.write_all("ijklmnop");
+        got = co_await std::move(some);
+        EXPECT_EQ(got.value(), 6U);
+        EXPECT_EQ(six, "ijklmn");
+        EXPECT_EQ(co_await p.reader.read_some(bytes_of(six)), 2U);
+    }
+    std::string two(2, ' ');
+    auto cut = fills<E>(here, &p.reader, &two);
+    co_await coflux::sleep_for(200us);
+    co_await p.writer.write_all("a");
+    co_await coflux::sleep_for(200us);
+    p.writer.close();
+    result last = co_await std::move(cut);
+    EXPECT_EQ(last.error(), std::errc::no_message_available);
+    last = co_await gets<E>(here, &p.reader, &two);
+    EXPECT_EQ(last.value(), 0U);
+}
+TEST(pipe_wait, gives_parts_and_the_end_on_a_worker) {
+    for (const bool adopted : {false, true}) on_a_worker(waits_for_parts<worker>, adopted);
+}
+TEST(pipe_wait, gives_parts_and_the_end_on_a_pool) {
+    pool on{2};
+    auto env = coflux::make_environment(on);
+    for (const bool adopted : {false, true}) waits_for_parts<pool>(env, adopted).get();
+}
+
+coflux::fork<void, worker> reads_on_the_worker(coflux::environment&, coflux::pipe_ends* p) {
+    std::string two(2, ' ');
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE((co_await coflux::timeout(p->reader.read_some(bytes_of(two)), 200us)).has_value());
+        co_await p->writer.write_all("ab");
+        EXPECT_EQ(co_await p->reader.read_some(bytes_of(two)), 2U);
+    }
+    co_await p->writer.write_all("abc");
+}
+coflux::task<void, pool> moves_between_executors(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = make_pipe();
+    std::string two(2, ' ');
+    for (int i = 0; i < 3; ++i) {
+        co_await reads_on_the_worker(here, &p);
+        EXPECT_EQ(co_await p.reader.read_some(bytes_of(two)), 2U);
+        EXPECT_EQ(co_await p.reader.read_some(bytes_of(two)), 1U);
+        EXPECT_FALSE((co_await coflux::timeout(p.reader.read_some(bytes_of(two)), 200us)).has_value());
+        const std::array into{bytes_of(two)};
+        EXPECT_FALSE((co_await coflux::timeout(p.reader.read_some(into), 200us)).has_value());
+        EXPECT_FALSE(co_await coflux::timeout(p.reader.read_exactly(bytes_of(two)), 200us));
+    }
+}
+TEST(pipe_wait, goes_on_where_the_reads_move_to_another_executor) {
+    worker one;
+    pool threads{1};
+    auto env = coflux::make_environment(threads, one);
+    moves_between_executors(env).get();
+}
+
+/// A ring gives up to poll for a request that others have left nothing for 128 times.
+coflux::task<void, worker> shares_its_end(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = make_pipe();
+    std::string two(2, ' ');
+    for (int i = 0; i < 2; ++i) {
+        auto some = gets<worker>(here, &p.reader, &two);
+        co_await coflux::this_coroutine::yield();
+        char taken = ' ';
+        for (int k = 0; k < 300; ++k) {
+            EXPECT_EQ(write(p.writer.native_handle(), "x", 1), 1);  // nothing else runs until it is taken
+            EXPECT_EQ(read(p.reader.native_handle(), &taken, 1), 1);
+            co_await coflux::sleep_for(1us);  // until a look
+        }
+        co_await p.writer.write_all("ab");
+        const result got = co_await std::move(some);
+        EXPECT_EQ(got.value(), 2U);
+        EXPECT_EQ(two, "ab");
+    }
+}
+TEST(pipe_wait, goes_on_where_others_read_the_same_end) {
+    on_a_worker(shares_its_end);
 }
 
 // --- stop ------------------------------------------------------------------------------------------------------------

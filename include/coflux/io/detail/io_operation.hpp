@@ -26,15 +26,16 @@ enum class direction : std::uint8_t { in, out };
 
 /// A call that the system makes for an operation, and ends with its result, where the event source can have that.
 struct io_submission {
-    /// Of datagrams: receive_whole gives no name, receive_message has a header.
-    enum class kind : std::uint8_t { receive, receive_whole, receive_message, send, accept, connect };
+    /// Of datagrams: receive_whole gives no name, receive_message has a header. Of a pipe: read.
+    enum class kind : std::uint8_t { receive, receive_whole, receive_message, read, send, accept, connect };
     kind call = kind::receive;
     void* address = nullptr;             ///< of the bytes, of the peer's name, or of the header
     std::size_t size = 0;                ///< of what is there
     std::uint32_t* name_size = nullptr;  ///< accept: in, the room for the name; out, what it took
 
-    [[nodiscard]] bool is_message() const noexcept {
-        return call == kind::receive_whole || call == kind::receive_message;
+    /// What it gives does not say whether more is there.
+    [[nodiscard]] bool leaves_more_untold() const noexcept {
+        return call == kind::receive_whole || call == kind::receive_message || call == kind::read;
     }
 };
 
