@@ -24,6 +24,7 @@
 #include "steal_backoff.hpp"
 #include "thread_pool.hpp"
 #include "time/detail/timer_watch.hpp"
+#include "timer_pace.hpp"
 #include "victim_order.hpp"
 #include "worker_places.hpp"
 
@@ -101,7 +102,12 @@ private:
     bool others_serve_events() const noexcept;
     void look_at_clock() noexcept;
     void look_at_timers() noexcept {
-        if (!timers_.nothing_to_look_at()) hand_out_timers(tick_now());
+        if (timers_.nothing_to_look_at()) return;
+        const std::uint64_t cycles = cycles_now();
+        if (!timer_pace_.wants_a_look(timers_.next_deadline(), cycles)) return;
+        const clock_tick now = tick_now();
+        timer_pace_.looked(now, cycles);
+        hand_out_timers(now);
     }
     bool hand_out_timers(clock_tick now) noexcept {
         if (timers_.look(now) == 0) return false;
@@ -128,6 +134,7 @@ private:
     std::uint32_t round_ = 0;           // counts rounds, each of one tick budget
     std::uint64_t injected_until_ = 0;  // what ready_ has up to its element of that number came from outside
     round_clock rounds_;
+    timer_pace timer_pace_;
     bool stole_ = false;  // what ran last was stolen, at:
     clock_tick stolen_at_ = 0;
     steal_backoff steal_backoff_;

@@ -88,22 +88,35 @@ void serial_loop::begin_turn() noexcept {
     (void)collect();
     // After a wait: the time that it ended at. Since then nothing has run.
     const clock_tick waited_until = std::exchange(waited_until_, 0);
-    (void)(waited_until != 0 ? look_at_timers(waited_until) : look_at_timers());
-    (void)look_at_events();
+    cycle_count turn;
+    (void)(waited_until != 0 ? look_at_timers(waited_until) : look_at_timers(turn));
+    (void)look_at_events(turn);
     if (has_work()) timers_.notify_watch();
 }
 
-bool serial_loop::look_at_timers() noexcept {
-    return !timers_.nothing_to_look_at() && timers_.look(tick_now()) != 0;
+bool serial_loop::must_give_way() noexcept {
+    cycle_count present;
+    return has_arrived() || look_at_timers(present) || look_at_events(present);
+}
+
+bool serial_loop::look_at_timers(cycle_count& present) noexcept {
+    if (timers_.nothing_to_look_at()) return false;
+    const std::uint64_t cycles = present.get();
+    if (!timer_pace_.wants_a_look(timers_.next_deadline(), cycles)) return false;
+    const clock_tick now = tick_now();
+    timer_pace_.looked(now, cycles);
+    const bool found = timers_.look(now) != 0;
+    present = {};
+    return found;
 }
 bool serial_loop::look_at_timers(clock_tick now) noexcept {
     return !timers_.nothing_to_look_at() && timers_.look(now) != 0;
 }
 
-bool serial_loop::look_at_events() noexcept {
+bool serial_loop::look_at_events(cycle_count& present) noexcept {
     event_source* const s = source();
     if (s == nullptr || !(s->has_pending() || s->has_found())) return false;
-    const std::uint64_t began = cycles_now();
+    const std::uint64_t began = present.get();
     if (!event_pace_.wants_a_look(began, has_work())) return false;
     const std::size_t found = s->look(most_in_a_look(ready_.size()));
     event_pace_.looked(began, cycles_now());
@@ -120,7 +133,8 @@ void serial_loop::wait(clock_tick deadline) noexcept {
     clock_tick now = ran_out;
     unsigned looks = 0;
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
-        if (look_at_timers(now) || look_at_events() || has_something()) break;
+        cycle_count present;
+        if (look_at_timers(now) || look_at_events(present) || has_something()) break;
         const bool may_look = spin_budget::may_look(processors_, awake());
         if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {
             park(deadline);

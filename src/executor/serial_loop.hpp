@@ -5,6 +5,7 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/executor/worker.hpp>
@@ -18,6 +19,7 @@
 #include "os/process.hpp"
 #include "serial_worker.hpp"
 #include "spin_budget.hpp"
+#include "timer_pace.hpp"
 
 namespace coflux::detail {
 
@@ -62,7 +64,7 @@ protected:
     virtual void end_rest() noexcept {}
     /// How many threads look for work, this one among them, or run, that want a processor each.
     [[nodiscard]] virtual std::size_t awake() const noexcept { return 1; }
-    bool must_give_way() noexcept override { return has_arrived() || look_at_timers() || look_at_events(); }
+    bool must_give_way() noexcept override;
     /// Any thread: wakes the loop, or makes its next wait short.
     virtual void wake() noexcept { parker_.unpark(); }
 
@@ -79,9 +81,17 @@ protected:
     [[nodiscard]] bool is_in_its_process() const noexcept { return process_.is_here(); }
 
 private:
-    bool look_at_timers() noexcept;
+    /// cycles_now(), counted once, when it is first asked for.
+    class cycle_count {
+    public:
+        std::uint64_t get() noexcept { return count_ != 0 ? count_ : (count_ = cycles_now()); }
+
+    private:
+        std::uint64_t count_ = 0;
+    };
+    bool look_at_timers(cycle_count& present) noexcept;
     bool look_at_timers(clock_tick now) noexcept;
-    bool look_at_events() noexcept;
+    bool look_at_events(cycle_count& present) noexcept;
     void park(clock_tick until) noexcept;
     bool sleep_in_place(clock_tick until) noexcept;
     [[nodiscard]] clock_tick sleeps_until() const noexcept;
@@ -95,6 +105,7 @@ private:
     spin_budget spin_;
     clock_tick waited_until_ = 0;  // the present, where nothing has run since a wait; 0: it is not known
     timer_queue timers_;
+    timer_pace timer_pace_;
     os::parker parker_;
     idle_memory memory_;
     look_pace event_pace_;
