@@ -39,8 +39,11 @@ serial_loop::serial_loop(const char* what, std::chrono::nanoseconds spin, std::c
 }
 
 serial_loop::~serial_loop() {
-    if (!process_.is_here()) return;
-    timer_watch::shared().forget(timers_);  // before close(), if that was not called
+    if (process_.is_here()) {
+        timer_watch::shared().forget(timers_);  // before close(), if that was not called
+    } else {
+        timers_.abandon();
+    }
 }
 
 void serial_loop::close() noexcept {
@@ -63,7 +66,7 @@ void serial_loop::close() noexcept {
 void serial_loop::execute(std::coroutine_handle<> h) noexcept {
     if (worker* const w = of_thread_for(identity()); w != nullptr) return w->push_ready(h);
     COFLUX_VERIFY(process_.is_here(),
-                  "%s that was made before fork() is used in the child, where its thread is not: make one there",
+                  "%s that was made before fork() is used in the child, where its coroutines are not: make one there",
                   what_);
     if (!post(h, true)) return;
     wake();

@@ -1,5 +1,6 @@
 #include <coflux/io/byte_stream.hpp>
 
+#include <system_error>
 #include <utility>
 
 #include "byte_transfer.hpp"
@@ -59,6 +60,7 @@ descriptor_handle adopt_connection(int opened) {
     }
     if (e < 0) {
         os::close_descriptor(opened);
+        if (peer.size() == 0) throw std::system_error(io_error(e), "coflux: adopt a connection");
         throw_io_error(e, "adopt a connection to", peer);
     }
     descriptor_handle adopted(opened, peer);

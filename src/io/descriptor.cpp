@@ -40,6 +40,9 @@ struct kept_descriptors {
 };
 constinit kept_descriptors kept;
 
+/// For messages.
+constexpr const char* kinds_of_it = "a socket, pipe or process";
+
 }  // namespace
 
 void* descriptor::operator new(std::size_t size) {
@@ -64,6 +67,10 @@ descriptor::~descriptor() {
 
 /// Pre: the caller holds the lock, and the home has a source.
 io_source& descriptor::count_up(home& mine, direction way) noexcept {
+    if (!mine.is_here()) {
+        mine.waiting.store(0, memory_order_relaxed);
+        mine.process.store(home::forks(), memory_order_relaxed);
+    }
     mine.waiting.fetch_add(1, memory_order_relaxed);
     mine.at_once.store(mine.source->submits(way) ? mine.source.get() : nullptr, memory_order_relaxed);  // a hint
     return *mine.source;
@@ -113,7 +120,7 @@ descriptor_handle& descriptor_handle::operator=(descriptor_handle&& other) noexc
 
 void descriptor_handle::close(const char* how) noexcept {
     if (owned_ == nullptr) return;
-    COFLUX_VERIFY(!owned_->is_waited_for(), "a socket %s while an operation of it waits (its peer: %s)", how,
+    COFLUX_VERIFY(!owned_->is_waited_for(), "%s %s while an operation of it waits (its peer: %s)", kinds_of_it, how,
                   owned_->peer.to_string().c_str());
     delete std::exchange(owned_, nullptr);
 }
@@ -129,14 +136,15 @@ bool descriptor_handle::is_shared() const noexcept {
 }
 void descriptor_handle::close_way(direction way, const char* how) noexcept {
     if (owned_ == nullptr) return;
-    COFLUX_VERIFY(!owned_->is_waited_for(way), "a socket %s while an operation of it waits (its peer: %s)", how,
+    COFLUX_VERIFY(!owned_->is_waited_for(way), "%s %s while an operation of it waits (its peer: %s)", kinds_of_it, how,
                   owned_->peer.to_string().c_str());
     descriptor* const left = std::exchange(owned_, nullptr);
     if (left->drop_owner()) delete left;
 }
 
 descriptor& descriptor_handle::get() const noexcept {
-    COFLUX_VERIFY(owned_ != nullptr, "an operation of a socket that is closed, or was moved from");
+    COFLUX_VERIFY(owned_ != nullptr, "an operation of %s that is closed, was moved from, or was never opened",
+                  kinds_of_it);
     return *owned_;
 }
 int descriptor_handle::number() const noexcept {

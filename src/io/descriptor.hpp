@@ -11,6 +11,7 @@
 #include <coflux/io/endpoint.hpp>
 
 #include "io_source.hpp"
+#include "os/process.hpp"
 #include "socket_calls.hpp"
 
 namespace coflux::detail {
@@ -88,13 +89,22 @@ public:
 private:
     struct home {
         atomic<std::uint32_t> waiting{0};   // operations between begin_wait() and end_wait(); counted up under lock_
+        atomic<std::uint32_t> process{0};   // the forks_of_process that they wait in; set under lock_
         std::shared_ptr<io_source> source;  // nullptr until the first wait
         io_slot slot;
         atomic<const void*> at_once{nullptr};  // a source, which may be gone; see is_submitted_at_once()
         atomic<bool> empty{false};             // the last read left nothing, and no operation has begun since
 
         [[nodiscard]] bool is_idle() const noexcept {
-            return waiting.load(memory_order_acquire) == 0;  // pairs with end_wait(): what waited has left
+            // acquire pairs with end_wait(): what waited has left.
+            return waiting.load(memory_order_acquire) == 0 || !is_here();
+        }
+        /// What waits does so in this process, and not in one that has forked it.
+        [[nodiscard]] bool is_here() const noexcept {
+            return process.load(memory_order_relaxed) == forks();  // pairs with nothing: a child has its own copy
+        }
+        [[nodiscard]] static std::uint32_t forks() noexcept {
+            return os::forks_of_process.load(memory_order_relaxed);  // pairs with nothing: see there
         }
     };
     [[nodiscard]] home& home_of(direction way) noexcept { return way == direction::in ? in_ : out_; }

@@ -162,6 +162,8 @@ void keep_child(child_state& s, int pidfd, const endpoint& name) {
 
 }  // namespace
 
+constexpr const char* in_the_directory = "in the directory";
+
 constinit const pool_operation::steps spawn_awaiter::does{nullptr, &spawn, "spawn"};
 
 spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, process_options& options)
@@ -217,8 +219,8 @@ int spawn_awaiter::spawn_now() noexcept {
             os::spawn_step failed{};
             e = os::spawn_child(plan, made, failed);
             switch (failed) {
-            case os::spawn_step::pidfd: failed_ = "without pidfds"; break;
-            case os::spawn_step::directory: failed_ = "in the directory"; break;
+            case os::spawn_step::pidfd: failed_ = os::is_not_supported(e) ? "without pidfds" : "with a pidfd"; break;
+            case os::spawn_step::directory: failed_ = in_the_directory; break;
             case os::spawn_step::stream: failed_ = "with its standard streams"; break;
             case os::spawn_step::program: failed_ = ""; break;
             }
@@ -239,7 +241,7 @@ int spawn_awaiter::spawn_now() noexcept {
 std::string spawn_awaiter::text() const {
     std::string text = command_[0];
     if (*failed_ != '\0') text += std::string(" ") + failed_;
-    if (const std::string* const d = options_.directory.path(); d != nullptr) text += " " + *d;
+    if (failed_ == in_the_directory) text += " " + *options_.directory.path();
     return text;
 }
 

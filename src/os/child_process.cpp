@@ -172,6 +172,9 @@ int signal_child(int descriptor, int number) noexcept {
     return result_of([&] { return static_cast<int>(syscall(SYS_pidfd_send_signal, descriptor, number, nullptr, 0)); });
 }
 
+bool is_not_supported(int result) noexcept {
+    return result == -ENOSYS;
+}
 bool is_gone(int result) noexcept {
     return result == -ESRCH;
 }

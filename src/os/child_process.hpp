@@ -37,6 +37,8 @@ int await_child_end(int descriptor, child_end& end) noexcept;
 /// -ESRCH: it has ended, and that was taken.
 int signal_child(int descriptor, int number) noexcept;
 [[nodiscard]] bool is_gone(int result) noexcept;
+/// Of a call that the system does not have.
+[[nodiscard]] bool is_not_supported(int result) noexcept;
 /// Waits until a child has ended whose end was not taken, so that the number is its own, and takes that.
 void await_child(int pid) noexcept;
 /// The same without a wait: false if it runs.

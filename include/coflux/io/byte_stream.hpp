@@ -49,7 +49,8 @@ public:
 
     /// Some bytes, as soon as there are some.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
-    /// Stops: a stop point where it waits; loses nothing.
+    /// Stops: a stop point where it waits; loses nothing. What was read as a case of when_any() or select() that loses
+    /// is dropped, as each value of a losing case; wait_readable() as a case loses nothing.
     /// Lifetime: `into` is used until the await ends.
     [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::read_some_request
     read_some(std::span<std::byte> into) noexcept {

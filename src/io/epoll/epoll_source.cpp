@@ -129,9 +129,10 @@ io_slot epoll_source::attach(int number) {
 }
 
 void epoll_source::detach(io_slot at, int number) noexcept {
-    epoll_event ignored{};
     // A child of a fork() shares the system's object with its parent, which still waits there.
-    if (process_.is_here()) (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
+    if (!process_.is_here()) return;
+    epoll_event ignored{};
+    (void)epoll_ctl(epoll_, EPOLL_CTL_DEL, number, &ignored);
     slot& s = at_number(at.number);
     {
         const adaptive_guard held(s.lock);
@@ -159,9 +160,11 @@ std::size_t epoll_source::end_pending(io_operation& op) noexcept {
 io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
     if (op.must_end()) return armed::stops;
     waiting_place& place = s.place(op.way());
-    COFLUX_VERIFY(place.waiting == nullptr,
-                  "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
-                  "writes");
+    COFLUX_VERIFY(
+        place.waiting == nullptr,
+        "two coroutines wait for the same direction of a socket or pipe (its peer: %s): one at a time reads or "
+        "accepts, and one writes",
+        op.on().peer.to_string().c_str());
     place.waiting = &op;
     return armed::waits;
 }

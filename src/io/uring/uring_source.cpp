@@ -132,6 +132,7 @@ io_slot uring_source::attach(int) {
 }
 
 void uring_source::detach(io_slot at, int) noexcept {
+    if (!process_.is_here()) return;  // in the child of a fork() what waits there is the parent's
     const lock_guard<mutex> held(lock_);
     free_.push_back(at.number);
 }
@@ -172,9 +173,11 @@ void uring_source::list(place& p) noexcept {
 /// Pre: the place's lock is held.
 io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
     if (op.must_end()) return armed::stops;
-    COFLUX_VERIFY(p.waiting == nullptr,
-                  "two coroutines wait for the same direction of a socket: one at a time reads or accepts, and one "
-                  "writes");
+    COFLUX_VERIFY(
+        p.waiting == nullptr,
+        "two coroutines wait for the same direction of a socket or pipe (its peer: %s): one at a time reads or "
+        "accepts, and one writes",
+        op.on().peer.to_string().c_str());
     p.waiting = &op;
     p.at = state::queued;
     list(p);

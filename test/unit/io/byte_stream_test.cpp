@@ -358,7 +358,8 @@ coflux::task<void, worker> destroys_a_half(coflux::environment&) {
     co_await std::move(waits);
 }
 TEST_F(byte_stream_death, a_half_that_dies_while_an_operation_waits_is_refused) {
-    EXPECT_DEATH(on_a_worker(destroys_a_half), "a socket dies while an operation of it waits .its peer: 127");
+    EXPECT_DEATH(on_a_worker(destroys_a_half),
+                 "a socket, pipe or process dies while an operation of it waits .its peer: 127");
 }
 coflux::task<void, worker> uses_a_stream_that_was_split(coflux::environment&) {
     auto p = unix_stream::pair();
@@ -368,7 +369,7 @@ coflux::task<void, worker> uses_a_stream_that_was_split(coflux::environment&) {
 }
 TEST_F(byte_stream_death, a_stream_that_was_split_is_closed) {
     EXPECT_DEATH(on_a_worker(uses_a_stream_that_was_split),
-                 "an operation of a socket that is closed, or was moved from");
+                 "an operation of a socket, pipe or process that is closed, was moved from");
 }
 
 }  // namespace

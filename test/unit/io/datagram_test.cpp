@@ -288,7 +288,8 @@ coflux::task<void, worker> destroys_what_is_waited_for(coflux::environment&) {
     co_await std::move(waits);
 }
 TEST_F(datagram_death, a_socket_that_is_assigned_to_while_an_operation_waits_is_refused) {
-    EXPECT_DEATH(on_a_worker(destroys_what_is_waited_for), "a socket is assigned to while an operation of it waits");
+    EXPECT_DEATH(on_a_worker(destroys_what_is_waited_for),
+                 "a socket, pipe or process is assigned to while an operation of it waits");
 }
 coflux::task<void, worker> two_receivers(coflux::environment&) {
     auto&& here = co_await coflux::context();

@@ -189,6 +189,9 @@ TEST(process_edges, that_cannot_be_started_is_an_error_and_no_exit_status) {
     elsewhere.directory = folder.path("nowhere");
     on_a_worker(is_refused, words{"true"}, elsewhere, std::errc::no_such_file_or_directory,
                 "spawn true in the directory " + folder.path("nowhere"));
+    elsewhere.directory = folder.path();
+    on_a_worker(is_refused, words{"no-such-program-here"}, elsewhere, std::errc::no_such_file_or_directory,
+                "spawn no-such-program-here: ");  // and nothing of the directory, which is there
     EXPECT_EQ(open_descriptors(), before);
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);

@@ -257,7 +257,7 @@ coflux::task<void, worker> destroys_what_is_waited_for(coflux::environment&) {
 }
 TEST_F(tcp_death, a_stream_that_dies_while_an_operation_waits_is_refused) {
     EXPECT_DEATH(on_a_worker(destroys_what_is_waited_for),
-                 "a socket dies while an operation of it waits .its peer: 127");
+                 "a socket, pipe or process dies while an operation of it waits .its peer: 127");
 }
 coflux::task<void, worker> uses_what_was_moved_from(coflux::environment&) {
     tcp_stream closed;
@@ -265,7 +265,8 @@ coflux::task<void, worker> uses_what_was_moved_from(coflux::environment&) {
     (void)co_await closed.read_some(std::span(&one, 1));
 }
 TEST_F(tcp_death, an_operation_of_a_closed_stream_is_refused) {
-    EXPECT_DEATH(on_a_worker(uses_what_was_moved_from), "an operation of a socket that is closed, or was moved from");
+    EXPECT_DEATH(on_a_worker(uses_what_was_moved_from),
+                 "an operation of a socket, pipe or process that is closed, was moved from");
 }
 coflux::task<void, worker> two_readers(coflux::environment&) {
     auto&& here = co_await coflux::context();

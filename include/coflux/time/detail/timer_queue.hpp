@@ -132,6 +132,8 @@ public:
         wheel_.expire(timing_wheel::never);
         while (auto* const t = static_cast<timer*>(wheel_.take())) f(static_cast<const timer&>(*t));
     }
+    /// What is armed is another process's: this is the copy that fork() made of its queue, and ends.
+    void abandon() noexcept { wheel_.abandon(); }
     /// As if it were made anew.
     /// Pre: nothing to look at.
     void restart(clock_tick now) noexcept {

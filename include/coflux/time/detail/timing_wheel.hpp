@@ -76,6 +76,9 @@ public:
         now_ = now;
     }
 
+    /// What is armed is another process's: this is the copy that fork() made of its wheel, and ends.
+    void abandon() noexcept { rows_ = 0; }
+
     /// The latest tick that advance or expire was given.
     [[nodiscard]] std::uint64_t now() const noexcept { return now_; }
     /// True if no timer is armed.
