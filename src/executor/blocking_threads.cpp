@@ -35,7 +35,7 @@ void end_wait(blocking_job& j, blocking_state was, bool gave) noexcept {
 blocking_threads::blocking_threads(blocking_pool_options options) : options_(std::move(options)) {}
 
 bool blocking_threads::runs_this_thread() const noexcept {
-    return pool_of_this_thread == this;
+    return pool_of_this_thread == this && process_.is_here();
 }
 
 bool blocking_threads::looks_at_once(promise_base& p) const noexcept {

@@ -16,11 +16,13 @@ run_loop_state::run_loop_state()
                   std::chrono::nanoseconds::max()) {}
 
 run_loop_state::~run_loop_state() {
+    if (!is_in_its_process()) return;
     COFLUX_VERIFY(!runs_.load(memory_order_relaxed), "a run_loop is destroyed while it runs");
-    if (is_in_its_process()) close();
+    close();
 }
 
 std::size_t run_loop_state::run(const limits& l) {
+    COFLUX_VERIFY(is_in_its_process(), "a run_loop that was made before fork() is run in the child: make one there");
     COFLUX_VERIFY(this_thread.queues == nullptr && this_thread.current == nullptr,
                   "a run_loop is run on a thread that runs coroutines: co_await what it would wait for instead");
     COFLUX_VERIFY(!runs_.exchange(true, memory_order_acquire),  // pairs with leave()

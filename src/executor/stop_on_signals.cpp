@@ -1,5 +1,7 @@
 #include <coflux/executor/stop_on_signals.hpp>
 
+#include <utility>
+
 #include <coflux/base/assert.hpp>
 #include <coflux/base/thread.hpp>
 
@@ -32,7 +34,7 @@ stop_on_signals::~stop_on_signals() {
         watcher_->thread.join();
         detail::os::close_end_signals();
     } else {
-        watcher_->thread.detach();  // there is none
+        detail::os::keep_thread_of_parent(std::move(watcher_->thread));
     }
     delete watcher_;
 }

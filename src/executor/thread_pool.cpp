@@ -77,12 +77,12 @@ thread_pool::thread_pool(thread_pool_options options)
 }
 
 thread_pool::~thread_pool() {
-    COFLUX_VERIFY(worker::of_thread_for(identity()) == nullptr, "a thread pool is destroyed on one of its own threads");
     if (!process_.is_here()) {  // nor are the threads: what they would have left stays as it is
         auto* const left = new left_by_fork{std::move(workers_), std::move(threads_)};
         left->next = left_by_forks.exchange(left, memory_order_acq_rel);  // pairs with itself
         return;
     }
+    COFLUX_VERIFY(worker::of_thread_for(identity()) == nullptr, "a thread pool is destroyed on one of its own threads");
     idle_.end();
     for (const auto& w : workers_) w->unpark();
     for (thread& t : threads_) t.join();

@@ -23,13 +23,10 @@ worker_thread::~worker_thread() {
 
 void worker_thread::end() noexcept {
     if (ends_.load(memory_order_relaxed)) return;  // written by this thread
-    COFLUX_VERIFY(of_thread_for(identity()) == nullptr, "%s is destroyed on its own thread", what());
-    ends_.store(true, memory_order_release);  // pairs with serve()
-    if (!is_in_its_process()) {
-        // Nor is the thread: what it would have left stays as it is.
-        if (thread_.joinable()) thread_.detach();
-        return;
-    }
+    const bool is_here = is_in_its_process();
+    COFLUX_VERIFY(!is_here || of_thread_for(identity()) == nullptr, "%s is destroyed on its own thread", what());
+    ends_.store(true, memory_order_release);                             // pairs with serve()
+    if (!is_here) return os::keep_thread_of_parent(std::move(thread_));  // what it would have left stays as it is
     wake();
     if (thread_.joinable()) thread_.join();
     close();

@@ -24,13 +24,19 @@ struct kept_descriptors {
     std::size_t count = 0;
 
     void* take() noexcept {
+        if (is_of_parent()) return nullptr;
         const adaptive_guard held(lock);
         if (first == nullptr) return nullptr;
         --count;
         return std::exchange(first, first->next);
     }
+    /// In the child of a fork(), where a thread of the parent's may have held the lock.
+    static bool is_of_parent() noexcept {
+        return os::forks_of_process.load(memory_order_relaxed) != 0;  // pairs with nothing: see there
+    }
     /// False: there are enough.
     bool give(void* at) noexcept {
+        if (is_of_parent()) return false;
         const adaptive_guard held(lock);
         if (COFLUX_ASAN || count == most) return false;  // which tells what uses one that is gone
         ++count;

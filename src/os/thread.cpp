@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <utility>
 
 #if defined(__linux__)
 #    include <pthread.h>
@@ -10,6 +11,7 @@
 #    include <sys/prctl.h>
 #endif
 
+#include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
 
 #include "cpu_quota.hpp"
@@ -105,5 +107,21 @@ std::size_t usable_processors() noexcept {
 }
 
 #endif
+
+namespace {
+
+struct kept_thread {
+    thread kept;
+    kept_thread* next = nullptr;
+};
+constinit atomic<kept_thread*> kept_threads{nullptr};
+
+}  // namespace
+
+void keep_thread_of_parent(thread&& of_parent) noexcept {
+    if (!of_parent.joinable()) return;
+    auto* const keeps = new kept_thread{std::move(of_parent)};
+    keeps->next = kept_threads.exchange(keeps, memory_order_acq_rel);  // pairs with itself
+}
 
 }  // namespace coflux::detail::os

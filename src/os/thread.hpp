@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <vector>
 
+#include <coflux/base/thread.hpp>
+
 namespace coflux::detail::os {
 
 /// Names the calling thread; cut to what the system allows.
@@ -22,6 +24,10 @@ std::vector<unsigned> allowed_processors();
 
 /// Asks the system to end this thread's sleeps when they are over, not up to 50 us later so that several end together.
 void expect_precise_wake_ups() noexcept;
+
+/// Of a thread of the parent, in the child of a fork(): it is not there, and the system may have given its name to a new
+/// thread. So it is neither joined nor detached.
+void keep_thread_of_parent(thread&& of_parent) noexcept;
 
 /// Number of processors that the process may use, by its affinity and by the quota of its control groups; at least 1.
 std::size_t usable_processors() noexcept;

@@ -169,11 +169,15 @@ io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
     return armed::waits;
 }
 
-io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
+void epoll_source::check_process() const noexcept {
     COFLUX_VERIFY(
         process_.is_here(),
         "a coroutine waits for a descriptor in the child of a fork(), on a loop that did so before: its epoll "
         "belongs to the parent, too. Make the loop in the child");
+}
+
+io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
+    check_process();
     slot& s = at_number(at.number);
     // Before the operation can be seen: after that it may be gone, and its descriptor with it. No other thread needs to
     // hear of it: a host's own thread arms here, or the service's sleeps nowhere else.
@@ -198,6 +202,7 @@ io_source::armed epoll_source::arm(io_operation& op, io_slot at) noexcept {
 }
 
 io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) noexcept {
+    check_process();
     slot& s = at_number(at.number);
     const direction way = op.way();
     pending_.fetch_add(1, memory_order_relaxed);

@@ -64,6 +64,7 @@ private:
     armed wait_at(slot& s, io_operation& op) noexcept;
     void make_room_for_late(std::size_t most);
     [[nodiscard]] bool is_host_here() const noexcept;
+    void check_process() const noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
     void set_closing(slot& s, std::uint32_t generation) noexcept;
     std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;

@@ -148,4 +148,54 @@ TEST_F(forked_death, a_child_may_end_executors_that_coroutines_of_its_parent_sle
     EXPECT_EQ(third.get(), 7);
 }
 
+coflux::task<int, worker> gives_three(environment&) {
+    co_return 3;
+}
+/// The name of a thread that is not there may be that of a new one.
+TEST_F(forked_death, a_child_may_end_an_executor_of_its_parent_beside_one_of_its_own) {
+    std::optional<worker> of_parent(std::in_place);
+    EXPECT_EXIT(
+        {
+            std::optional<worker> own(std::in_place);
+            auto env = coflux::make_environment(*own);
+            const int three = gives_three(env).get();
+            of_parent.reset();
+            const int again = gives_three(env).get();
+            own.reset();
+            std::_Exit(three + again + 1);
+        },
+        testing::ExitedWithCode(7), "");
+}
+
+coflux::task<void, worker> forks_here(environment&, std::optional<worker>* of_parent) {
+    EXPECT_EXIT(
+        {
+            of_parent->reset();
+            std::_Exit(7);
+        },
+        testing::ExitedWithCode(7), "");
+    co_return;
+}
+TEST_F(forked_death, a_child_of_a_worker_may_end_that_worker) {
+    std::optional<worker> on(std::in_place);
+    auto env = coflux::make_environment(*on);
+    forks_here(env, &on).get();
+}
+
+TEST_F(forked_death, a_child_may_end_a_loop_that_its_parent_runs_and_not_run_it) {
+    std::optional<coflux::run_loop> loop(std::in_place);
+    std::thread runs([&] { (void)loop->run(); });
+    auto env = coflux::make_environment(*loop);
+    sleeps<coflux::run_loop>(env).get();  // it runs
+    EXPECT_EXIT(
+        {
+            loop.reset();
+            std::_Exit(7);
+        },
+        testing::ExitedWithCode(7), "");
+    EXPECT_DEATH((void)loop->poll(), "a run_loop that was made before fork\\(\\) is run in the child");
+    loop->stop();
+    runs.join();
+}
+
 }  // namespace
