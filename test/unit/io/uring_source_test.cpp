@@ -1,6 +1,5 @@
 // The ring itself, and what its source does where more comes than fits, or another thread.
 #include "../../../src/io/uring/ring.hpp"
-#include "../../../src/io/uring/uring_source.hpp"
 
 #include <array>
 #include <chrono>
@@ -323,12 +322,17 @@ TEST(uring_source, is_woken_after_its_poll_of_wakers_had_no_room_for_a_completio
     if (WIFSIGNALED(how)) std::abort();
     std::_Exit(WEXITSTATUS(how));
 }
-[[noreturn]] void looks_in_a_child() {
-    coflux::detail::uring_source source(coflux::detail::ring_rung::cooperative);
-    (void)source.look(1);
+coflux::task<void, run_loop> reads_in_a_child(coflux::environment&, coflux::tcp_stream* from) {
     const pid_t child = fork();
     if (child != 0) end_as(child);
-    (void)source.look(1);
+    std::string one(1, ' ');
+    (void)co_await from->read_some(coflux_test::bytes_of(one));
+}
+[[noreturn]] void looks_in_a_child() {
+    run_loop loop;
+    auto env = coflux::make_environment(loop);
+    auto pair = loop.run(makes_a_pair(env));
+    loop.run(reads_in_a_child(env, &pair.near));
     std::_Exit(1);
 }
 [[noreturn]] void makes_its_own_in_a_child() {
