@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <support/iterations.hpp>
 
 #include "connected.hpp"
 

@@ -372,15 +372,15 @@ coflux::task<void, worker> shares_its_end(coflux::environment&) {
         auto some = gets<worker>(here, &p.reader, &two);
         co_await coflux::this_coroutine::yield();
         char taken = ' ';
-        for (int k = 0; k < 300; ++k) {
-            EXPECT_EQ(write(p.writer.native_handle(), "x", 1), 1);  // nothing else runs until it is taken
-            EXPECT_EQ(read(p.reader.native_handle(), &taken, 1), 1);
+        bool others_have_it = true;  // a plain ring reads when the write returns
+        for (int k = 0; k < 300 && others_have_it; ++k) {
+            EXPECT_EQ(write(p.writer.native_handle(), "x", 1), 1);
+            others_have_it = read(p.reader.native_handle(), &taken, 1) == 1;
             co_await coflux::sleep_for(1us);  // until a look
         }
-        co_await p.writer.write_all("ab");
+        if (others_have_it) co_await p.writer.write_all("ab");
         const result got = co_await std::move(some);
-        EXPECT_EQ(got.value(), 2U);
-        EXPECT_EQ(two, "ab");
+        EXPECT_EQ(two.substr(0, got.value()), others_have_it ? "ab" : "x");
     }
 }
 TEST(pipe_wait, goes_on_where_others_read_the_same_end) {
