@@ -23,6 +23,10 @@ struct kept_descriptors {
     block* first = nullptr;
     std::size_t count = 0;
 
+    /// In the child of a fork() it is not used: a thread of the parent's may have held the lock.
+    static bool is_of_parent() noexcept {
+        return os::forks_of_process.load(memory_order_relaxed) != 0;  // pairs with nothing: see there
+    }
     void* take() noexcept {
         if (is_of_parent()) return nullptr;
         const adaptive_guard held(lock);
@@ -30,11 +34,7 @@ struct kept_descriptors {
         --count;
         return std::exchange(first, first->next);
     }
-    /// In the child of a fork(), where a thread of the parent's may have held the lock.
-    static bool is_of_parent() noexcept {
-        return os::forks_of_process.load(memory_order_relaxed) != 0;  // pairs with nothing: see there
-    }
-    /// False: there are enough.
+    /// False: there are enough, or it is not used.
     bool give(void* at) noexcept {
         if (is_of_parent()) return false;
         const adaptive_guard held(lock);
