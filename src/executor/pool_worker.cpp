@@ -17,6 +17,7 @@ namespace coflux::detail {
 namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
+constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
 constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the looks of the look-out
 constexpr clock_tick crowded_period = 250'000;   // the same where other workers have all processors
 constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
@@ -247,6 +248,12 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
+/// How long a sleeper that is not the look-out is parked while other workers work.
+clock_tick pool_worker::watch_of_one() const noexcept {
+    const std::size_t sleepers = pool_.size() - std::min(pool_.idle_.awake(), pool_.size());
+    return watch_period * static_cast<clock_tick>(std::max<std::size_t>(sleepers / most_watches, 1));
+}
+
 clock_tick pool_worker::gives_back_at() const noexcept {
     const std::chrono::nanoseconds kept = pool_.options_.keep_memory;
     if (kept == std::chrono::nanoseconds::max()) return os::parker::never;
@@ -335,7 +342,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
         const clock_tick period = pool_.idle_.awake() >= pool_.processors_ ? crowded_period : lookout_period;
         const bool idle = r == idle_workers::rest::for_ever;
         clock_tick look = os::parker::never;
-        if (!idle) look = tick_now() + (r != idle_workers::rest::moment ? watch_period : period);
+        if (!idle) look = tick_now() + (r != idle_workers::rest::moment ? watch_of_one() : period);
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
         if (park_until(std::min(look, due), seat) || due <= look) return true;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <latch>
 #include <thread>
 #include <utility>
@@ -91,6 +92,28 @@ TEST(thread_pool_crowded, takes_the_forks_of_workers_that_block) {
     pool p(processors + 2);
     auto env = coflux::make_environment(p);
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(blocks_all_processors(env, processors).get());
+}
+
+coflux::task<double, pool> processors_used_beside(auto&&, std::chrono::milliseconds time) {
+    const auto computes_for = [](std::chrono::milliseconds t) {
+        const auto end = clock::now() + t;
+        while (clock::now() < end) {}
+    };
+    computes_for(time);  // the other workers start, find nothing and park
+    const auto begin = clock::now();
+    const std::clock_t used = std::clock();
+    computes_for(time);
+    const double seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
+    co_return seconds / std::chrono::duration<double>(clock::now() - begin).count();
+}
+
+TEST(thread_pool_crowded, of_a_thousand_sleepers_few_look_for_work_at_a_time) {
+    if constexpr (!coflux_test::at_full_speed) GTEST_SKIP() << "a look takes longer there";
+    const watchdog guard("a pool of 1000 workers");
+    pool p(1'000);
+    auto env = coflux::make_environment(p);
+    // Its own is the one that computes. With a look of each in 10 ms it was all that there are.
+    EXPECT_LT(processors_used_beside(env, 300ms).get(), 1.5);
 }
 
 }  // namespace
