@@ -71,7 +71,7 @@ def make_parser() -> Parser:
     parser.add_argument("--reps", type=positive, metavar="N", help="repetitions of each row, in place of the suite's")
     parser.add_argument("--threads", type=positive, nargs="+", action="extend", metavar="N",
                         help="threads of the workloads that do not fix them, each number a row of its own (default: the "
-                             "number of CPUs; the suite full: one, too)")
+                             "number of CPUs)")
     parser.add_argument("--allocator", choices=(RECOMMENDED, ALL, *ALLOCATORS), nargs="+", action="extend", metavar="A",
                         help="what stands for malloc, in place of the suite's choice: %(choices)s")
     parser.add_argument("--with", choices=WITH, nargs="+", action="extend", metavar="R", dest="with_",
@@ -183,7 +183,7 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     workloads = [known[name] for name in known if not chosen.workload or name in chosen.workload]
     names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
     cpus = len(execute.cpus_for(1 << 16))
-    threads = list(dict.fromkeys(chosen.threads or ([1, cpus] if SUITES[suite].one_thread_too else [cpus])))
+    threads = list(dict.fromkeys(chosen.threads or [cpus]))
     if max(threads) > cpus:
         parser.error(f"--threads {max(threads)} is more than the {cpus} CPUs that this process may use; a thread that shares "
                      "its CPU measures the scheduler of the system")
@@ -200,7 +200,7 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     directory = chosen.out or paths.new_run_dir()
     if (directory / STATE_FILE).exists():
         parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
-    mallocs = chosen.allocator or [SUITES[suite].allocators]
+    mallocs = chosen.allocator or [RECOMMENDED]
     rows = [Row(case, name, malloc=malloc) for case in cases for name in names for malloc in chosen_mallocs(mallocs, name)]
     return State(suite, chosen.reps or SUITES[suite].repetitions, {}, rows), directory
 

@@ -12,7 +12,7 @@ from runner.catalog import Params, Workload
 
 @dataclass(frozen=True)
 class Suite:
-    """A named choice of sizes, repetitions and allocators."""
+    """A named choice of sizes and repetitions."""
 
     sizes: tuple[str, ...]
     repetitions: int
@@ -20,13 +20,8 @@ class Suite:
     # A repetition repeats its work until its timed parts are as long as this. In less, the fast one escapes what the
     # slow one does not: preemption, and the ticks by which the kernel counts CPU.
     least_ms: int = 100
-    # One of ALLOCATOR_CHOICES.
-    allocators: str = "recommended"
     # A repetition under load is repeated, within bounds.
     repeats: bool = True
-    # Where no --threads says otherwise each row is measured on one thread, too: what a scheduler costs that nobody
-    # shares.
-    one_thread_too: bool = False
     # Of a workload that is not asked for by its name only the cases of QUICK, where its module has that.
     picks_cases: bool = False
     # How long it waits for another run on the machine to end, in seconds.
@@ -49,8 +44,8 @@ SUITES: dict[str, Suite] = {
                    picks_cases=True),
     "seed": Suite((SEED,), 9, "the sizes that the seed documents measured in nine rounds, under an hour; "
                               f"{LONG_REPETITIONS} rounds of the cases that take longest"),
-    "full": Suite(("base", "large"), 11, "base and large sizes with each allocator, on all threads and on one, hours: what a published "
-                                         "table needs", allocators=ALL, one_thread_too=True),
+    "full": Suite(("base",), 9, "nine rounds of all cases of base size, under an hour: what a published table needs; --size, "
+                                "--threads and --allocator choose others"),
 }
 
 # No workload needs more, and each is a stack. The adapters refuse more, too.

@@ -5,7 +5,7 @@ from unittest import mock
 
 from runner import catalog, cli, stats
 from runner.paths import ROOT
-from runner.suites import LONG_REPETITIONS, MOST_THREADS, SUITES, plan
+from runner.suites import LONG_REPETITIONS, MOST_THREADS, plan
 
 WORKLOADS = catalog.all_workloads()
 
@@ -327,7 +327,7 @@ class Plans(unittest.TestCase):
 
     def test_a_case_that_two_sizes_share_is_planned_once_with_the_longer_timeout(self) -> None:
         base = plan([WORKLOADS["pipeline"]], ("base",), 2)
-        both = plan([WORKLOADS["pipeline"]], SUITES["full"].sizes, 2)
+        both = plan([WORKLOADS["pipeline"]], ("base", "large"), 2)
         self.assertEqual(len(both), len(base) + 1)
         self.assertGreater(both[0].timeout_seconds, base[0].timeout_seconds)
 
@@ -371,15 +371,20 @@ class Plans(unittest.TestCase):
                           "wait"})
         self.assertEqual(threads["fib"], 4)
 
-    def test_a_full_run_measures_each_row_on_one_thread_too_and_only_where_nobody_chose_the_threads(self) -> None:
+    def test_a_run_has_all_cpus_where_nobody_chose_the_threads(self) -> None:
         def threads_of(*arguments: str) -> list[int]:
             parser = cli.make_parser()
             state, _ = cli.planned(parser, parser.parse_args([*arguments, "--workload", "fib", "--runtime", "coflux"]))
             return sorted({row.case.threads for row in state.rows})
         with mock.patch("runner.execute.cpus_for", return_value=[0, 1]):
-            self.assertEqual(threads_of("--suite", "full"), [1, 2])
-            self.assertEqual(threads_of("--suite", "full", "--threads", "2"), [2])
-            self.assertEqual(threads_of("--suite", "quick"), [2])
+            self.assertEqual(threads_of("--suite", "full"), [2])
+            self.assertEqual(threads_of("--suite", "full", "--threads", "1", "2"), [1, 2])
+
+    def test_full_has_all_cases_of_base_size(self) -> None:
+        parser = cli.make_parser()
+        state, _ = cli.planned(parser, parser.parse_args(["--suite", "full", "--runtime", "coflux", "--threads", "1"]))
+        cases = [(row.case.workload, row.case.params) for row in state.rows]
+        self.assertEqual(cases, [(name, params) for name, each in WORKLOADS.items() for params in each.cases("base")])
 
     def test_labels_are_short_and_still_tell_cases_apart(self) -> None:
         self.assertEqual(catalog.short_label({"resource": "monotonic", "count": 100_000}), "monotonic 100k")
