@@ -311,6 +311,7 @@ int main(int argc, char** argv) {
     app.add_dress("echo", "ring", bare::echo_on_ring, ring);
     app.add_dress("echo_many", "ring", bare::echo_many_on_ring, ring);
     app.add_dress("accept_churn", "ring", bare::accept_churn_on_ring, ring);
+    app.add_dress("io_socket", "ring", bare::io_socket_on_ring, ring);
     app.add_dress("file_read", "ring", bare::file_read_on_ring, ring);
     app.add("cachecalc_variants", cachecalc, "the calculations alone, on one thread, whatever the variant");
     app.add("fib_tasks", lab::fib_tasks, "one thread, whatever --threads says");

@@ -1,7 +1,8 @@
-// echo, echo_many, accept_churn and file_read on io_uring.
+// echo, echo_many, accept_churn, io_socket and file_read on io_uring.
 #include "echo.hpp"
 #include "file_read.hpp"
 #include "io.hpp"
+#include "io_socket.hpp"
 #include "load_client.hpp"
 #include "ring.hpp"
 #include "under_load.hpp"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 namespace bare {
@@ -245,6 +247,86 @@ void serve_churn(int listener, int stop) {
         });
 }
 
+// One of either side of io_socket. `send` of one message is submitted with the `receive` of the next.
+template <typename Side>
+struct talk {
+    descriptor socket;
+    Side side;
+    std::array<std::byte, harness::socket_work::buffer_bytes> buffer{};
+
+    void receive(ring& on, std::size_t whole, std::uint64_t tag) {
+        io_uring_sqe& entry = on.add(IORING_OP_RECV, socket.get(), tag);
+        entry.addr = address(buffer.data());
+        entry.len = static_cast<std::uint32_t>(whole);
+        entry.msg_flags = MSG_WAITALL;
+    }
+    void send(ring& on, std::span<const std::byte> message) {
+        io_uring_sqe& entry = on.add(IORING_OP_SEND, socket.get(), of_quiet);
+        entry.addr = address(message.data());
+        entry.len = static_cast<std::uint32_t>(message.size());
+        entry.msg_flags = MSG_NOSIGNAL | MSG_WAITALL;
+        entry.flags = IOSQE_CQE_SKIP_SUCCESS;
+    }
+};
+
+void serve_requests(int listener, const harness::socket_work& work) {
+    std::vector<talk<harness::socket_server>> all;
+    all.reserve(work.connections);
+    ring on;  // ends before the buffers
+    while (all.size() < work.connections) {
+        const int fd = harness::checked(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC), "accept");
+        harness::send_at_once(fd);
+        all.push_back({descriptor{fd}, harness::socket_server{work}});
+        all.back().receive(on, work.request_bytes, all.size() - 1);
+    }
+    for (std::size_t left = all.size(); left != 0;) {
+        on.wait([&](std::uint64_t tag, std::int32_t result, std::uint32_t) {
+            if (result < 0) {
+                fail_with(result, tag == of_quiet ? "send" : "receive");
+            }
+            auto& t = all[tag];
+            if (result == 0) {
+                t.socket = descriptor{};
+                --left;
+                return;
+            }
+            t.send(on, t.side.answer(std::span{t.buffer}.first(static_cast<std::size_t>(result))));
+            t.receive(on, work.request_bytes, tag);
+        });
+    }
+}
+
+std::uint64_t make_requests(std::uint16_t port, const harness::socket_work& work) {
+    std::vector<talk<harness::socket_client>> all;
+    all.reserve(work.connections);
+    ring on;  // ends before the buffers
+    for (std::size_t i = 0; i < work.connections; ++i) {
+        all.push_back({harness::connect_to_loopback(port), harness::socket_client{work}});
+        all.back().send(on, all.back().side.next());
+        all.back().receive(on, work.response_bytes, i);
+    }
+    std::uint64_t sum = 0;
+    for (std::size_t left = all.size(); left != 0;) {
+        on.wait([&](std::uint64_t tag, std::int32_t result, std::uint32_t) {
+            if (result <= 0) {
+                fail_with(result, tag == of_quiet ? "send" : "receive");
+            }
+            auto& t = all[tag];
+            t.side.received(std::span{t.buffer}.first(static_cast<std::size_t>(result)));
+            const std::span<const std::byte> next = t.side.next();
+            if (next.empty()) {
+                sum += t.side.answer();
+                t.socket = descriptor{};
+                --left;
+                return;
+            }
+            t.send(on, next);
+            t.receive(on, work.response_bytes, tag);
+        });
+    }
+    return sum;
+}
+
 }  // namespace
 
 harness::measured echo_on_ring(const harness::request& r) {
@@ -286,6 +368,23 @@ harness::measured echo_many_on_ring(const harness::request& r) {
 
 harness::measured accept_churn_on_ring(const harness::request& r) {
     return under_load(r, serve_churn);
+}
+
+harness::measured io_socket_on_ring(const harness::request& r) {
+    const harness::socket_work work{r};
+    const ring there;  // throws where the system has none; the threads need one each
+    return harness::measure(r, [&work](harness::stopwatch& watch) {
+        const descriptor listener = harness::listen_on_loopback(0);
+        std::jthread server{[&] { serve_requests(listener.get(), work); }};
+        watch.start();
+        std::uint64_t sum = 0;
+        {
+            std::jthread clients{[&] { sum = make_requests(harness::port_of(listener.get()), work); }};
+        }
+        server.join();
+        watch.stop();
+        return sum;
+    });
 }
 
 harness::measured file_read_on_ring(const harness::request& r) {

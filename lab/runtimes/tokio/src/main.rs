@@ -136,7 +136,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 8] = [
+const EXPERTS: [(&str, &str); 11] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
@@ -144,9 +144,12 @@ const EXPERTS: [(&str, &str); 8] = [
     ("channel_spsc", concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel")),
     ("echo_pool", "what computes does it in block_in_place: another thread takes the worker's place"),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
+    ("matmul", "spawn of three products; the fourth is awaited in place"),
+    ("nqueens", "spawn of each safe row but the last, which is awaited in place"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
     ("pipeline", "a stage is awaited in place, and not spawned"),
     ("skynet", "spawn of nine children; the tenth is awaited in place"),
+    ("unbalanced", "spawn of each child but the last, which is awaited in place"),
     ("yield", "a future that wakes its own task and is pending once"),
 ];
 
@@ -313,13 +316,13 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
             let (load, work) = (integer("load_percent")?, Duration::from_micros(integer("work_us")?));
             return Ok(outside::latency_under_load(rt, request.threads, load, work, integer("count")?));
         }
-        "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?)),
+        "matmul" => rt.spawn(trees::matmul(trees::matrix_size(integer("n")?)?, request.expert)),
         "memory_after" => {
             return Ok(memory_after(rt, integer("count")?, Duration::from_millis(integer("idle_ms")?)));
         }
         "mpsc_batches" => rt.spawn(channels::mpsc_batches(integer("batches")?, integer("batch")?)),
         "mutex_handoff" => rt.spawn(channels::mutex_handoff(integer("tasks")?, integer("locks")?)),
-        "nqueens" => rt.spawn(trees::nqueens(integer("n")?)),
+        "nqueens" => rt.spawn(trees::nqueens(integer("n")?, request.expert)),
         "outside_wake" => {
             let gap = Duration::from_micros(integer("gap_us")?);
             return Ok(outside::outside_wake(rt, integer("requests")?, gap));
@@ -359,7 +362,7 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "timer_storm" => {
             rt.spawn(timers::timer_storm(integer("count")?, integer("shortest_us")?, integer("longest_us")?))
         }
-        "unbalanced" => rt.spawn(uts::unbalanced(Tree::of(request)?)),
+        "unbalanced" => rt.spawn(uts::unbalanced(Tree::of(request)?, request.expert)),
         "wait" => rt.spawn(costs::wait(integer("count")?, integer("wait_us")?)),
         "yield" if request.expert => rt.spawn(workloads::yields_expert(integer("tasks")?, integer("yields")?)),
         "yield" => rt.spawn(workloads::yields(integer("tasks")?, integer("yields")?)),

@@ -66,20 +66,53 @@ fn spawn_board<const N: usize>(board: Board<N>) -> JoinHandle<u64> {
     })
 }
 
-async fn time_nqueens<const N: usize>() -> Measured {
+/// All rows but the last that is safe are spawned, and that is awaited in place: a parent would only wait.
+async fn board_with_an_inline_child<const N: usize>(board: Board<N>) -> u64 {
+    if board.full() {
+        return 1;
+    }
+    let mut children: [Option<JoinHandle<u64>>; N] = [(); N].map(|()| None);
+    let mut count = 0;
+    let mut last = None;
+    for row in (0..N as i8).filter(|&row| board.safe(row)) {
+        if let Some(earlier) = last.replace(board.with(row)) {
+            children[count] = Some(spawn_lean_board(earlier));
+            count += 1;
+        }
+    }
+    let mut sum = match last {
+        Some(board) => lean_board_inline(board).await,
+        None => 0,
+    };
+    for child in children.into_iter().flatten() {
+        sum += join(child).await;
+    }
+    sum
+}
+
+fn spawn_lean_board<const N: usize>(board: Board<N>) -> JoinHandle<u64> {
+    spawn(board_with_an_inline_child(board))
+}
+
+fn lean_board_inline<const N: usize>(board: Board<N>) -> Pin<Box<dyn Future<Output = u64> + Send>> {
+    Box::pin(board_with_an_inline_child(board))
+}
+
+async fn time_nqueens<const N: usize>(expert: bool) -> Measured {
     let watch = Stopwatch::start();
-    let answer = join(spawn_board(Board::<N>::empty())).await;
+    let board = Board::<N>::empty();
+    let answer = join(if expert { spawn_lean_board(board) } else { spawn_board(board) }).await;
     watch.stop().answer(answer)
 }
 
 type Search = Pin<Box<dyn Future<Output = Measured> + Send>>;
 
 /// The search of n columns, of which limits.rs allows 1 to 14.
-pub fn nqueens(n: u64) -> Search {
+pub fn nqueens(n: u64, expert: bool) -> Search {
     macro_rules! of_size {
         ($($size:literal)*) => {
             match n {
-                $($size => Box::pin(time_nqueens::<$size>()),)*
+                $($size => Box::pin(time_nqueens::<$size>(expert)),)*
                 _ => unreachable!("limits.rs allows {n} columns"),
             }
         };
@@ -185,6 +218,28 @@ fn spawn_product(matrices: Arc<Matrices>, product: BlockProduct) -> JoinHandle<(
     })
 }
 
+/// Three of a round are spawned, and the fourth is awaited in place: a parent would only wait.
+async fn product_with_an_inline_child(matrices: Arc<Matrices>, product: BlockProduct) {
+    if product.is_leaf() {
+        return matrices.multiply(product);
+    }
+    for [first, second, third, last] in product.rounds() {
+        let forked = [first, second, third].map(|part| spawn_lean_product(matrices.clone(), part));
+        lean_product_inline(matrices.clone(), last).await;
+        for part in forked {
+            join(part).await;
+        }
+    }
+}
+
+fn spawn_lean_product(matrices: Arc<Matrices>, product: BlockProduct) -> JoinHandle<()> {
+    spawn(product_with_an_inline_child(matrices, product))
+}
+
+fn lean_product_inline(matrices: Arc<Matrices>, product: BlockProduct) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    Box::pin(product_with_an_inline_child(matrices, product))
+}
+
 pub fn matrix_size(n: u64) -> Result<usize, UsageError> {
     if !n.is_power_of_two() || !(32..=32_768).contains(&n) {
         return Err(UsageError("n of matmul is a power of two from 32 to 32768".into()));
@@ -192,10 +247,12 @@ pub fn matrix_size(n: u64) -> Result<usize, UsageError> {
     Ok(n as usize)
 }
 
-pub async fn matmul(n: usize) -> Measured {
+pub async fn matmul(n: usize, expert: bool) -> Measured {
     let watch = Stopwatch::start();
     let mut matrices = Arc::new(Matrices::new(n));
-    join(spawn_product(matrices.clone(), BlockProduct { row: 0, column: 0, inner: 0, size: n })).await;
+    let whole = BlockProduct { row: 0, column: 0, inner: 0, size: n };
+    let spawn = if expert { spawn_lean_product } else { spawn_product };
+    join(spawn(matrices.clone(), whole)).await;
     let measured = watch.stop();
     measured.answer(Arc::get_mut(&mut matrices).expect("a task still has the matrices").right())
 }
