@@ -17,6 +17,7 @@
 
 #include "support/temporary_folder.hpp"
 #include "system_rules.hpp"
+#include "unit/io/connected.hpp"
 
 namespace {
 
@@ -57,6 +58,23 @@ TEST(file_rules, writes_and_appends_all_bytes_whatever_a_call_moves) {
     std::string all;
     for (int i = 0; i < 13; ++i) all += ten;
     EXPECT_EQ(text_of(folder.path("a")), all);
+}
+
+file_task reads_in_parts(environment&, std::string path) {
+    file f = co_await file::open(path, {.read = true, .write = true, .create = true});
+    co_await f.write_at(0, ten);
+    for (std::size_t k = 1; k <= ten.size(); ++k) {
+        std::string got(ten.size() + 2, ' ');
+        const system_rules rules{{.on = system_call::read, .from = 2, .error = EINTR},
+                                 {.on = system_call::read, .times = always, .moves = k}};
+        EXPECT_EQ(co_await f.read_at(0, coflux_test::bytes_of(got)), ten.size());
+        EXPECT_EQ(got, std::string(ten) + "  ") << k;
+        EXPECT_GE(rules.calls(system_call::read), (ten.size() + k - 1) / k);
+    }
+}
+TEST(file_rules, reads_all_bytes_whatever_a_call_moves) {
+    const temporary_folder folder;
+    on_one_worker(reads_in_parts, folder.path("a"));
 }
 
 /// A pool whose only thread is busy while a coroutine appends, and another process appends beside.

@@ -11,8 +11,8 @@
 
 namespace coflux_test {
 
-/// A write is one of a file.
-enum class system_call { receive, send, accept, connect, write };
+/// Reads and writes are those of files; `enter` is io_uring_enter.
+enum class system_call { receive, send, accept, connect, read, write, enter };
 
 /// "The third send moves 7 bytes": {.on = system_call::send, .from = 3, .moves = 7}.
 struct system_rule {
@@ -28,13 +28,16 @@ inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 
 /// While it lives, the calls of this process follow the rules; the first that is for a call counts. One at a time.
 /// A call that fails with EAGAIN by a rule is as if the descriptor had become ready just after it: epoll reports it. So
 /// is a read that gave less than was there.
-/// What goes past the C library (io_uring) follows no rule.
+/// Requests of an io_uring count as calls, and follow the rules when they are submitted.
 class system_rules {
 public:
     system_rules(std::initializer_list<system_rule> rules);
     system_rules(const system_rules&) = delete;
     system_rules& operator=(const system_rules&) = delete;
     ~system_rules();
+
+    /// True where the tests were asked to wait on a ring (COFLUX_IO=uring), and the system has what it takes.
+    [[nodiscard]] static bool are_on_a_ring();
 
     [[nodiscard]] std::size_t calls(system_call on) const;
     /// Calls that followed a rule.
@@ -46,7 +49,7 @@ public:
 private:
     mutable std::mutex lock_;
     std::vector<system_rule> rules_;
-    std::array<std::size_t, 5> calls_{};
+    std::array<std::size_t, 7> calls_{};
     std::size_t followed_ = 0;
 };
 

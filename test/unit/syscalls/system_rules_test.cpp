@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdarg>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include <sys/epoll.h>
@@ -17,11 +19,17 @@
 
 #include <gtest/gtest.h>
 
+#include "ring_rules.hpp"
+
 namespace coflux_test {
 namespace behind_rules {
 
-// A ring would not call the functions below.
-[[maybe_unused]] inline const int by_epoll = setenv("COFLUX_IO", "epoll", 1);
+inline const bool on_a_ring = [] {
+    const char* const asked = std::getenv("COFLUX_IO");
+    if (asked != nullptr && std::string_view(asked) == "uring" && kernel_injects()) return true;
+    setenv("COFLUX_IO", "epoll", 1);
+    return false;
+}();
 
 inline std::atomic<system_rules*> now{nullptr};
 
@@ -70,6 +78,9 @@ system_rules::system_rules(std::initializer_list<system_rule> rules) : rules_(ru
 }
 system_rules::~system_rules() {
     behind_rules::now = nullptr;
+}
+bool system_rules::are_on_a_ring() {
+    return behind_rules::on_a_ring;
 }
 std::size_t system_rules::calls(system_call on) const {
     const std::lock_guard<std::mutex> held(lock_);
@@ -124,6 +135,11 @@ int connect(int descriptor, const sockaddr* to, socklen_t size) {
     errno = EINTR;
     return -1;
 }
+ssize_t pread(int descriptor, void* into, std::size_t size, off_t offset) {
+    const auto* const rule = system_rules::next(system_call::read);
+    if (coflux_test::behind_rules::fails(rule, -1)) return -1;
+    return syscall(SYS_pread64, descriptor, into, coflux_test::behind_rules::moved(rule, size), offset);
+}
 ssize_t pwrite(int descriptor, const void* from, std::size_t size, off_t offset) {
     const auto* const rule = system_rules::next(system_call::write);
     if (coflux_test::behind_rules::fails(rule, -1)) return -1;
@@ -149,6 +165,32 @@ int epoll_ctl(int epoll, int what, int descriptor, epoll_event* event) noexcept 
     if (what != EPOLL_CTL_DEL)
         all.of_descriptor.emplace(descriptor, coflux_test::behind_rules::registration{epoll, *event});
     return result;
+}
+
+/// Some calls have no function of the C library, or one that costs more. It reads six parameters, whatever was given.
+__attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept {
+    using namespace coflux_test::behind_rules;
+    six a{};
+    va_list given;
+    va_start(given, number);
+    for (long& each : a) each = va_arg(given, long);
+    va_end(given);
+    iovec part{};
+    if (number == SYS_preadv2 && a[2] == 1) {
+        const auto* const rule = system_rules::next(system_call::read, (a[5] & RWF_NOWAIT) != 0);
+        if (fails(rule, -1)) return -1;
+        part = *reinterpret_cast<const iovec*>(a[1]);
+        part.iov_len = moved(rule, part.iov_len);
+        a[1] = reinterpret_cast<long>(&part);
+    }
+    if (number == SYS_io_uring_enter) {
+        if (fails(system_rules::next(system_call::enter), -1)) return -1;
+        if (static_cast<std::uint32_t>(a[1]) != 0) rings::all().submits(static_cast<int>(a[0]));
+    }
+    const long result = kernel(number, a);
+    if (number == SYS_io_uring_setup && result >= 0)
+        rings::all().made(static_cast<int>(result), *reinterpret_cast<const io_uring_params*>(a[1]));
+    return as_call(result);
 }
 
 }  // extern "C"
