@@ -25,9 +25,9 @@ def _case(connections: int, requests: int) -> dict[str, Any]:
 
 
 def cases(size: str) -> list[dict[str, Any]]:
-    if size == "large":
-        return [_case(connections, 100_000) for connections in (20, 2)]
-    return [_case(20, {"smoke": 400, "base": 20_000}[size])]
+    if size == "smoke":
+        return [_case(20, 400)]
+    return [_case(connections, {"base": 20_000, "large": 100_000}[size]) for connections in (20, 2)]
 
 
 # Of the suite quick.

@@ -113,7 +113,7 @@ class Publishing(LabTest):
         self.assertTrue(text.startswith("# Coflux\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
         lines = [line for line in text.splitlines() if line.startswith("| ")]
         self.assertEqual(lines[0], "| row | coflux | best rival | second best | asio |")
-        self.assertEqual(lines[2], "| call_overhead 1k | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
+        self.assertEqual(lines[2], "| [call_overhead](docs/bench/call_overhead.md) 1k | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
         self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
         self.assertNotIn("nothing yet", text)
         picture = self.text(publish.PICTURE)
@@ -129,7 +129,7 @@ class Publishing(LabTest):
         self.assertEqual(publish._brief_table(cases).splitlines(), [
             "| row | coflux | best rival | second best | asio | tbb | tokio |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
-            "| fib n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
+            "| [fib](docs/bench/fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
         self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps()))
@@ -147,7 +147,7 @@ class Publishing(LabTest):
         for document in seeds.DOCUMENTS:
             for each in [each for table in document.tables for each in table.experiments]:
                 self.assertIn(f"| {each.name} | [{each.term.workload}]({each.term.workload}.md)", text)
-        self.assertIn("| ipcperf: thirteen transports | the rows of I/O", text)
+        self.assertIn("| TCP, two processes | [echo](echo.md) tcp processes=2 rounds=1k |", text)
 
     def test_a_run_of_another_suite_leaves_the_page_of_the_seeds_as_it_is(self) -> None:
         self.published(near("coflux", 10.0), suite="seed")
