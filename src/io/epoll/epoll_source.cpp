@@ -238,29 +238,27 @@ void epoll_source::set_closing(slot& s, std::uint32_t generation) noexcept {
     if (s.generation == generation) s.in.closing = true;
 }
 
-/// An event came, or it is time to try.
-std::size_t epoll_source::carry_on(slot& s, direction way, std::uint32_t generation) noexcept {
-    io_operation* op = nullptr;
-    {
-        const adaptive_guard held(s.lock);
-        if (s.generation != generation) return 0;  // of a descriptor that is closed
-        waiting_place& place = s.place(way);
-        op = std::exchange(place.waiting, nullptr);
-        if (op == nullptr) {
-            place.ready = true;
-            return 0;
-        }
-    }
+/// An event came, or it is time to try: the operation that waits is the caller's from here on, if there is one.
+io_operation* epoll_source::take_waiting(slot& s, direction way, std::uint32_t generation) noexcept {
+    const adaptive_guard held(s.lock);
+    if (s.generation != generation) return nullptr;  // of a descriptor that is closed
+    waiting_place& place = s.place(way);
+    io_operation* const op = std::exchange(place.waiting, nullptr);
+    if (op == nullptr) place.ready = true;
+    return op;
+}
+
+std::size_t epoll_source::carry_on(slot& s, io_operation& op) noexcept {
     for (;;) {
-        if (op->attempt()) return end_pending(*op);
+        if (op.attempt()) return end_pending(op);
         const adaptive_guard held(s.lock);
-        if (std::exchange(s.place(way).ready, false)) continue;
-        if (wait_at(s, *op) == armed::waits) return 0;
+        if (std::exchange(s.place(op.way()).ready, false)) continue;
+        if (wait_at(s, op) == armed::waits) return 0;
         break;
     }
     // A stop came meanwhile, or its limit, and did not find it.
     pending_.fetch_sub(1, memory_order_relaxed);
-    op->end_early();
+    op.end_early();
     return 1;
 }
 
@@ -277,8 +275,11 @@ std::size_t epoll_source::try_late() noexcept {
         has_late_.store(!late_.empty(), memory_order_relaxed);
     }
     std::size_t ended = 0;
-    for (std::size_t i = 0; i < n; ++i)
-        ended += carry_on(at_number(some[i].at.number), some[i].way, some[i].at.generation);
+    for (std::size_t i = 0; i < n; ++i) {
+        slot& s = at_number(some[i].at.number);
+        io_operation* const op = take_waiting(s, some[i].way, some[i].at.generation);
+        if (op != nullptr) ended += carry_on(s, *op);
+    }
     return ended;
 }
 
@@ -307,20 +308,41 @@ std::size_t epoll_source::look(std::size_t most) noexcept {
     return ended;
 }
 
+/// With thousands of connections each has left the caches since its last event. What is touched next is fetched for
+/// several at once.
 std::size_t epoll_source::hand_out(std::size_t found) noexcept {
+    constexpr std::size_t at_once = 16;
+    struct {
+        slot* at;
+        io_operation* op;
+    } taken[2 * at_once];
     std::size_t ended = 0;
-    for (std::size_t i = 0; i < found; ++i) {
-        const epoll_event event = events_->events[i];
-        if (event.data.u64 == waker_name) {
-            std::uint64_t count = 0;
-            (void)!read(waker_, &count, sizeof count);
-            continue;
+    for (std::size_t first = 0; first < found; first += at_once) {
+        const std::span<const epoll_event> some(events_->events.data() + first, std::min(at_once, found - first));
+        for (const epoll_event& event : some) {
+            if (event.data.u64 != waker_name) __builtin_prefetch(&at_number(slot_of(event.data.u64).number));
         }
-        const io_slot at = slot_of(event.data.u64);
-        slot& s = at_number(at.number);
-        if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
-        if ((event.events & in_events) != 0) ended += carry_on(s, direction::in, at.generation);
-        if ((event.events & out_events) != 0) ended += carry_on(s, direction::out, at.generation);
+        std::size_t n = 0;
+        for (const epoll_event& event : some) {
+            if (event.data.u64 == waker_name) {
+                std::uint64_t count = 0;
+                (void)!read(waker_, &count, sizeof count);
+                continue;
+            }
+            const io_slot at = slot_of(event.data.u64);
+            slot& s = at_number(at.number);
+            if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
+            const auto take = [&](direction way) noexcept {
+                io_operation* const op = take_waiting(s, way, at.generation);
+                if (op == nullptr) return;
+                op->prefetch();
+                taken[n++] = {&s, op};
+            };
+            if ((event.events & in_events) != 0) take(direction::in);
+            if ((event.events & out_events) != 0) take(direction::out);
+        }
+        for (std::size_t i = 0; i < n; ++i) taken[i].op->prefetch_more();
+        for (std::size_t i = 0; i < n; ++i) ended += carry_on(*taken[i].at, *taken[i].op);
     }
     return ended;
 }

@@ -67,7 +67,8 @@ private:
     void check_process() const noexcept;
     std::size_t end_pending(io_operation& op) noexcept;
     void set_closing(slot& s, std::uint32_t generation) noexcept;
-    std::size_t carry_on(slot& s, direction way, std::uint32_t generation) noexcept;
+    io_operation* take_waiting(slot& s, direction way, std::uint32_t generation) noexcept;
+    std::size_t carry_on(slot& s, io_operation& op) noexcept;
     [[nodiscard]] std::size_t poll_until(std::uint64_t deadline, std::size_t most_found) noexcept;
     std::size_t hand_out(std::size_t found) noexcept;
 
