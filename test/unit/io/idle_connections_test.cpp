@@ -56,9 +56,9 @@ void wait_until_quiet() {
 
 /// What the process takes in half a second in which nothing comes. Of three, because once in its rest a worker gives
 /// memory back.
-double least_seconds_of_three(double enough) {
+double least_seconds_of_ten(double enough) {
     double least = 1;
-    for (int i = 0; i < 3 && least >= enough; ++i) {
+    for (int i = 0; i < 10 && least >= enough; ++i) {
         const double before = coflux_test::process_cpu_seconds();
         std::this_thread::sleep_for(milliseconds(500));
         least = std::min(least, coflux_test::process_cpu_seconds() - before);
@@ -105,7 +105,7 @@ void cost_little(E& executor) {
     const std::size_t of_a_stream = (connected - bare) / (2 * n);
     const std::size_t of_a_wait = (resident() - connected) / (2 * n);
     constexpr double enough = coflux_test::sanitized ? 0.005 : 0.0005;  // 0.1 % of a processor
-    const double used = least_seconds_of_three(enough);
+    const double used = least_seconds_of_ten(enough);
     EXPECT_LT(used, enough);
     // Of fewer each has too great a part of what is touched once.
     if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) {
