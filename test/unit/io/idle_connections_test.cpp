@@ -54,8 +54,8 @@ void wait_until_quiet() {
     }
 }
 
-/// What the process takes in half a second in which nothing comes. Of three, because once in its rest a worker gives
-/// memory back.
+/// What the process takes in half a second in which nothing comes. Of ten, because once in its rest a worker gives
+/// memory back, and the system counts interrupts with whom they interrupt.
 double least_seconds_of_ten(double enough) {
     double least = 1;
     for (int i = 0; i < 10 && least >= enough; ++i) {
