@@ -18,9 +18,10 @@ namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
-constexpr clock_tick lookout_period = 30'000;    // nanoseconds; between the looks of the look-out
-constexpr clock_tick crowded_period = 250'000;   // the same where other workers have all processors
-constexpr int most_quiet_looks = 8;              // without a push, until it is no longer
+constexpr clock_tick longest_watch = 250'000'000;  // nanoseconds; between the looks of one where very many sleep
+constexpr clock_tick lookout_period = 30'000;      // nanoseconds; between the looks of the look-out
+constexpr clock_tick crowded_period = 250'000;     // the same where other workers have all processors
+constexpr int most_quiet_looks = 8;                // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::size_t most_injected_at_once = 16;  // beside the one that runs
@@ -183,7 +184,8 @@ std::coroutine_handle<> pool_worker::search() noexcept {
             if (pauses == longest_pause && sleeps_until() > now) yield_processor();
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
-            if (pool_.idle_.awake() > pool_.processors_) return false;
+            // Of a crowd no other is woken for forks; what came from outside meanwhile found a searcher, and woke none.
+            if (pool_.idle_.awake() > pool_.processors_) return !pool_.injected_.empty();
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         });
         if (found) {
@@ -248,10 +250,9 @@ bool pool_worker::work_lies() const noexcept {
     return false;
 }
 
-/// How long a sleeper that is not the look-out is parked while other workers work.
-clock_tick pool_worker::watch_of_one() const noexcept {
-    const std::size_t sleepers = pool_.size() - std::min(pool_.idle_.awake(), pool_.size());
-    return watch_period * static_cast<clock_tick>(std::max<std::size_t>(sleepers / most_watches, 1));
+/// How long a sleeper that is not the look-out is parked while other workers work, where so many are.
+clock_tick pool_worker::watch_of_one(std::uint32_t of) noexcept {
+    return std::min(watch_period * std::max<clock_tick>(of / most_watches, 1), longest_watch);
 }
 
 clock_tick pool_worker::gives_back_at() const noexcept {
@@ -341,11 +342,19 @@ void pool_worker::park(pool_events::seat seat) noexcept {
     const auto park = [&](idle_workers::rest r) {
         const clock_tick period = pool_.idle_.awake() >= pool_.processors_ ? crowded_period : lookout_period;
         const bool idle = r == idle_workers::rest::for_ever;
+        const bool watches = r == idle_workers::rest::while_others_work;
         clock_tick look = os::parker::never;
-        if (!idle) look = tick_now() + (r != idle_workers::rest::moment ? watch_of_one() : period);
+        if (watches) {
+            // relaxed: how many they are decides how long, and nothing else
+            look = tick_now() + watch_of_one(pool_.watching_.fetch_add(1, memory_order_relaxed) + 1);
+        } else if (!idle) {
+            look = tick_now() + period;
+        }
         if (idle || has_lists) look = std::min(look, give_back_at);
         const clock_tick due = sleeps_until();
-        if (park_until(std::min(look, due), seat) || due <= look) return true;
+        const bool woken = park_until(std::min(look, due), seat);
+        if (watches) pool_.watching_.fetch_sub(1, memory_order_relaxed);
+        if (woken || due <= look) return true;
         if (look == give_back_at) {
             has_lists = false;
             if (idle) {

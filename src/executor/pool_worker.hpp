@@ -124,7 +124,7 @@ private:
     }
     /// When a worker that parks now gives back memory.
     clock_tick gives_back_at() const noexcept;
-    [[nodiscard]] clock_tick watch_of_one() const noexcept;
+    [[nodiscard]] static clock_tick watch_of_one(std::uint32_t of) noexcept;
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;

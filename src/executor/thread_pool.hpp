@@ -44,7 +44,8 @@ private:
     thread_pool_options options_;
     executor_door<thread_pool> door_{*this};
     os::process_mark process_;
-    const std::size_t processors_;  // that the process may use
+    const std::size_t processors_;       // that the process may use
+    atomic<std::uint32_t> watching_{0};  // sleepers that look for work now and then; relaxed, pairs with nothing
     idle_workers idle_;
     pool_events events_{idle_};
     heavy_fence heavy_fence_;

@@ -94,6 +94,30 @@ TEST(thread_pool_crowded, takes_the_forks_of_workers_that_block) {
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(blocks_all_processors(env, processors).get());
 }
 
+coflux::task<void, pool> waits_for_all(auto&&, borrowed<std::latch> all) {
+    all->arrive_and_wait();
+    co_return;
+}
+
+/// Who pushes sees that a worker looks for work, and wakes none. That worker may have found what blocks just before.
+TEST(thread_pool_crowded, begins_all_that_comes_from_outside_though_each_blocks) {
+    const watchdog guard("tasks that block");
+    constexpr std::uint64_t rounds = coflux_test::repetitions(3'000);
+    constexpr std::uint64_t tasks = 6;
+    pool p(16);
+    auto env = coflux::make_environment(p);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        std::latch all(tasks);
+        std::vector<coflux::task<void, pool>> begun;
+        for (std::uint64_t i = 0; i < tasks; ++i) {
+            begun.push_back(waits_for_all(env, borrowed(all)));
+            const auto until = clock::now() + std::chrono::nanoseconds(round * (i + 7) % 97 * 100);
+            while (clock::now() < until) {}
+        }
+        for (auto& each : begun) std::move(each).join();
+    }
+}
+
 coflux::task<double, pool> processors_used_beside(auto&&, std::chrono::milliseconds time) {
     const auto computes_for = [](std::chrono::milliseconds t) {
         const auto end = clock::now() + t;
