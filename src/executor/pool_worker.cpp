@@ -18,10 +18,10 @@ namespace {
 
 constexpr clock_tick watch_period = 10'000'000;  // nanoseconds; between the looks of a sleeper while other workers work
 constexpr std::size_t most_watches = 8;          // in that time, of all sleepers together: a look reads all queues
-constexpr clock_tick longest_watch = 250'000'000;  // nanoseconds; between the looks of one where very many sleep
-constexpr clock_tick lookout_period = 30'000;      // nanoseconds; between the looks of the look-out
-constexpr clock_tick crowded_period = 250'000;     // the same where other workers have all processors
-constexpr int most_quiet_looks = 8;                // without a push, until it is no longer
+constexpr clock_tick longest_watch = 1'000'000'000;  // nanoseconds; between the looks of one where very many sleep
+constexpr clock_tick lookout_period = 30'000;        // nanoseconds; between the looks of the look-out
+constexpr clock_tick crowded_period = 250'000;       // the same where other workers have all processors
+constexpr int most_quiet_looks = 8;                  // without a push, until it is no longer
 constexpr clock_tick taken_over_after =
     20'000;  // nanoseconds that a timer of a worker is late before other workers hand it out
 constexpr std::size_t most_injected_at_once = 16;  // beside the one that runs
