@@ -278,7 +278,7 @@ def _figures(found: Published, cases: list[CaseResult], names_workload: bool = F
 def _readme(found: Published, picked: list[CaseResult]) -> str:
     return (f"ns an item, and the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the largest\n"
             f"case, and the two fastest rivals beside the ratios of {', '.join(f'`{name}`' for name in MAIN)}; an empty cell has no figure.\n"
-            f"A row's page says what is measured and why Coflux stands where it does, and has the floor and all others.\n\n"
+            f"A row's page says what is measured and, of a loss, what is known of it; it has the floor and all others.\n\n"
             f"{_brief_table(picked)}\n\n"
             f"![Each runtime's time over Coflux's, left of the line faster]({PICTURE})\n\n{found.source}\n")
 

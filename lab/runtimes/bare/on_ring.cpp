@@ -5,6 +5,7 @@
 #include "io_socket.hpp"
 #include "load_client.hpp"
 #include "ring.hpp"
+#include "two_threads.hpp"
 #include "under_load.hpp"
 
 #include <array>
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <vector>
 
 namespace bare {
@@ -371,20 +371,8 @@ harness::measured accept_churn_on_ring(const harness::request& r) {
 }
 
 harness::measured io_socket_on_ring(const harness::request& r) {
-    const harness::socket_work work{r};
     const ring there;  // throws where the system has none; the threads need one each
-    return harness::measure(r, [&work](harness::stopwatch& watch) {
-        const descriptor listener = harness::listen_on_loopback(0);
-        std::jthread server{[&] { serve_requests(listener.get(), work); }};
-        watch.start();
-        std::uint64_t sum = 0;
-        {
-            std::jthread clients{[&] { sum = make_requests(harness::port_of(listener.get()), work); }};
-        }
-        server.join();
-        watch.stop();
-        return sum;
-    });
+    return between_two_threads(r, 0, serve_requests, make_requests);
 }
 
 harness::measured file_read_on_ring(const harness::request& r) {

@@ -4,11 +4,11 @@
 #include "io_socket.hpp"
 #include "load_client.hpp"
 #include "poller.hpp"
+#include "two_threads.hpp"
 #include "under_load.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -205,19 +205,7 @@ harness::measured accept_churn(const harness::request& r) {
 }
 
 harness::measured io_socket(const harness::request& r) {
-    const harness::socket_work work{r};
-    return harness::measure(r, [&work](harness::stopwatch& watch) {
-        const descriptor listener = harness::listen_on_loopback(SOCK_NONBLOCK);
-        std::jthread server{[&] { serve_requests(listener.get(), work); }};
-        watch.start();
-        std::uint64_t sum = 0;
-        {
-            std::jthread clients{[&] { sum = make_requests(harness::port_of(listener.get()), work); }};
-        }
-        server.join();
-        watch.stop();
-        return sum;
-    });
+    return between_two_threads(r, SOCK_NONBLOCK, serve_requests, make_requests);
 }
 
 harness::measured file_read(const harness::request& r) {
