@@ -53,18 +53,18 @@ constexpr const char* kinds_of_it = "a socket, pipe or process";
 
 void* descriptor::operator new(std::size_t size) {
     void* const again = kept.take();
-    return again != nullptr ? again : ::operator new(size);
+    return again != nullptr ? again : ::operator new(size, std::align_val_t{alignof(descriptor)});
 }
 void descriptor::operator delete(void* at) noexcept {
-    if (!kept.give(at)) ::operator delete(at);
+    if (!kept.give(at)) ::operator delete(at, std::align_val_t{alignof(descriptor)});
 }
 
 /// Not of a local socket, whose read ends where descriptors came along.
 descriptor::descriptor(int opened, const endpoint& of, socket_calls& by) noexcept
     : number(opened),
-      peer(of),
       calls(by),
-      short_read_empties_(&by == &socket_calls::of_system() && os::is_internet_family(of.family())) {}
+      short_read_empties_(&by == &socket_calls::of_system() && os::is_internet_family(of.family())),
+      peer(of) {}
 descriptor::~descriptor() {
     if (in_.source != nullptr) in_.source->detach(in_.slot, number);
     if (out_.source != nullptr && out_.source != in_.source) out_.source->detach(out_.slot, number);

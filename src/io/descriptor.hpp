@@ -7,6 +7,7 @@
 
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/io/endpoint.hpp>
 
@@ -16,7 +17,7 @@
 
 namespace coflux::detail {
 
-class descriptor {
+class alignas(cache_line) descriptor {
 public:
     descriptor(int opened, const endpoint& of, socket_calls& by) noexcept;
     descriptor(const descriptor&) = delete;
@@ -75,15 +76,13 @@ public:
         return true;
     }
 
-    /// What the next operation of this direction touches, into the cache.
-    void prefetch(direction way) noexcept {
+    /// What an operation touches, into the cache.
+    void prefetch() const noexcept {
         __builtin_prefetch(this);
-        __builtin_prefetch(&lock_);
-        __builtin_prefetch(&home_of(way));
+        __builtin_prefetch(reinterpret_cast<const std::byte*>(this) + cache_line);
     }
 
-    const int number;  // -1: the system made none, and no operation waits
-    const endpoint peer;
+    const int number;     // -1: the system made none, and no operation waits
     socket_calls& calls;  // what opened it
 
 private:
@@ -118,6 +117,9 @@ private:
     adaptive_lock lock_;
     home in_;
     home out_;  // where both have one source, they have one slot
+
+public:
+    const endpoint peer;  // last: what an operation touches is two cache lines before it
 };
 
 }  // namespace coflux::detail

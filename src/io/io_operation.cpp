@@ -20,7 +20,8 @@ void io_operation::prefetch_more() const noexcept {
     const promise_base& p = coroutine();
     __builtin_prefetch(&p);
     __builtin_prefetch(reinterpret_cast<const std::byte*>(&p) + cache_line);
-    on_.prefetch(kind_.way);
+    on_.prefetch();
+    prefetch_record();
 }
 
 std::coroutine_handle<> io_operation::suspend() {

@@ -28,7 +28,7 @@ using worker = coflux::worker_executor;
 using pool = coflux::thread_pool_executor;
 
 coflux::call<void> echo_one(environment&, tcp_stream peer) {
-    std::array<std::byte, 4'096> buffer{};
+    std::vector<std::byte> buffer(4'096);
     while (const std::size_t n = co_await peer.read_some(buffer)) {
         co_await peer.write_all(std::span<const std::byte>(buffer).first(n));
     }

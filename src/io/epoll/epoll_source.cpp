@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <system_error>
 
 #include <sys/epoll.h>
@@ -18,6 +17,7 @@
 
 #include "core/detail/scope/left_behind.hpp"
 #include "io/descriptor.hpp"
+#include "io/hand_out.hpp"
 
 namespace coflux::detail {
 namespace {
@@ -208,12 +208,23 @@ io_source::armed epoll_source::arm_for_next_look(io_operation& op, io_slot at) n
     const direction way = op.way();
     pending_.fetch_add(1, memory_order_relaxed);
     armed how = armed::stops;
+    if (op.is_untried()) {
+        // Because there was nothing left: it is tried at all only if something came since.
+        const adaptive_guard held(s.lock);
+        const waiting_place& place = s.place(way);
+        if (!place.ready && !place.closing) {
+            how = wait_at(s, op);
+            if (how == armed::stops) pending_.fetch_sub(1, memory_order_relaxed);
+            return how;
+        }
+    }
     {
         // In this order: a thread that finds it late, and not waiting, has nothing to do.
         const adaptive_guard late_held(late_lock_);
         const adaptive_guard held(s.lock);
         how = wait_at(s, op);
         if (how == armed::waits) {
+            s.place(way).ready = false;  // what has come is found by the try
             late_.push_back({at, way});
             has_late_.store(true, memory_order_relaxed);  // a hint
             if (!is_host_here()) wake();                  // under the lock: the operation cannot end before
@@ -309,43 +320,35 @@ std::size_t epoll_source::look(std::size_t most) noexcept {
     return ended;
 }
 
-/// With thousands of connections each has left the caches since its last event. What is touched next is fetched for
-/// several at once.
 std::size_t epoll_source::hand_out(std::size_t found) noexcept {
-    constexpr std::size_t at_once = 16;
-    struct {
+    struct taken {
         slot* at;
         io_operation* op;
-    } taken[2 * at_once];
-    std::size_t ended = 0;
-    for (std::size_t first = 0; first < found; first += at_once) {
-        const std::span<const epoll_event> some(events_->events.data() + first, std::min(at_once, found - first));
-        for (const epoll_event& event : some) {
-            if (event.data.u64 != waker_name) __builtin_prefetch(&at_number(slot_of(event.data.u64).number));
-        }
+    };
+    const epoll_event* const events = events_->events.data();
+    const auto fetch = [&](std::size_t i) noexcept {
+        if (events[i].data.u64 != waker_name) __builtin_prefetch(&at_number(slot_of(events[i].data.u64).number));
+    };
+    const auto take = [&](std::size_t i, taken* to) noexcept {
+        const epoll_event& event = events[i];
         std::size_t n = 0;
-        for (const epoll_event& event : some) {
-            if (event.data.u64 == waker_name) {
-                std::uint64_t count = 0;
-                (void)!read(waker_, &count, sizeof count);
-                continue;
-            }
-            const io_slot at = slot_of(event.data.u64);
-            slot& s = at_number(at.number);
-            if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
-            const auto take = [&](direction way) noexcept {
-                io_operation* const op = take_waiting(s, way, at.generation);
-                if (op == nullptr) return;
-                op->prefetch();
-                taken[n++] = {&s, op};
-            };
-            if ((event.events & in_events) != 0) take(direction::in);
-            if ((event.events & out_events) != 0) take(direction::out);
+        if (event.data.u64 == waker_name) {
+            std::uint64_t count = 0;
+            (void)!read(waker_, &count, sizeof count);
+            return n;
         }
-        for (std::size_t i = 0; i < n; ++i) taken[i].op->prefetch_more();
-        for (std::size_t i = 0; i < n; ++i) ended += carry_on(*taken[i].at, *taken[i].op);
-    }
-    return ended;
+        const io_slot at = slot_of(event.data.u64);
+        slot& s = at_number(at.number);
+        if ((event.events & more_than_bytes) != 0) set_closing(s, at.generation);
+        const auto take_way = [&](direction way) noexcept {
+            io_operation* const op = take_waiting(s, way, at.generation);
+            if (op != nullptr) to[n++] = {&s, op};
+        };
+        if ((event.events & in_events) != 0) take_way(direction::in);
+        if ((event.events & out_events) != 0) take_way(direction::out);
+        return n;
+    };
+    return detail::hand_out<taken, 2>(found, fetch, take, [&](taken& t) noexcept { return carry_on(*t.at, *t.op); });
 }
 
 void epoll_source::sleep_until(std::uint64_t deadline) noexcept {

@@ -18,6 +18,7 @@
 
 #include "core/detail/scope/left_behind.hpp"
 #include "io/descriptor.hpp"
+#include "io/hand_out.hpp"
 #include "os/socket.hpp"
 
 namespace coflux::detail {
@@ -363,41 +364,31 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
     return 1;
 }
 
-/// With thousands of connections each has left the caches since its last request. What is touched next is fetched for
-/// several at once.
 std::size_t uring_source::hand_out(std::size_t most) noexcept {
-    constexpr unsigned at_once = 16;
-    struct {
+    struct taken {
         io_operation* op;
+        const io_uring_cqe* of;
         bool is_poll;
         bool was_there;
-    } taken[at_once];
-    std::size_t ended = 0;
-    for (auto left = static_cast<unsigned>(std::min<std::size_t>(ring_.completed(), most)); left != 0;) {
-        const unsigned n = std::min(left, at_once);
-        for (unsigned i = 0; i < n; ++i) {
-            if (is_named(ring_.completion(i))) __builtin_prefetch(&place_named(ring_.completion(i).user_data));
-        }
-        for (unsigned i = 0; i < n; ++i) {
-            const io_uring_cqe& c = ring_.completion(i);
-            taken[i].op = nullptr;
-            if (is_named(c)) {
-                taken[i].op = take_completed(c, taken[i].is_poll, taken[i].was_there);
-                if (taken[i].op != nullptr) taken[i].op->prefetch();
-            } else if (c.user_data == name_of_waker && (c.flags & IORING_CQE_F_MORE) == 0) {
-                watches_waker_ = false;
-            }
-        }
-        for (unsigned i = 0; i < n; ++i) {
-            if (taken[i].op != nullptr) taken[i].op->prefetch_more();
-        }
-        for (unsigned i = 0; i < n; ++i) {
-            if (taken[i].op == nullptr) continue;
-            ended += complete(*taken[i].op, ring_.completion(i), taken[i].is_poll, taken[i].was_there);
-        }
-        ring_.take(n);
-        left -= n;
-    }
+    };
+    const auto found = static_cast<unsigned>(std::min<std::size_t>(ring_.completed(), most));
+    const auto completion = [&](std::size_t i) noexcept -> const io_uring_cqe& {
+        return ring_.completion(static_cast<unsigned>(i));
+    };
+    const auto fetch = [&](std::size_t i) noexcept {
+        if (is_named(completion(i))) __builtin_prefetch(&place_named(completion(i).user_data));
+    };
+    const auto take = [&](std::size_t i, taken* to) noexcept -> std::size_t {
+        const io_uring_cqe& c = completion(i);
+        if (c.user_data == name_of_waker && (c.flags & IORING_CQE_F_MORE) == 0) watches_waker_ = false;
+        if (!is_named(c)) return 0;
+        to->of = &c;
+        to->op = take_completed(c, to->is_poll, to->was_there);
+        return to->op != nullptr ? 1 : 0;
+    };
+    const std::size_t ended = detail::hand_out<taken, 1>(
+        found, fetch, take, [&](taken& t) noexcept { return complete(*t.op, *t.of, t.is_poll, t.was_there); });
+    ring_.take(found);
     return ended;
 }
 

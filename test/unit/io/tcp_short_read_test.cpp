@@ -7,6 +7,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <sys/socket.h>
 
@@ -171,6 +172,40 @@ TEST(tcp_short_read, a_stopped_read_loses_nothing) {
         EXPECT_EQ(co_await read_of(here, &p->far, 1), "b");
         EXPECT_EQ(co_await read_of(here, &p->far, 8), "c");
     });
+}
+
+// More reads than a round has room for: the last of them are not tried in it, whether something has come or not.
+coflux::task<void, worker> read_many(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    std::vector<stream_pair> pairs;
+    for (std::size_t i = 0; i < 300; ++i) pairs.push_back(co_await read_short(here));
+    const auto has_come = [](std::size_t i) { return i % 3 == 0; };
+    const auto has_ended = [](std::size_t i) { return i % 3 == 1; };
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (has_come(i)) co_await pairs[i].near.write_all("bc");
+        if (has_ended(i)) {  // one report of both
+            co_await pairs[i].near.write_all("b");
+            pairs[i].near.shutdown_send();
+        }
+    }
+    co_await looks(here);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (has_ended(i)) EXPECT_EQ(co_await read_of(here, &pairs[i].far, 8), "b");
+    }
+    std::vector<coflux::fork<std::string, worker>> reads;
+    for (stream_pair& p : pairs) reads.push_back(read_of(here, &p.far, 8));
+    co_await looks(here);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        if (!has_come(i) && !has_ended(i)) co_await pairs[i].near.write_all("bcd");
+    }
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        EXPECT_EQ(co_await std::move(reads[i]), has_come(i) ? "bc" : has_ended(i) ? "" : "bcd");
+    }
+}
+TEST(tcp_short_read, reads_of_many_sockets_at_once_give_what_has_come) {
+    worker on;
+    auto env = coflux::make_environment(on);
+    read_many(env).get();
 }
 
 // A socket of another protocol, whose reads end with a message; here of UDP.

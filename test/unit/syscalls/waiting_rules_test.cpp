@@ -6,6 +6,7 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +109,32 @@ TEST(waiting_rules, reads_on_where_a_read_that_waits_is_interrupted_or_finds_not
     for (const int error : {EINTR, EAGAIN}) {
         for (const std::size_t times : {1, 2, 50}) on_a_worker(goes_on, error, times);
     }
+}
+
+/// Reads its messages, and waits for the next one each time.
+coflux::fork<void, worker> reads_messages(environment&, tcp_stream* from, std::size_t n) {
+    std::string got(2 * text.size(), ' ');
+    for (; n != 0; --n) EXPECT_EQ(co_await from->read_some(bytes_of(got)), text.size());
+}
+coflux::task<void, worker> calls_of_reads(environment&) {
+    constexpr std::size_t streams = 300;  // two reads of each are more calls than a round makes
+    auto&& here = co_await coflux::context();
+    std::vector<coflux_test::stream_pair> pairs;
+    for (std::size_t i = 0; i < streams; ++i) pairs.push_back(co_await connected(here));
+    for (auto& p : pairs) co_await p.near.write_all(text);
+    co_await coflux::sleep_for(2ms);
+    const system_rules none{};
+    std::vector<coflux::fork<void, worker>> readers;
+    for (auto& p : pairs) readers.push_back(reads_messages(here, &p.far, 2));
+    co_await coflux::sleep_for(2ms);
+    EXPECT_EQ(none.calls(system_call::receive), streams);
+    for (auto& p : pairs) co_await p.near.write_all(text);
+    for (auto& reader : readers) co_await std::move(reader);
+    EXPECT_EQ(none.calls(system_call::receive), 2 * streams);
+}
+TEST(waiting_rules, no_call_finds_nothing_after_a_short_read) {
+    if (system_rules::are_on_a_ring()) GTEST_SKIP() << "a ring is asked before";
+    on_a_worker(calls_of_reads);
 }
 
 /// The call that submits and sleeps fails so often.
