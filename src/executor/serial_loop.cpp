@@ -33,7 +33,7 @@ serial_loop::serial_loop(const char* what, std::chrono::nanoseconds spin, std::c
       keep_memory_(keep_memory == std::chrono::nanoseconds::max() ? timing_wheel::never : ticks(keep_memory)),
       processors_(os::usable_processors()),
       spin_(ticks(spin)),
-      timers_(&timer_watch::shared()) {
+      timers_(&timer_watch::shared(), true) {
     executor_ = door_.identity();
     timer_watch::shared().watch(timers_);
 }
@@ -73,7 +73,7 @@ void serial_loop::execute(std::coroutine_handle<> h) noexcept {
     roused();
 }
 
-serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounted_(loop, this_thread) {
+serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : loop_(loop), mounted_(loop, this_thread) {
     t_.timers = &loop.timers_;
     t_.events = &loop;
     t_.open_nested_limit = stack_address() - stack_for_awaits;
@@ -82,6 +82,7 @@ serial_loop::on_this_thread::on_this_thread(serial_loop& loop) noexcept : mounte
 }
 
 serial_loop::on_this_thread::~on_this_thread() {
+    if (loop_.timers_.has_deferred()) loop_.timers_.arm_deferred(tick_now());
     t_.open_nested_limit = no_room;
     t_.timers = nullptr;
     t_.events = nullptr;
@@ -94,6 +95,7 @@ void serial_loop::begin_turn() noexcept {
     cycle_count turn;
     (void)(waited_until != 0 ? look_at_timers(waited_until) : look_at_timers(turn));
     (void)look_at_events(turn);
+    arm_deferred(turn);
     if (has_work()) timers_.notify_watch();
 }
 
@@ -126,6 +128,19 @@ bool serial_loop::look_at_events(cycle_count& present) noexcept {
     return found != 0;
 }
 
+/// Limits of what waits: once some work has been done since. Most of these waits are over by then.
+void serial_loop::arm_deferred(cycle_count& present) noexcept {
+    constexpr std::uint64_t longest = 300'000;  // 100 us at 3 GHz
+    if (!timers_.has_deferred()) {
+        deferred_since_ = 0;
+    } else if (deferred_since_ == 0) {
+        deferred_since_ = present.get();
+    } else if (present.get() - deferred_since_ > longest) {
+        deferred_since_ = 0;
+        timers_.arm_deferred(tick_now());
+    }
+}
+
 clock_tick serial_loop::sleeps_until() const noexcept {
     const clock_tick due = timers_.next_deadline();
     return due == timing_wheel::never ? due : due - std::min(due, timer_spin_);
@@ -138,6 +153,7 @@ void serial_loop::wait(clock_tick deadline) noexcept {
     for (unsigned pauses = 4; now < deadline; pauses = std::min(pauses * 2, most_pauses)) {
         cycle_count present;
         if (look_at_timers(now) || look_at_events(present) || has_something()) break;
+        if (timers_.has_deferred()) timers_.arm_deferred(now);
         const bool may_look = spin_budget::may_look(processors_, awake());
         if ((now >= ran_out + spin_.now() || !may_look) && sleeps_until() > now) {
             park(deadline);

@@ -51,6 +51,7 @@ protected:
 
     private:
         thread_state& t_ = this_thread;
+        serial_loop& loop_;
         const mount mounted_;
     };
 
@@ -92,6 +93,7 @@ private:
     bool look_at_timers(cycle_count& present) noexcept;
     bool look_at_timers(clock_tick now) noexcept;
     bool look_at_events(cycle_count& present) noexcept;
+    void arm_deferred(cycle_count& present) noexcept;
     void park(clock_tick until) noexcept;
     bool sleep_in_place(clock_tick until) noexcept;
     [[nodiscard]] clock_tick sleeps_until() const noexcept;
@@ -106,6 +108,7 @@ private:
     clock_tick waited_until_ = 0;  // the present, where nothing has run since a wait; 0: it is not known
     timer_queue timers_;
     timer_pace timer_pace_;
+    std::uint64_t deferred_since_ = 0;  // cycles; 0: when the next turn begins
     os::parker parker_;
     idle_memory memory_;
     look_pace event_pace_;

@@ -12,7 +12,7 @@ constinit const timer_kind io_limit::how_it_ends{&io_limit::come_due, &io_limit:
 
 bool io_limit::prepare(promise_base& p) {
     timer_queue* const own = timer_queue::of_thread_for(p.runs_on());
-    if (deadline_ <= (own != nullptr ? own->now() : tick_now())) {
+    if (!end().from_the_wait && end().ticks <= (own != nullptr ? own->now() : tick_now())) {
         is_over_ = true;
         return false;
     }
@@ -26,16 +26,16 @@ bool io_limit::prepare(promise_base& p) {
 
 void io_limit::arm() noexcept {
     is_armed_ = true;
-    if (queue() != nullptr) {
-        queue()->arm(*this, deadline_);
-        queue()->notify_watch_if_busy();
-    } else {
-        timer_service::shared().arm(*this, deadline_);
-    }
+    if (queue() != nullptr && queue()->defers()) return queue()->defer(*this);
+    const clock_tick deadline = end().after(end().from_the_wait ? tick_now() : 0);
+    if (queue() == nullptr) return timer_service::shared().arm(*this, deadline);
+    queue()->arm(*this, deadline);
+    queue()->notify_watch_if_busy();
 }
 
 void io_limit::disarm_now() noexcept {
     is_armed_ = false;
+    if (queue() != nullptr && queue()->forget(*this)) return;
     if (queue() != nullptr ? queue()->take(*this) : timer_service::shared().take(*this)) return;
     while (!has_acted_.load(memory_order_acquire)) cpu_pause();  // pairs with come_due()
 }

@@ -11,12 +11,13 @@
 namespace coflux {
 
 /// `if (auto n = co_await coflux::timeout(stream.read_some(buffer), 50ms))`: waits no longer than `d`, counted from
-/// this call.
+/// where it begins to wait.
 ///
 /// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too.
 /// Those of files are limited as everything else, with a frame.
 /// Returns: std::optional of what the operation gives, bool for void. Empty, or false, if time was up. What was tried
-/// before that counts. If `d` is not positive, the operation is tried once.
+/// before that counts. If `d` is not positive, the operation is tried once. On a thread that has other work meanwhile
+/// the time may be counted from up to 0.1 ms later.
 /// Errors: those of the operation, and as sleep_for() where it waits.
 /// Stops: as the operation. The limit loses what a stop would.
 /// Threads: as the operation.
@@ -25,8 +26,8 @@ template <typename Operation, typename... Args, typename Rep, typename Period>
     requires std::is_base_of_v<detail::io_operation, Operation>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]] auto
 timeout(detail::io_request<Operation, Args...>&& operation, std::chrono::duration<Rep, Period> d) {
-    const bool at_once = !(d > d.zero());
-    return std::move(operation).with_limit(at_once ? 0 : detail::tick_of(detail::later(clock::now(), d)));
+    if (!(d > d.zero())) return std::move(operation).with_limit({0, false});
+    return std::move(operation).with_limit({static_cast<detail::clock_tick>(detail::rounded_up(d).count()), true});
 }
 
 /// Waits no longer than until a moment. Otherwise as timeout() of an operation of I/O.
@@ -36,7 +37,7 @@ template <typename Operation, typename... Args, typename Clock, typename Duratio
     requires std::is_base_of_v<detail::io_operation, Operation>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]] auto
 deadline(detail::io_request<Operation, Args...>&& operation, std::chrono::time_point<Clock, Duration> t) {
-    return std::move(operation).with_limit(detail::tick_of(detail::on_steady_clock(t)));
+    return std::move(operation).with_limit({detail::tick_of(detail::on_steady_clock(t)), false});
 }
 
 }  // namespace coflux

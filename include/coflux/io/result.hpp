@@ -94,8 +94,8 @@ public:
     [[nodiscard("co_await it")]] io_request<as_result_awaiter<Operation>, Args...> with_result() && {
         return with_result(std::index_sequence_for<Args...>());
     }
-    /// The same, until a moment.
-    [[nodiscard("co_await it")]] request<limited_awaiter<Operation>, clock_tick, Args...> with_limit(clock_tick t) && {
+    /// The same, with a limit.
+    [[nodiscard("co_await it")]] request<limited_awaiter<Operation>, limit_time, Args...> with_limit(limit_time t) && {
         return with_limit(t, std::index_sequence_for<Args...>());
     }
 
@@ -105,7 +105,7 @@ private:
         return {std::forward<Args>(argument_at<I>(this->arguments()))...};
     }
     template <std::size_t... I>
-    request<limited_awaiter<Operation>, clock_tick, Args...> with_limit(clock_tick t, std::index_sequence<I...>) {
+    request<limited_awaiter<Operation>, limit_time, Args...> with_limit(limit_time t, std::index_sequence<I...>) {
         return {t, std::forward<Args>(argument_at<I>(this->arguments()))...};
     }
 };

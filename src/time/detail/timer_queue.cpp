@@ -13,6 +13,17 @@ timer_queue::~timer_queue() {
     COFLUX_VERIFY(wheel_.empty(), "an executor ends while coroutines sleep on it");
 }
 
+void timer_queue::arm_deferred(clock_tick now) noexcept {
+    const adaptive_guard held(lock_);
+    while (deferred_timer* const t = deferred_.front()) {
+        deferred_.remove(*t);
+        t->is_deferred_ = false;
+        wheel_.insert(*t, t->end_.after(now));
+    }
+    // seq_cst: as in arm().
+    if (wheel_.next_deadline() < next_deadline()) next_.store(wheel_.next_deadline(), memory_order_seq_cst);
+}
+
 std::size_t timer_queue::look(clock_tick now) noexcept {
     seen_.store(now, memory_order_relaxed);  // pairs with nothing
     if (next_deadline() > now) return 0;

@@ -165,6 +165,54 @@ TYPED_TEST(limits, take_part_in_choices_and_in_limits) {
     on_a<TypeParam>(take_part<TypeParam>);
 }
 
+template <typename E>
+coflux::fork<void, E> works_for_ever(coflux::environment&) {
+    for (;;) co_await coflux::yield();
+}
+/// Some of them begin to wait, and end, in one round each.
+template <typename E>
+coflux::task<void, E> end_beside_work(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto inside = coflux::make_environment(here);
+    auto work = works_for_ever<E>(inside);
+    auto p = co_await connected(here);
+    for (int i = 0; i < 20; ++i) {
+        const auto before = steady::now();
+        EXPECT_EQ(co_await reads<E>(here, &p.near, 2ms), std::nullopt);
+        EXPECT_GE(steady::now() - before, 2ms);
+        auto reader = reads<E>(here, &p.near, 10s);
+        co_await p.far.write_all("x");
+        EXPECT_EQ(co_await std::move(reader), 1U);
+    }
+    inside.request_stop();
+    (void)co_await coflux::as_outcome(std::move(work));
+    co_await inside.join();
+}
+TYPED_TEST(limits, end_beside_work_that_does_not) {
+    on_a<TypeParam>(end_beside_work<TypeParam>);
+}
+
+TEST(limits_of_a_loop, are_known_to_the_thread_that_drives_it) {
+    coflux::run_loop loop;
+    auto env = coflux::make_environment(loop);
+    const auto waits = [](coflux::environment&, bool* has_ended) -> coflux::task<void, coflux::run_loop> {
+        auto&& here = co_await coflux::context();
+        auto p = co_await connected(here);
+        const auto before = steady::now();
+        EXPECT_FALSE((co_await reads<coflux::run_loop>(here, &p.near, 2ms)).has_value());
+        EXPECT_GE(steady::now() - before, 2ms);
+        *has_ended = true;
+    };
+    bool has_ended = false;
+    auto t = waits(env, &has_ended);
+    while (!has_ended) {
+        loop.poll();
+        const auto next = loop.next_deadline();
+        ASSERT_TRUE(has_ended || (next.has_value() && *next <= steady::now() + 2ms));
+    }
+    loop.run(std::move(t));
+}
+
 /// A user's executor: the process's service keeps the time, and its thread waits for the descriptor.
 TEST(limits_elsewhere, end_a_read_on_a_strand) {
     coflux::thread_pool_executor pool(1);

@@ -190,7 +190,8 @@ coflux::task<void, worker> read_many(coflux::environment&) {
     }
     co_await looks(here);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        if (has_ended(i)) EXPECT_EQ(co_await read_of(here, &pairs[i].far, 8), "b");
+        if (!has_ended(i)) continue;
+        EXPECT_EQ(co_await read_of(here, &pairs[i].far, 8), "b");
     }
     std::vector<coflux::fork<std::string, worker>> reads;
     for (stream_pair& p : pairs) reads.push_back(read_of(here, &p.far, 8));
@@ -199,7 +200,8 @@ coflux::task<void, worker> read_many(coflux::environment&) {
         if (!has_come(i) && !has_ended(i)) co_await pairs[i].near.write_all("bcd");
     }
     for (std::size_t i = 0; i < pairs.size(); ++i) {
-        EXPECT_EQ(co_await std::move(reads[i]), has_come(i) ? "bc" : has_ended(i) ? "" : "bcd");
+        const std::string wanted = has_come(i) ? "bc" : has_ended(i) ? "" : "bcd";
+        EXPECT_EQ(co_await std::move(reads[i]), wanted);
     }
 }
 TEST(tcp_short_read, reads_of_many_sockets_at_once_give_what_has_come) {

@@ -16,9 +16,9 @@ namespace coflux::detail {
 class io_operation;
 
 /// Ends the wait of an operation at a moment. It takes it out as a stop would; what is tried at that moment counts.
-class io_limit : private timer {
+class io_limit : private deferred_timer {
 public:
-    io_limit(io_operation& op, clock_tick deadline) noexcept : timer(how_it_ends), op_(op), deadline_(deadline) {}
+    io_limit(io_operation& op, limit_time end) noexcept : deferred_timer(how_it_ends, end), op_(op) {}
     io_limit(const io_limit&) = delete;
     io_limit& operator=(const io_limit&) = delete;
     ~io_limit() { disarm(); }
@@ -50,8 +50,7 @@ private:
     static const timer_kind how_it_ends;
 
     io_operation& op_;
-    const clock_tick deadline_;
-    bool is_armed_ = false;
+    bool is_armed_ = false;          // or deferred
     bool is_over_ = false;           // written by the thread that then wakes the coroutine
     atomic<bool> has_come_{false};   // set before the limit looks for the operation
     atomic<bool> has_acted_{false};  // true: the limit touches nothing any more (release)
@@ -66,9 +65,8 @@ public:
     using single_use = void;
 
     template <typename... Args>
-    limited_awaiter(promise_base& p, clock_tick deadline, Args&... args)
-        : Operation(p, args...),
-          limit_(*this, deadline) {
+    limited_awaiter(promise_base& p, limit_time end, Args&... args) : Operation(p, args...),
+                                                                      limit_(*this, end) {
         this->limit_by(limit_);
     }
 

@@ -10,6 +10,7 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/config.hpp>
+#include <coflux/base/intrusive_list.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/time/clock.hpp>
@@ -59,6 +60,38 @@ private:
     const timer_kind* kind_;
 };
 
+/// When a limit ends: at a moment, or so long after its wait has begun.
+struct limit_time {
+    clock_tick ticks;
+    bool from_the_wait;
+
+    [[nodiscard]] clock_tick after(clock_tick begun) const noexcept {
+        constexpr clock_tick end_of_time = timing_wheel::never / 2;  // of the steady clock
+        if (!from_the_wait) return ticks;
+        return ticks < end_of_time - begun ? begun + ticks : end_of_time;
+    }
+};
+
+/// A limit that most often does not come: its owner arms it a little later, if it is still needed.
+class deferred_timer : public timer {
+protected:
+    deferred_timer(const timer_kind& kind, limit_time end) noexcept : timer(kind), end_(end) {}
+
+    [[nodiscard]] const limit_time& end() const noexcept { return end_; }
+
+private:
+    friend class timer_queue;
+    struct links {
+        [[nodiscard]] static deferred_timer*& next(deferred_timer& of) noexcept { return of.next_; }
+        [[nodiscard]] static deferred_timer*& previous(deferred_timer& of) noexcept { return of.previous_; }
+    };
+
+    const limit_time end_;
+    bool is_deferred_ = false;
+    deferred_timer* next_;  // of the queue's list, while it is deferred
+    deferred_timer* previous_;
+};
+
 /// The timers of the coroutines that one thread of an executor runs. That thread is called the owner.
 ///
 /// Threads: any, but where a function says the owner's.
@@ -67,7 +100,11 @@ private:
 class timer_queue {
 public:
     /// `watch` looks after it while the owner runs coroutines, from notify_watch() on; nullptr: nothing does.
-    explicit timer_queue(timer_watch* watch = nullptr) noexcept : wheel_(tick_now()), watch_(watch) {
+    /// `defers`: the owner calls arm_deferred(), and a coroutine that waits here goes on nowhere else.
+    explicit timer_queue(timer_watch* watch = nullptr, bool defers = false) noexcept
+        : wheel_(tick_now()),
+          watch_(watch),
+          defers_(defers) {
         seen_.store(wheel_.now(), memory_order_relaxed);  // pairs with nothing: published with the queue
     }
     timer_queue(const timer_queue&) = delete;
@@ -96,6 +133,24 @@ public:
     COFLUX_INLINE void arm(timer& t, clock_tick deadline) noexcept {
         (void)arm(t, deadline, []() noexcept { return false; });
     }
+
+    // Of the owner: limits that it has not armed yet. What ends before costs no reading of the clock, and no lock.
+    [[nodiscard]] bool defers() const noexcept { return defers_; }
+    /// Pre: defers(), and set_queue() of `t` named this queue.
+    void defer(deferred_timer& t) noexcept {
+        t.is_deferred_ = true;
+        deferred_.push_front(t);
+    }
+    /// True: it was not armed yet, and will not be.
+    [[nodiscard]] bool forget(deferred_timer& t) noexcept {
+        if (!t.is_deferred_) return false;
+        t.is_deferred_ = false;
+        deferred_.remove(t);
+        return true;
+    }
+    [[nodiscard]] bool has_deferred() const noexcept { return !deferred_.empty(); }
+    /// Arms them, as if their waits began now.
+    void arm_deferred(clock_tick now) noexcept;
 
     /// Takes `t` out before its time: true if that comes first, and then due() is not called.
     /// Pre: `t` lives, and belongs to this queue.
@@ -181,6 +236,8 @@ private:
     adaptive_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
     timing_wheel wheel_;
     timer_watch* const watch_;
+    const bool defers_;
+    intrusive_list<deferred_timer, deferred_timer::links> deferred_;  // the owner's
     // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
     // thread that looks or takes.
     atomic<clock_tick> next_{timing_wheel::never};
