@@ -14,6 +14,7 @@
 
 #include <linux/io_uring.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -95,7 +96,10 @@ private:
 inline void follow_rule(io_uring_sqe& s) {
     system_call on{};
     switch (s.opcode) {
-    case IORING_OP_RECV: on = system_call::receive; break;
+    case IORING_OP_RECV:
+        on = (s.msg_flags & MSG_TRUNC) == 0 ? system_call::receive : system_call::receive_message;
+        break;
+    case IORING_OP_RECVMSG: on = system_call::receive_message; break;
     case IORING_OP_SEND: on = system_call::send; break;
     case IORING_OP_ACCEPT: on = system_call::accept; break;
     case IORING_OP_CONNECT: on = system_call::connect; break;
@@ -104,7 +108,8 @@ inline void follow_rule(io_uring_sqe& s) {
     const system_rule* const rule = system_rules::next(on);
     if (rule == nullptr) return;
     if (rule->error != 0) make_fail(s, rule->error);
-    if (rule->error == 0) s.len = static_cast<std::uint32_t>(std::min<std::size_t>(s.len, rule->moves));
+    if (rule->error == 0 && on != system_call::receive_message)
+        s.len = static_cast<std::uint32_t>(std::min<std::size_t>(s.len, rule->moves));
 }
 
 /// The rings of this process, by their descriptors. One that was closed is forgotten when its number comes again.

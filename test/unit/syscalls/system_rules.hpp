@@ -11,8 +11,21 @@
 
 namespace coflux_test {
 
-/// Reads and writes are those of files; `enter` is io_uring_enter.
-enum class system_call { receive, send, accept, connect, read, write, enter };
+/// Reads and writes are those of files; `enter` is io_uring_enter. Messages are datagrams, and what has several buffers
+/// or descriptors; a batch moves so many of them.
+enum class system_call {
+    receive,
+    send,
+    accept,
+    connect,
+    read,
+    write,
+    enter,
+    receive_message,
+    send_message,
+    receive_batch,
+    send_batch
+};
 
 /// "The third send moves 7 bytes": {.on = system_call::send, .from = 3, .moves = 7}.
 struct system_rule {
@@ -20,7 +33,7 @@ struct system_rule {
     std::size_t from = 1;   ///< the first call that it is for, of those on any descriptor since the rules began
     std::size_t times = 1;  ///< how many calls it is for
     int error = 0;          ///< what they fail with; an interrupted connect goes on, as it does
-    std::size_t moves = std::numeric_limits<std::size_t>::max();  ///< bytes at most
+    std::size_t moves = std::numeric_limits<std::size_t>::max();  ///< bytes at most; messages of a batch
     bool at_once = false;  ///< only for calls that shall not wait for the drive; they do move bytes then
 };
 inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 2;
@@ -49,7 +62,7 @@ public:
 private:
     mutable std::mutex lock_;
     std::vector<system_rule> rules_;
-    std::array<std::size_t, 7> calls_{};
+    std::array<std::size_t, 11> calls_{};
     std::size_t followed_ = 0;
 };
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -71,6 +72,19 @@ inline ssize_t received(const system_rule* rule, int descriptor, ssize_t got) {
     return got;
 }
 
+/// A header with fewer bytes.
+struct shorter {
+    shorter(const msghdr& of, std::size_t most) : parts(of.msg_iov, of.msg_iov + of.msg_iovlen), header(of) {
+        for (iovec& part : parts) {
+            part.iov_len = std::min(part.iov_len, most);
+            most -= part.iov_len;
+        }
+        header.msg_iov = parts.data();
+    }
+    std::vector<iovec> parts;
+    msghdr header;
+};
+
 }  // namespace behind_rules
 
 system_rules::system_rules(std::initializer_list<system_rule> rules) : rules_(rules) {
@@ -121,6 +135,42 @@ ssize_t send(int descriptor, const void* from, std::size_t size, int flags) {
     const auto* const rule = system_rules::next(system_call::send);
     if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
     return syscall(SYS_sendto, descriptor, from, coflux_test::behind_rules::moved(rule, size), flags, nullptr, 0);
+}
+ssize_t recvfrom(int descriptor, void* into, std::size_t size, int flags, sockaddr* peer, socklen_t* name) {
+    if (coflux_test::behind_rules::fails(system_rules::next(system_call::receive_message), descriptor)) return -1;
+    return syscall(SYS_recvfrom, descriptor, into, size, flags, peer, name);
+}
+ssize_t sendto(int descriptor, const void* from, std::size_t size, int flags, const sockaddr* to, socklen_t name) {
+    if (coflux_test::behind_rules::fails(system_rules::next(system_call::send_message), descriptor)) return -1;
+    return syscall(SYS_sendto, descriptor, from, size, flags, to, name);
+}
+ssize_t recvmsg(int descriptor, msghdr* into, int flags) {
+    const auto* const rule = system_rules::next(system_call::receive_message);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    coflux_test::behind_rules::shorter some(*into, coflux_test::behind_rules::moved(rule, SIZE_MAX));
+    const ssize_t got = syscall(SYS_recvmsg, descriptor, &some.header, flags);
+    some.header.msg_iov = into->msg_iov;
+    *into = some.header;
+    return coflux_test::behind_rules::received(rule, descriptor, got);
+}
+ssize_t sendmsg(int descriptor, const msghdr* from, int flags) {
+    const auto* const rule = system_rules::next(system_call::send_message);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    const coflux_test::behind_rules::shorter some(*from, coflux_test::behind_rules::moved(rule, SIZE_MAX));
+    return syscall(SYS_sendmsg, descriptor, &some.header, flags);
+}
+int recvmmsg(int descriptor, mmsghdr* into, unsigned count, int flags, timespec* limit) {
+    const auto* const rule = system_rules::next(system_call::receive_batch);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    const std::size_t most = coflux_test::behind_rules::moved(rule, count);
+    return static_cast<int>(coflux_test::behind_rules::received(
+        rule, descriptor, syscall(SYS_recvmmsg, descriptor, into, most, flags, limit)));
+}
+int sendmmsg(int descriptor, mmsghdr* from, unsigned count, int flags) {
+    const auto* const rule = system_rules::next(system_call::send_batch);
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    return static_cast<int>(
+        syscall(SYS_sendmmsg, descriptor, from, coflux_test::behind_rules::moved(rule, count), flags));
 }
 int accept4(int descriptor, sockaddr* peer, socklen_t* size, int flags) {
     if (coflux_test::behind_rules::fails(system_rules::next(system_call::accept), descriptor)) return -1;
