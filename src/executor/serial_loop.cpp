@@ -33,7 +33,7 @@ serial_loop::serial_loop(const char* what, std::chrono::nanoseconds spin, std::c
       keep_memory_(keep_memory == std::chrono::nanoseconds::max() ? timing_wheel::never : ticks(keep_memory)),
       processors_(os::usable_processors()),
       spin_(ticks(spin)),
-      timers_(&timer_watch::shared(), true) {
+      timers_(&timer_watch::shared(), door_.identity()) {
     executor_ = door_.identity();
     timer_watch::shared().watch(timers_);
 }
@@ -101,6 +101,7 @@ void serial_loop::begin_turn() noexcept {
 
 bool serial_loop::must_give_way() noexcept {
     cycle_count present;
+    arm_deferred(present);  // first: what it arms may be due
     return has_arrived() || look_at_timers(present) || look_at_events(present);
 }
 
@@ -130,15 +131,20 @@ bool serial_loop::look_at_events(cycle_count& present) noexcept {
 
 /// Limits of what waits: once some work has been done since. Most of these waits are over by then.
 void serial_loop::arm_deferred(cycle_count& present) noexcept {
-    constexpr std::uint64_t longest = 300'000;  // 100 us at 3 GHz
-    if (!timers_.has_deferred()) {
+    // 100 us and 1 ms at 3 GHz. What a turn of less has queued is over in the next one, mostly.
+    constexpr std::uint64_t longest = 300'000;
+    constexpr std::uint64_t long_turn = 3'000'000;
+    const bool has_some = timers_.has_deferred();
+    const std::uint64_t now = has_some ? present.get() : present.known();
+    const std::uint64_t before = std::exchange(last_turn_, now);
+    if (!has_some) {
         deferred_since_ = 0;
-    } else if (deferred_since_ == 0) {
-        deferred_since_ = present.get();
-    } else if (present.get() - deferred_since_ > longest) {
-        deferred_since_ = 0;
-        timers_.arm_deferred(tick_now());
+        return;
     }
+    if (deferred_since_ == 0) deferred_since_ = before != 0 && now - before > long_turn ? before : now;
+    if (now - deferred_since_ <= longest) return;
+    deferred_since_ = 0;
+    timers_.arm_deferred(tick_now());
 }
 
 clock_tick serial_loop::sleeps_until() const noexcept {

@@ -86,6 +86,8 @@ private:
     class cycle_count {
     public:
         std::uint64_t get() noexcept { return count_ != 0 ? count_ : (count_ = cycles_now()); }
+        /// 0: it was not asked for.
+        [[nodiscard]] std::uint64_t known() const noexcept { return count_; }
 
     private:
         std::uint64_t count_ = 0;
@@ -108,7 +110,9 @@ private:
     clock_tick waited_until_ = 0;  // the present, where nothing has run since a wait; 0: it is not known
     timer_queue timers_;
     timer_pace timer_pace_;
-    std::uint64_t deferred_since_ = 0;  // cycles; 0: when the next turn begins
+    // In cycles; 0: not known.
+    std::uint64_t last_turn_ = 0;
+    std::uint64_t deferred_since_ = 0;  // a turn that found the first of what is deferred
     os::parker parker_;
     idle_memory memory_;
     look_pace event_pace_;

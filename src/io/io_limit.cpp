@@ -26,7 +26,7 @@ bool io_limit::prepare(promise_base& p) {
 
 void io_limit::arm() noexcept {
     is_armed_ = true;
-    if (queue() != nullptr && queue()->defers()) return queue()->defer(*this);
+    if (queue() != nullptr && queue()->defers_for(op_.coroutine().runs_on())) return queue()->defer(*this);
     const clock_tick deadline = end().after(end().from_the_wait ? tick_now() : 0);
     if (queue() == nullptr) return timer_service::shared().arm(*this, deadline);
     queue()->arm(*this, deadline);

@@ -16,8 +16,8 @@ namespace coflux {
 /// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too.
 /// Those of files are limited as everything else, with a frame.
 /// Returns: std::optional of what the operation gives, bool for void. Empty, or false, if time was up. What was tried
-/// before that counts. If `d` is not positive, the operation is tried once. On a thread that has other work meanwhile
-/// the time may be counted from up to 0.1 ms later.
+/// before that counts. If `d` is not positive, the operation is tried once. On an executor of one thread that has other
+/// work at that moment the time is counted from when this lets the thread look again, or up to 1 ms later.
 /// Errors: those of the operation, and as sleep_for() where it waits.
 /// Stops: as the operation. The limit loses what a stop would.
 /// Threads: as the operation.

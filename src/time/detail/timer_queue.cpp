@@ -15,11 +15,7 @@ timer_queue::~timer_queue() {
 
 void timer_queue::arm_deferred(clock_tick now) noexcept {
     const adaptive_guard held(lock_);
-    while (deferred_timer* const t = deferred_.front()) {
-        deferred_.remove(*t);
-        t->is_deferred_ = false;
-        wheel_.insert(*t, t->end_.after(now));
-    }
+    while (deferred_timer* const t = deferred_.pop_front()) wheel_.insert(*t, t->end_.after(now));
     // seq_cst: as in arm().
     if (wheel_.next_deadline() < next_deadline()) next_.store(wheel_.next_deadline(), memory_order_seq_cst);
 }

@@ -2,7 +2,9 @@
 #include <coflux/io/limits.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -192,6 +194,30 @@ TYPED_TEST(limits, end_beside_work_that_does_not) {
     on_a<TypeParam>(end_beside_work<TypeParam>);
 }
 
+template <typename E>
+coflux::fork<void, E> reads_until(coflux::environment&, tcp_stream* from, std::atomic<bool>* has_ended) {
+    std::array<std::byte, 1> one{};
+    EXPECT_EQ(co_await coflux::timeout(from->read_some(one), 2ms), std::nullopt);
+    has_ended->store(true);
+}
+template <typename E>
+coflux::fork<int, E> gives_one(coflux::environment&) {
+    co_return 1;
+}
+/// Each fork ends in its parent's await, which comes back to no round.
+template <typename E>
+coflux::task<void, E> end_beside_forks(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::atomic<bool> has_ended{false};
+    auto reader = reads_until<E>(here, &p.near, &has_ended);
+    while (!has_ended.load()) EXPECT_EQ(co_await gives_one<E>(here), 1);
+    co_await std::move(reader);
+}
+TYPED_TEST(limits, end_beside_a_parent_that_forks_for_ever) {
+    on_a<TypeParam>(end_beside_forks<TypeParam>);
+}
+
 TEST(limits_of_a_loop, are_known_to_the_thread_that_drives_it) {
     coflux::run_loop loop;
     auto env = coflux::make_environment(loop);
@@ -211,6 +237,21 @@ TEST(limits_of_a_loop, are_known_to_the_thread_that_drives_it) {
         ASSERT_TRUE(has_ended || (next.has_value() && *next <= steady::now() + 2ms));
     }
     loop.run(std::move(t));
+}
+
+/// A user's executor that has the threads of two loops.
+struct two_workers {
+    coflux::worker_executor one;
+    coflux::worker_executor other;
+    std::atomic<unsigned> turn{0};
+    void execute(std::coroutine_handle<> h) noexcept { (turn.fetch_add(1) % 2 == 0 ? one : other).execute(h); }
+};
+TEST(limits_elsewhere, end_a_read_on_a_strand_that_goes_from_loop_to_loop) {
+    two_workers both;
+    coflux::strand<two_workers> line(both);
+    auto env = coflux::make_environment(line);
+    ends_each<coflux::strand<two_workers>>(env).get();
+    meet<coflux::strand<two_workers>>(env).get();
 }
 
 /// A user's executor: the process's service keeps the time, and its thread waits for the descriptor.

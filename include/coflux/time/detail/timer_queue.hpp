@@ -87,9 +87,8 @@ private:
     };
 
     const limit_time end_;
-    bool is_deferred_ = false;
-    deferred_timer* next_;  // of the queue's list, while it is deferred
-    deferred_timer* previous_;
+    deferred_timer* next_ = nullptr;
+    deferred_timer* previous_ = nullptr;  // nullptr: it is not deferred
 };
 
 /// The timers of the coroutines that one thread of an executor runs. That thread is called the owner.
@@ -100,11 +99,11 @@ private:
 class timer_queue {
 public:
     /// `watch` looks after it while the owner runs coroutines, from notify_watch() on; nullptr: nothing does.
-    /// `defers`: the owner calls arm_deferred(), and a coroutine that waits here goes on nowhere else.
-    explicit timer_queue(timer_watch* watch = nullptr, bool defers = false) noexcept
+    /// `defers_for`: the identity of an executor that has one thread, the owner, which calls arm_deferred().
+    explicit timer_queue(timer_watch* watch = nullptr, const void* defers_for = nullptr) noexcept
         : wheel_(tick_now()),
           watch_(watch),
-          defers_(defers) {
+          defers_for_(defers_for) {
         seen_.store(wheel_.now(), memory_order_relaxed);  // pairs with nothing: published with the queue
     }
     timer_queue(const timer_queue&) = delete;
@@ -135,19 +134,14 @@ public:
     }
 
     // Of the owner: limits that it has not armed yet. What ends before costs no reading of the clock, and no lock.
-    [[nodiscard]] bool defers() const noexcept { return defers_; }
-    /// Pre: defers(), and set_queue() of `t` named this queue.
-    void defer(deferred_timer& t) noexcept {
-        t.is_deferred_ = true;
-        deferred_.push_front(t);
+    /// True for coroutines that go on on the owner's thread alone. Those of a strand on it may go on anywhere.
+    [[nodiscard]] bool defers_for(const executor_entry* e) const noexcept {
+        return defers_for_ != nullptr && identity_of(e) == defers_for_;
     }
+    /// Pre: set_queue() of `t` named this queue, which defers_for() its coroutine.
+    void defer(deferred_timer& t) noexcept { deferred_.push_back(t); }
     /// True: it was not armed yet, and will not be.
-    [[nodiscard]] bool forget(deferred_timer& t) noexcept {
-        if (!t.is_deferred_) return false;
-        t.is_deferred_ = false;
-        deferred_.remove(t);
-        return true;
-    }
+    [[nodiscard]] bool forget(deferred_timer& t) noexcept { return deferred_.remove(t); }
     [[nodiscard]] bool has_deferred() const noexcept { return !deferred_.empty(); }
     /// Arms them, as if their waits began now.
     void arm_deferred(clock_tick now) noexcept;
@@ -236,8 +230,8 @@ private:
     adaptive_lock lock_;  // guards wheel_, and with it each timer's position; next_ is written under it
     timing_wheel wheel_;
     timer_watch* const watch_;
-    const bool defers_;
-    intrusive_list<deferred_timer, deferred_timer::links> deferred_;  // the owner's
+    const void* const defers_for_;
+    intrusive_queue<deferred_timer, deferred_timer::links> deferred_;  // the owner's
     // No timer is due before this tick; never: none is armed. Lowered by the owner (seq_cst, see arm()), raised by the
     // thread that looks or takes.
     atomic<clock_tick> next_{timing_wheel::never};
