@@ -126,6 +126,7 @@ coflux::task<void, worker> calls_of_reads(environment&) {
     const system_rules none{};
     std::vector<coflux::fork<void, worker>> readers;
     for (auto& p : pairs) readers.push_back(reads_messages(here, &p.far, 2));
+    while (none.calls(system_call::receive) < streams) co_await coflux::sleep_for(1ms);
     co_await coflux::sleep_for(2ms);
     EXPECT_EQ(none.calls(system_call::receive), streams);
     for (auto& p : pairs) co_await p.near.write_all(text);
