@@ -1,7 +1,6 @@
 // What the system does now and then with a message, several buffers, or a batch, and what operations make of it.
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -18,10 +17,10 @@
 
 #include "system_rules.hpp"
 #include "unit/io/connected.hpp"
+#include "until_called.hpp"
 
 namespace {
 
-using namespace std::chrono_literals;
 using coflux::as_result;
 using coflux::endpoint;
 using coflux::environment;
@@ -32,6 +31,7 @@ using coflux_test::connected;
 using coflux_test::on_a_worker;
 using coflux_test::system_call;
 using coflux_test::system_rules;
+using coflux_test::until_called;
 using worker = coflux::worker_executor;
 
 constexpr std::string_view text = "a text of thirty bytes, or so.";
@@ -58,7 +58,7 @@ coflux::task<void, worker> a_message_arrives(environment&, int error, std::size_
         {.on = system_call::receive_message, .from = waits ? 2U : 1U, .times = times, .error = error}};
     if (waits) {
         auto reader = message_of(here, &s.to);
-        co_await coflux::sleep_for(1ms);
+        co_await until_called(here, &rules, system_call::receive_message);
         co_await s.from.send_to(text, s.to.local_endpoint());
         EXPECT_EQ(co_await std::move(reader), text);
     } else {

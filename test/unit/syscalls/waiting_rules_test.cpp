@@ -14,6 +14,7 @@
 
 #include "system_rules.hpp"
 #include "unit/io/connected.hpp"
+#include "until_called.hpp"
 
 namespace {
 
@@ -28,6 +29,7 @@ using coflux_test::connected;
 using coflux_test::on_a_worker;
 using coflux_test::system_call;
 using coflux_test::system_rules;
+using coflux_test::until_called;
 using worker = coflux::worker_executor;
 
 constexpr std::string_view text = "a text of thirty bytes, or so.";
@@ -53,7 +55,7 @@ coflux::task<void, worker> a_read_fails(environment&, int error) {
     {
         const system_rules rules{{.on = system_call::receive, .from = 2, .error = error}};  // the first finds nothing
         auto reader = reads(here, &p.far, &got);
-        co_await coflux::sleep_for(1ms);
+        co_await until_called(here, &rules, system_call::receive);
         co_await p.near.write_all(text);
         EXPECT_EQ(co_await std::move(reader), of_system(error));
         EXPECT_EQ(rules.followed(), 1U);
@@ -73,7 +75,7 @@ coflux::task<void, worker> an_accept_fails(environment&, int error) {
     {
         const system_rules rules{{.on = system_call::accept, .from = 2, .error = error}};
         auto accepting = accepts(here, &listener, &far);
-        co_await coflux::sleep_for(1ms);
+        co_await until_called(here, &rules, system_call::accept);
         near = co_await tcp_stream::connect(listener.local_endpoint());
         EXPECT_EQ(co_await std::move(accepting), of_system(error));
         EXPECT_EQ(rules.followed(), 1U);
@@ -96,7 +98,7 @@ coflux::task<void, worker> goes_on(environment&, int error, std::size_t times) {
         const system_rules rules{{.on = system_call::receive, .from = n, .times = times, .error = error},
                                  {.on = system_call::receive, .times = always, .moves = 7}};
         auto reader = reads(here, &p.far, &got);
-        co_await coflux::sleep_for(1ms);
+        co_await until_called(here, &rules, system_call::receive);
         co_await p.near.write_all(text.substr(0, 11));
         co_await coflux::sleep_for(1ms);
         co_await p.near.write_all(text.substr(11));
@@ -126,7 +128,7 @@ coflux::task<void, worker> calls_of_reads(environment&) {
     const system_rules none{};
     std::vector<coflux::fork<void, worker>> readers;
     for (auto& p : pairs) readers.push_back(reads_messages(here, &p.far, 2));
-    while (none.calls(system_call::receive) < streams) co_await coflux::sleep_for(1ms);
+    co_await until_called(here, &none, system_call::receive, streams);
     co_await coflux::sleep_for(2ms);
     EXPECT_EQ(none.calls(system_call::receive), streams);
     for (auto& p : pairs) co_await p.near.write_all(text);
@@ -145,7 +147,7 @@ coflux::task<void, worker> enters(environment&, int error, std::size_t times) {
     std::string got(text.size(), ' ');
     const system_rules rules{{.on = system_call::enter, .times = times, .error = error}};
     auto reader = reads(here, &p.far, &got);
-    co_await coflux::sleep_for(1ms);
+    co_await until_called(here, &rules, system_call::enter);
     co_await p.near.write_all(text);
     EXPECT_EQ(co_await std::move(reader), std::error_code());
     EXPECT_EQ(got, text);
