@@ -17,12 +17,14 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
+using coflux::detail::steady_now;  // that of a simulation, too
 using coflux_test::bytes_of;
 using coflux_test::connected;
 using coflux_test::own_loopback;
@@ -57,15 +59,15 @@ coflux::task<void, E> ends_each(coflux::environment&) {
     in_the_backlog.push_back(co_await tcp_stream::connect(full.local_endpoint()));
     const std::vector<std::byte> much(8'000'000);
 
-    const auto before = steady::now();
+    const auto before = steady_now();
     EXPECT_EQ(co_await coflux::timeout(p.near.read_some(two), 2ms), std::nullopt);
-    EXPECT_GE(steady::now() - before, 2ms);
+    EXPECT_GE(steady_now() - before, 2ms);
     co_await p.far.write_all("a");
     EXPECT_FALSE(co_await coflux::timeout(p.near.read_exactly(two), 2ms));
     EXPECT_FALSE(co_await coflux::timeout(p.near.wait_readable(), 2ms));
     EXPECT_FALSE(co_await coflux::timeout(idle.accept(), 2ms));
     EXPECT_FALSE(co_await coflux::timeout(tcp_stream::connect(full.local_endpoint()), 2ms));
-    EXPECT_FALSE(co_await coflux::deadline(p.near.read_some(two), steady::now() + 2ms));
+    EXPECT_FALSE(co_await coflux::deadline(p.near.read_some(two), steady_now() + 2ms));
     EXPECT_FALSE(co_await coflux::timeout(coflux::as_result(p.near.read_some(two)), 2ms));
     while (co_await coflux::timeout(p.near.write_some(much), 2ms)) {}  // until the buffers of the kernel are full
     EXPECT_FALSE(co_await coflux::timeout(p.near.write_all(much), 2ms));
@@ -241,6 +243,13 @@ TEST(limits_of_a_loop, are_known_to_the_thread_that_drives_it) {
         EXPECT_TRUE(next.has_value() && *next <= steady::now() + 2ms);
     }
     loop.run(std::move(t));
+}
+
+TEST(limits_simulated, end_what_waits_and_lose_nothing) {
+    using simulated = coflux::testing::sim_executor;
+    coflux_test::in_simulations(ends_each<simulated>);
+    coflux_test::in_simulations(meet<simulated>);
+    coflux_test::in_simulations(take_part<simulated>);
 }
 
 /// A user's executor that has the threads of two loops.

@@ -11,9 +11,9 @@
 
 namespace coflux_test {
 
-/// `program` makes a task of an environment. Run in the order of one worker, and in twenty random ones.
+/// `body(environment)`, in the order of one worker, and in twenty random ones.
 template <typename F>
-void in_simulations(const F& program) {
+void in_each_simulation(const F& body) {
     for (std::uint64_t seed = 0; seed != 21; ++seed) {
         coflux::testing::fifo_chooser fifo;
         coflux::testing::random_chooser random(seed);
@@ -23,9 +23,19 @@ void in_simulations(const F& program) {
         const coflux::testing::sim_network net(sim, {.short_moves = false, .reorders = false});
         coflux::testing::sim_executor on;
         auto env = coflux::make_environment(on);
-        program(env).get();
+        body(env);
         EXPECT_EQ(net.open_sockets(), 0U) << "seed " << seed;
     }
+}
+/// `program` makes a task of an environment.
+template <typename F>
+void in_simulations(const F& program) {
+    in_each_simulation([&](coflux::environment& env) { program(env).get(); });
+}
+/// The same, of a task that gives `result`.
+template <typename F, typename T>
+void in_simulations(const F& program, const T& result) {
+    in_each_simulation([&](coflux::environment& env) { EXPECT_EQ(program(env).get(), result); });
 }
 
 }  // namespace coflux_test

@@ -20,6 +20,7 @@
 #include <coflux/testing/sim_network.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 #include "support/cpu_clock.hpp"
 
 namespace {
@@ -33,16 +34,20 @@ using coflux_test::connected;
 using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
 using worker = coflux::worker_executor;
+using simulated = coflux::testing::sim_executor;
 
-coflux::fork<void, worker> echoes(coflux::environment&, tcp_stream peer) {
+template <typename E>
+coflux::fork<void, E> echoes(coflux::environment&, tcp_stream peer) {
     std::array<std::byte, 64> buffer{};
     while (const std::size_t n = co_await peer.read_some(buffer)) co_await peer.write_all(std::span(buffer).first(n));
 }
-coflux::fork<void, worker> serves(coflux::environment&, tcp_listener* at, int connections) {
+template <typename E>
+coflux::fork<void, E> serves(coflux::environment&, tcp_listener* at, int connections) {
     auto&& here = co_await coflux::context();
-    for (int i = 0; i < connections; ++i) echoes(here, co_await at->accept()).attach();
+    for (int i = 0; i < connections; ++i) echoes<E>(here, co_await at->accept()).attach();
 }
-coflux::fork<bool, worker> asks(coflux::environment&, endpoint where) {
+template <typename E>
+coflux::fork<bool, E> asks(coflux::environment&, endpoint where) {
     tcp_stream peer = co_await tcp_stream::connect(where);
     co_await peer.write_all("hello");
     std::string got(5, ' ');
@@ -50,7 +55,8 @@ coflux::fork<bool, worker> asks(coflux::environment&, endpoint where) {
     co_return got == "hello";
 }
 
-coflux::task<void, worker> ends_one_way_at_a_time(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> ends_one_way_at_a_time(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
     std::string two(2, ' ');
@@ -66,18 +72,21 @@ coflux::task<void, worker> ends_one_way_at_a_time(coflux::environment&) {
     EXPECT_EQ(co_await p.near.read_some(std::span(&one, 1)), 0U);
 }
 TEST(tcp_edges, each_side_ends_its_own_way_first) {
-    on_a_worker(ends_one_way_at_a_time);
+    on_a_worker(ends_one_way_at_a_time<worker>);
+    coflux_test::in_simulations(ends_one_way_at_a_time<simulated>);
 }
 
-coflux::fork<std::error_code, worker> reads_until_error(coflux::environment&, tcp_stream* from) {
+template <typename E>
+coflux::fork<std::error_code, E> reads_until_error(coflux::environment&, tcp_stream* from) {
     std::byte one{};
     const auto got = co_await coflux::as_result(from->read_some(std::span(&one, 1)));
     co_return got.error();
 }
-coflux::task<void, worker> is_cut_off(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> is_cut_off(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
-    auto waits = reads_until_error(here, &p.near);
+    auto waits = reads_until_error<E>(here, &p.near);
     co_await coflux::this_coroutine::yield();
     p.far.reset();
     EXPECT_FALSE(p.far.is_open());
@@ -87,53 +96,60 @@ coflux::task<void, worker> is_cut_off(coflux::environment&) {
     EXPECT_EQ(sent.error(), std::errc::broken_pipe);
 }
 TEST(tcp_edges, a_reset_is_an_error_of_the_read_that_waits_and_never_a_signal) {
-    on_a_worker(is_cut_off);
+    on_a_worker(is_cut_off<worker>);
+    coflux_test::in_simulations(is_cut_off<simulated>);
 }
 
-coflux::fork<void, worker> drips(coflux::environment&, tcp_stream* to, std::string text) {
+template <typename E>
+coflux::fork<void, E> drips(coflux::environment&, tcp_stream* to, std::string text) {
     for (const char& c : text) {
         co_await to->write_all(std::string_view(&c, 1));
         co_await coflux::this_coroutine::yield();
     }
 }
-coflux::task<void, worker> gathers(coflux::environment&) {
+template <typename E>
+coflux::task<void, E> gathers(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
     const std::string text = "byte by byte comes what was to be a message";
-    auto drip = drips(here, &p.far, text);
+    auto drip = drips<E>(here, &p.far, text);
     std::string got(text.size(), ' ');
     co_await p.near.read_exactly(bytes_of(got));
     EXPECT_EQ(got, text);
     co_await std::move(drip);
 }
 TEST(tcp_edges, a_peer_may_send_one_byte_at_a_time) {
-    on_a_worker(gathers);
+    on_a_worker(gathers<worker>);
+    coflux_test::in_simulations(gathers<simulated>);
 }
 
-coflux::task<void, worker> connects_and_closes(coflux::environment&, int times) {
+template <typename E>
+coflux::task<void, E> connects_and_closes(coflux::environment&, int times) {
     auto&& here = co_await coflux::context();
     tcp_listener listener(endpoint::loopback(0));
-    auto server = serves(here, &listener, times);
+    auto server = serves<E>(here, &listener, times);
     for (int i = 0; i < times; ++i) {
-        EXPECT_TRUE(co_await asks(here, listener.local_endpoint()));
+        EXPECT_TRUE(co_await asks<E>(here, listener.local_endpoint()));
     }
     co_await std::move(server);
 }
 TEST(tcp_edges, a_thousand_connections_leave_no_descriptor) {
     worker on;
     auto env = coflux::make_environment(on);
-    connects_and_closes(env, 1).get();
+    connects_and_closes<worker>(env, 1).get();
     const std::size_t before = open_descriptors();
-    connects_and_closes(env, 1000).get();
+    connects_and_closes<worker>(env, 1000).get();
     EXPECT_EQ(open_descriptors(), before);
+    coflux_test::in_simulations([](coflux::environment& in) { return connects_and_closes<simulated>(in, 30); });
 }
 
-coflux::task<void, worker> many_at_once(coflux::environment&, int clients) {
+template <typename E>
+coflux::task<void, E> many_at_once(coflux::environment&, int clients) {
     auto&& here = co_await coflux::context();
     tcp_listener listener(endpoint::loopback(0));
-    auto server = serves(here, &listener, clients);
-    std::vector<coflux::fork<bool, worker>> all;
-    for (int i = 0; i < clients; ++i) all.push_back(asks(here, listener.local_endpoint()));
+    auto server = serves<E>(here, &listener, clients);
+    std::vector<coflux::fork<bool, E>> all;
+    for (int i = 0; i < clients; ++i) all.push_back(asks<E>(here, listener.local_endpoint()));
     int right = 0;
     for (const bool is_right : co_await coflux::when_all(std::move(all))) right += is_right ? 1 : 0;
     EXPECT_EQ(right, clients);
@@ -142,7 +158,8 @@ coflux::task<void, worker> many_at_once(coflux::environment&, int clients) {
 TEST(tcp_edges, two_hundred_connections_are_open_at_once) {
     worker on;
     auto env = coflux::make_environment(on);
-    many_at_once(env, 200).get();
+    many_at_once<worker>(env, 200).get();
+    coflux_test::in_simulations([](coflux::environment& in) { return many_at_once<simulated>(in, 50); });
 }
 
 coflux::task<void, worker> connects_to_no_endpoint(coflux::environment&) {
@@ -227,7 +244,7 @@ coflux::task<void, worker> moves_streams(coflux::environment&) {
     EXPECT_FALSE(p.near.is_open());
     EXPECT_EQ(p.near.native_handle(), -1);
     std::byte one{};
-    auto waits = reads_until_error(here, &other);
+    auto waits = reads_until_error<worker>(here, &other);
     co_await coflux::this_coroutine::yield();
     // The operation stays with the connection.
     tcp_stream third = std::move(other);
@@ -250,7 +267,7 @@ protected:
 coflux::task<void, worker> destroys_what_is_waited_for(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
-    auto waits = reads_until_error(here, &p.near);
+    auto waits = reads_until_error<worker>(here, &p.near);
     co_await 1ms;
     { const tcp_stream dies = std::move(p.near); }
     co_await std::move(waits);
@@ -271,8 +288,8 @@ TEST_F(tcp_death, an_operation_of_a_closed_stream_is_refused) {
 coflux::task<void, worker> two_readers(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
-    auto one = reads_until_error(here, &p.near);
-    auto two = reads_until_error(here, &p.near);
+    auto one = reads_until_error<worker>(here, &p.near);
+    auto two = reads_until_error<worker>(here, &p.near);
     co_await coflux::when_all(std::move(one), std::move(two));
 }
 TEST_F(tcp_death, two_readers_of_one_stream_are_refused) {
@@ -302,8 +319,8 @@ coflux::task<void, worker> talks_locally(coflux::environment&, endpoint at) {
     auto&& here = co_await coflux::context();
     tcp_listener listener(at);
     EXPECT_EQ(listener.local_endpoint(), at);
-    auto server = serves(here, &listener, 1);
-    EXPECT_TRUE(co_await asks(here, at));
+    auto server = serves<worker>(here, &listener, 1);
+    EXPECT_TRUE(co_await asks<worker>(here, at));
     co_await std::move(server);
 }
 TEST(local_sockets, carry_streams_by_a_path_and_by_an_abstract_name) {
@@ -345,7 +362,7 @@ coflux::task<double, worker> idles(coflux::environment&) {
     auto inside = coflux::make_environment(here);
     accepts(inside, &listener).attach();
     auto p = co_await connected(here);
-    auto reader = reads_until_error(inside, &p.near);
+    auto reader = reads_until_error<worker>(inside, &p.near);
     co_await 20ms;
     const double before = coflux_test::process_cpu_seconds();
     co_await 500ms;

@@ -14,6 +14,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 
 namespace {
 
@@ -23,6 +24,7 @@ using coflux::tcp_stream;
 using coflux_test::bytes_of;
 using coflux_test::connected;
 using coflux_test::open_descriptors;
+using simulated = coflux::testing::sim_executor;
 
 enum class what { read_some, read_exactly, write_all, accept, connect, wait_readable };
 constexpr std::array all_operations{what::read_some, what::read_exactly, what::write_all,
@@ -127,6 +129,11 @@ TEST(tcp_stop, of_before_lets_no_operation_wait_on_a_pool) {
     coflux::thread_pool_executor pool{2};
     stops_each_on(pool, true);
 }
+TEST(tcp_stop, ends_each_operation_in_a_simulation_too) {
+    for (const bool before : {false, true})
+        coflux_test::in_simulations([&](coflux::environment& env) { return stops_each<simulated>(env, before); },
+                                    static_cast<int>(all_operations.size()));
+}
 
 /// What makes it end.
 template <typename E>
@@ -209,6 +216,10 @@ TEST(tcp_stop, beside_the_event_loses_nothing_on_a_worker) {
 TEST(tcp_stop, beside_the_event_loses_nothing_on_a_pool) {
     coflux::thread_pool_executor pool{2};
     races_on(pool, 200);
+}
+TEST(tcp_stop, beside_the_event_loses_nothing_in_a_simulation) {
+    for (const what w : all_operations)
+        coflux_test::in_simulations([&](coflux::environment& env) { return races<simulated>(env, w, 12); });
 }
 
 coflux::call<void> reads_much(coflux::environment&, tcp_stream* from) {

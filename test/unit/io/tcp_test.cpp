@@ -15,12 +15,15 @@
 
 #include <coflux/coflux.hpp>
 
+#include "simulated.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 using coflux::endpoint;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
+using simulated = coflux::testing::sim_executor;
 
 /// A kind of executor, with what it stands on.
 struct on_worker {
@@ -94,6 +97,9 @@ TYPED_TEST(tcp, carries_messages_to_and_fro) {
     auto env = coflux::make_environment(on.executor());
     EXPECT_EQ((talks<typename TypeParam::type>(env, 10, 100).get()), 1000);
 }
+TEST(tcp_simulated, carries_messages_to_and_fro) {
+    coflux_test::in_simulations([](coflux::environment& env) { return talks<simulated>(env, 5, 10); }, 50);
+}
 
 template <typename E>
 coflux::fork<void, E> reads_for_ever(coflux::environment&, tcp_stream* from) {
@@ -118,6 +124,9 @@ TYPED_TEST(tcp, loses_nothing_by_a_stop_of_a_read) {
     TypeParam on;
     auto env = coflux::make_environment(on.executor());
     EXPECT_EQ(stops_a_read<typename TypeParam::type>(env).get(), "kept");
+}
+TEST(tcp_simulated, loses_nothing_by_a_stop_of_a_read) {
+    coflux_test::in_simulations(stops_a_read<simulated>, "kept");
 }
 
 template <typename E>
@@ -145,6 +154,10 @@ TYPED_TEST(tcp, sends_more_than_a_socket_holds) {
     TypeParam on;
     auto env = coflux::make_environment(on.executor());
     EXPECT_EQ(fills_the_socket<typename TypeParam::type>(env, 3'000'000).get(), 3'000'000U);
+}
+TEST(tcp_simulated, sends_more_than_a_socket_holds) {
+    coflux_test::in_simulations([](coflux::environment& env) { return fills_the_socket<simulated>(env, 20'000); },
+                                20'000U);
 }
 
 template <typename E>
@@ -185,6 +198,10 @@ TYPED_TEST(tcp, tells_errors_as_exceptions_and_as_values) {
     TypeParam on;
     auto env = coflux::make_environment(on.executor());
     EXPECT_GE(tells_errors<typename TypeParam::type>(env).get(), 4);
+}
+TEST(tcp_simulated, tells_errors_as_exceptions_and_as_values) {
+    // Whether a reset has arrived is up to the chooser.
+    coflux_test::in_each_simulation([](coflux::environment& env) { EXPECT_GE(tells_errors<simulated>(env).get(), 4); });
 }
 
 coflux::task<int, coflux::run_loop> talks_to_itself(coflux::environment&) {
