@@ -1,5 +1,6 @@
 """The report in a browser: Chromium, where one is installed."""
 
+import html
 import json
 import re
 import shutil
@@ -12,6 +13,7 @@ from runner import comparison, report
 from runner.tests.fakes import LabTest, near, result_row, results_of
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PDFTOTEXT = shutil.which("pdftotext")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
          "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--virtual-time-budget=5000")
 # What a page says to the console, and what it failed at, whatever the level.
@@ -38,10 +40,62 @@ seen.cleared = look();
 seen.wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
 seen.pictures = [...document.images].map((each) => each.complete && each.naturalWidth > 0);
 seen.targets = [...document.querySelectorAll("nav a")].map((each) => document.querySelector(each.getAttribute("href")) !== null);
-const answer = document.createElement("pre");
-answer.id = "seen";
-answer.textContent = JSON.stringify(seen);
-document.body.append(answer);
+leave(seen);
+"""
+
+# The least contrast of a word with what is behind it (WCAG 2.1, 1.4.3), for each word that is seen.
+CONTRASTS = """
+for (const each of document.querySelectorAll("details")) each.open = true;
+const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+const channels = (colour) => {
+  canvas.clearRect(0, 0, 1, 1);
+  canvas.fillStyle = colour;
+  canvas.fillRect(0, 0, 1, 1);
+  return [...canvas.getImageData(0, 0, 1, 1).data];
+};
+const light = (colour) => channels(colour).slice(0, 3).map((c) => c / 255)
+  .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+const ground = (each) => {
+  for (let at = each; at; at = at.parentElement) {
+    const colour = getComputedStyle(at).backgroundColor;
+    if (channels(colour)[3] === 255) return colour;
+  }
+  return "white";
+};
+const words = [...document.body.querySelectorAll("*")].filter((each) => each.checkVisibility()
+  && [...each.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim()));
+const contrast = (each) => {
+  const [low, high] = [light(getComputedStyle(each).color), light(ground(each))].sort((a, b) => a - b);
+  return (high + 0.05) / (low + 0.05);
+};
+const pale = words.filter((each) => contrast(each) < 4.5).map((each) => `${each.tagName}.${each.className} ${contrast(each).toFixed(2)}`);
+leave({ dark: matchMedia("(prefers-color-scheme: dark)").matches, words: words.length, pale: [...new Set(pale)],
+  paper: light(ground(document.body)) });
+"""
+# Goes where the Tab key would stop. A region that scrolls is a stop once the page has been laid out.
+KEYS = """
+requestAnimationFrame(() => setTimeout(() => {
+  const stops = [...document.querySelectorAll("a[href], button, select, summary, [tabindex]")].filter((each) => each.checkVisibility());
+  const unmarked = stops.filter((each) => {
+    each.focus({ focusVisible: true });
+    const { outlineStyle, outlineWidth } = getComputedStyle(each);
+    return document.activeElement !== each || outlineStyle === "none" || parseFloat(outlineWidth) < 1;
+  });
+  const wide = [...document.querySelectorAll(".scroll, .chart")].filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth);
+  const start = (each) => each.outerHTML.slice(0, 80);
+  leave({ stops: stops.length, unmarked: unmarked.map(start), wide: wide.length,
+    unreached: wide.filter((each) => each.tabIndex !== 0).map(start), jumps: stops.filter((each) => each.tabIndex > 0).length,
+    unnamed: [...document.querySelectorAll("select")].filter((each) => !each.labels.length).length });
+}, 200));
+"""
+LEAVE = """
+const leave = (seen) => {
+  const answer = document.createElement("pre");
+  answer.id = "seen";
+  answer.textContent = JSON.stringify(seen);
+  document.body.append(answer);
+};
 """
 
 
@@ -65,13 +119,17 @@ class InChromium(LabTest):
         report.write(collected, comparison.compare(results_of(near("coflux", 5.0), *rows[1:]), collected), self.out)
         page = self.out / report.HTML
         if script:
-            page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+            page.write_text(page.read_text(encoding="utf-8").replace("</body>", f"<script>{LEAVE}{script}</script></body>"), encoding="utf-8")
         return page
 
-    def test_the_report_loads_and_is_filtered_without_a_word_in_the_console(self) -> None:
-        text, said = self.loaded(self.page(READER), "--window-size=420,900")
+    def seen(self, page: Path, *flags: str) -> dict:
+        """What the script of the page has left."""
+        text, said = self.loaded(page, *flags)
         self.assertEqual(said, [])
-        seen = json.loads(re.search(r'<pre id="seen">(.*?)</pre>', text, re.DOTALL)[1].replace("&amp;", "&"))
+        return json.loads(html.unescape(re.search(r'<pre id="seen">(.*?)</pre>', text, re.DOTALL)[1]))
+
+    def test_the_report_loads_and_is_filtered_without_a_word_in_the_console(self) -> None:
+        seen = self.seen(self.page(READER), "--window-size=420,900")
         # fib of Coflux and three of tokio, skynet of Coflux twice and of asio; both cases are losses.
         self.assertEqual((len(seen["all"]["rows"]), seen["all"]["losses"], seen["all"]["sections"]), (7, 2, 2))
         self.assertEqual(seen["cleared"], seen["all"])
@@ -85,6 +143,38 @@ class InChromium(LabTest):
         self.assertEqual(seen["wide"], 0, "the page is wider than a narrow window")
         self.assertTrue(seen["pictures"] and all(seen["pictures"]))
         self.assertTrue(seen["targets"] and all(seen["targets"]))
+
+    def test_each_word_is_read_in_light_and_in_dark(self) -> None:
+        page = self.page(CONTRASTS)
+        for dark, flag in ((False, "preferredColorScheme=1"), (True, "preferredColorScheme=0")):
+            seen = self.seen(page, f"--blink-settings={flag}")
+            self.assertEqual(seen["dark"], dark)
+            self.assertGreater(seen["words"], 100)
+            self.assertEqual(seen["pale"], [], f"dark: {dark}")
+            self.assertEqual(seen["paper"] < 0.2, dark)
+
+    def test_the_keyboard_stops_at_what_can_be_used_and_shows_where(self) -> None:
+        page = self.page(KEYS)
+        page.write_text(page.read_text(encoding="utf-8").replace("<details", "<details open"), encoding="utf-8")
+        seen = self.seen(page, "--window-size=420,900")
+        self.assertGreater(seen["stops"], 10)
+        self.assertGreater(seen["wide"], 0)
+        self.assertEqual([seen[name] for name in ("unmarked", "unreached", "jumps", "unnamed")], [[], [], 0, 0])
+
+    @unittest.skipUnless(PDFTOTEXT, "there is no pdftotext (Debian: poppler-utils)")
+    def test_a_print_has_the_figures_and_not_the_filters(self) -> None:
+        page = self.page()
+        printed = self.out / "report.pdf"
+        with tempfile.TemporaryDirectory() as profile:
+            subprocess.run([CHROMIUM, *FLAGS, f"--user-data-dir={profile}", f"--print-to-pdf={printed}", page.as_uri()], capture_output=True,
+                           timeout=240, check=True)
+        text = subprocess.run([PDFTOTEXT, "-layout", printed, "-"], capture_output=True, text=True, timeout=60, check=True).stdout
+        for word in ("skynet", "fib", "tokio", "Where Coflux loses", "verdict"):
+            self.assertIn(word, text)
+        self.assertNotIn("Clear", text)
+        self.assertNotIn("allocator all", text)
+        # No table is cut off at the edge of the paper: its last column is there.
+        self.assertIn("ns/item", text)
 
     def test_an_error_of_a_page_is_found(self) -> None:
         _, said = self.loaded(self.page("console.error('planted'); nothing_of_this_name()"))
