@@ -76,7 +76,7 @@ class Resuming(LabTest):
         self.assertTrue(all(each.process_seconds > 0 for row in saved.rows for each in row.repetitions))
 
     def test_a_case_that_takes_long_is_measured_in_six_rounds(self) -> None:
-        done = self.lab("--suite", "seed", "--workload", "unbalanced", "--runtime", "coflux", "asio", "--out", str(self.out))
+        done = self.lab("--suite", "seed", "--workload", "cachecalc_sharded", "--runtime", "coflux", "asio", "--out", str(self.out))
         self.assertEqual(done.status, 0, done.stderr)
         self.assertEqual([row["n"] for row in self.rows()], [6] * 4)
         self.assertEqual({row["coverage"] for row in self.rows()}, {0.96875})
