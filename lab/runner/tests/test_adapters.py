@@ -1,0 +1,50 @@
+"""The adapters that are built, each asked for what it must refuse. Those that are not built are skipped, and named."""
+
+import json
+import subprocess
+import unittest
+
+from runner.paths import build_dir
+from runner.runtimes import RUNTIMES, Runtime
+from runner.suites import MOST_THREADS
+
+BUILD = build_dir()
+BUILT = [each for each in RUNTIMES.values() if each.unavailable(BUILD) is None]
+
+
+@unittest.skipUnless(BUILT, f"no adapter is built in {BUILD}: scripts/lab does")
+class Refuses(unittest.TestCase):
+    def asked(self, runtime: Runtime, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run([*runtime.command(BUILD, "run"), *arguments], capture_output=True, text=True, timeout=60, check=False)
+
+    def supported(self, runtime: Runtime) -> tuple[str, list[str]]:
+        """A workload that it has, and the parameters of that."""
+        described = subprocess.run(runtime.command(BUILD, "describe"), capture_output=True, text=True, timeout=60, check=True)
+        return next((name, each["params"]) for name, each in json.loads(described.stdout)["workloads"].items()
+                    if each["supported"] and "workers" not in each["params"])
+
+    def refuses(self, said: str, *changes: tuple[str, str]) -> None:
+        """Each adapter, where its arguments have these `changes`, with wrong usage, a sentence that has `said`, and no result."""
+        for runtime in BUILT:
+            with self.subTest(runtime=runtime.name):
+                workload, parameters = self.supported(runtime)
+                arguments = {"--workload": workload, "--params": json.dumps(dict.fromkeys(parameters, 1)), "--threads": "1"} | dict(changes)
+                done = self.asked(runtime, *(word for pair in arguments.items() for word in pair))
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def test_more_threads_than_the_cap(self) -> None:
+        self.refuses(str(MOST_THREADS), ("--threads", str(MOST_THREADS + 1)))
+
+    def test_no_thread_at_all(self) -> None:
+        self.refuses("threads", ("--threads", "0"))
+
+    def test_parameters_that_are_no_object(self) -> None:
+        self.refuses("params", ("--params", '{"count": 3'))
+
+    def test_a_workload_that_nobody_has(self) -> None:
+        self.refuses("no_such_workload", ("--workload", "no_such_workload"))
+
+
+if __name__ == "__main__":
+    unittest.main()
