@@ -55,7 +55,7 @@ coflux::fork<void, worker> sends(environment&, tcp_stream* to, const std::string
 coflux::task<void, worker> waits_for_a_window(environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await narrow(here);
-    const std::string all = letters(400'000);
+    const std::string all = letters(150'000);
     auto sender = sends(here, &p.near, &all);
     for (int i = 0; i < 2'000 && window_of_peer(p.near) != 0; ++i) co_await coflux::sleep_for(1ms);
     EXPECT_EQ(window_of_peer(p.near), 0U);
