@@ -1,4 +1,4 @@
-"""The adapters that are built, each asked for what it must refuse. Those that are not built are skipped, and named."""
+"""The adapters that are built, each asked for what it must refuse. Those that are not built are left out."""
 
 import json
 import subprocess
@@ -23,27 +23,27 @@ class Refuses(unittest.TestCase):
         return next((name, each["params"]) for name, each in json.loads(described.stdout)["workloads"].items()
                     if each["supported"] and "workers" not in each["params"])
 
-    def refuses(self, said: str, *changes: tuple[str, str]) -> None:
-        """Each adapter, where its arguments have these `changes`, with wrong usage, a sentence that has `said`, and no result."""
+    def refuses(self, said: str, option: str, value: str) -> None:
+        """Each adapter, asked right but for this `option`, with wrong usage, a sentence that has `said`, and no result."""
         for runtime in BUILT:
             with self.subTest(runtime=runtime.name):
                 workload, parameters = self.supported(runtime)
-                arguments = {"--workload": workload, "--params": json.dumps(dict.fromkeys(parameters, 1)), "--threads": "1"} | dict(changes)
+                arguments = {"--workload": workload, "--params": json.dumps(dict.fromkeys(parameters, 1)), "--threads": "1", option: value}
                 done = self.asked(runtime, *(word for pair in arguments.items() for word in pair))
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
                 self.assertIn(said, done.stderr)
 
     def test_more_threads_than_the_cap(self) -> None:
-        self.refuses(str(MOST_THREADS), ("--threads", str(MOST_THREADS + 1)))
+        self.refuses(str(MOST_THREADS), "--threads", str(MOST_THREADS + 1))
 
     def test_no_thread_at_all(self) -> None:
-        self.refuses("threads", ("--threads", "0"))
+        self.refuses("threads", "--threads", "0")
 
     def test_parameters_that_are_no_object(self) -> None:
-        self.refuses("params", ("--params", '{"count": 3'))
+        self.refuses("params", "--params", '{"count": 3')
 
     def test_a_workload_that_nobody_has(self) -> None:
-        self.refuses("no_such_workload", ("--workload", "no_such_workload"))
+        self.refuses("no_such_workload", "--workload", "no_such_workload")
 
 
 if __name__ == "__main__":

