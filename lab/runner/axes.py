@@ -7,6 +7,7 @@ from typing import Any
 
 from runner import catalog, tables
 from runner.runtimes import COFLUX, RUNTIMES
+from runner.suites import SEED
 from runner.verdicts import CaseResult, ResultRow, paired
 
 # That no distribution of the lab's has: few can make such a run again.
@@ -15,9 +16,10 @@ RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "one_thread", "allocators"
 
 
 def of_run(collected: dict[str, Any]) -> str | None:
-    """The name of the page, and of the file behind its date; None for a run along none."""
+    """The name of the page, and of the file behind its date; None for a run along none. Folly and Seastar are of the seed
+    documents: a run of their suite is none for having them."""
     rows = [row for row in collected["rows"] if row["status"] == "ok"]
-    if any(row["runtime"] in OUTSIDE for row in rows):
+    if collected["suite"] != SEED and any(row["runtime"] in OUTSIDE for row in rows):
         return RIVALS
     if not all(row["recommended"] for row in rows):
         return ALLOCATORS

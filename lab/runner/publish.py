@@ -109,16 +109,9 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         if page.is_file():
             yield page, _with_block(page.read_text(encoding="utf-8"), _along(axis, found))
         return
-    sections = derived.sections(found.cases)
-    # Another suite has other sizes, and would leave the page with hardly a figure.
     if found.collected["suite"] == SEED:
-        yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
-                                       rounds_note=derived.rounds_note(found.collected.get("together", False)),
-                                       mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
-    steps = _steps(found.cases)
-    if {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
-        yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,
-                                                  section=next(each for each in sections if each.document is seeds.COROUTINES))
+        yield from _of_seeds(found, bench)
+        return
     by_workload: dict[str, list[CaseResult]] = {}
     for case in found.cases:
         by_workload.setdefault(case.workload, []).append(case)
@@ -133,6 +126,18 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
             yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
+
+
+def _of_seeds(found: Published, bench: Path) -> Iterator[tuple[Path, str]]:
+    """The pages that need the cases of the seed documents. Those of the workloads have other sizes, and stay as they are."""
+    sections = derived.sections(found.cases)
+    yield bench / "seed.md", _page("seed_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
+                                   rounds_note=derived.rounds_note(found.collected.get("together", False)),
+                                   mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+    steps = _steps(found.cases)
+    if {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
+        yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,
+                                                  section=next(each for each in sections if each.document is seeds.COROUTINES))
 
 
 def _versions(cases: list[CaseResult]) -> str:

@@ -132,14 +132,14 @@ class Publishing(LabTest):
             "| [fib](docs/bench/fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])
 
     def test_the_page_of_coroutine_costs_answers_with_the_figures_of_the_floor(self) -> None:
-        self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps()))
+        self.assertIn("docs/bench/coroutine-costs.md", self.published(*steps(), suite="seed"))
         text = self.text("docs/bench/coroutine-costs.md")
         for said in ("| creation | 17.9 / 17.9 | 7.25 |", "| destruction | 31.4 / 33.9 | 6.75 |", "switch\n  alone is 1.62 ns here"):
             self.assertIn(said, text)
 
     def test_without_its_steps_there_is_no_such_page(self) -> None:
         rows = [row for row in steps() if row["params"]["step"] != "rdtsc"]
-        self.assertNotIn("docs/bench/coroutine-costs.md", self.published(*rows))
+        self.assertNotIn("docs/bench/coroutine-costs.md", self.published(*rows, suite="seed"))
 
     def test_the_page_of_the_seeds_has_every_experiment_and_its_workload(self) -> None:
         self.published(near("coflux", 10.0), suite="seed")
@@ -149,11 +149,23 @@ class Publishing(LabTest):
                 self.assertIn(f"| {each.name} | [{each.term.workload}]({each.term.workload}.md)", text)
         self.assertIn("| TCP, two processes | [echo](echo.md) tcp processes=2 rounds=1k |", text)
 
-    def test_a_run_of_another_suite_leaves_the_page_of_the_seeds_as_it_is(self) -> None:
-        self.published(near("coflux", 10.0), suite="seed")
-        before = self.text("docs/bench/seed.md")
-        self.assertNotIn("docs/bench/seed.md", self.published(near("coflux", 77.0)))
-        self.assertEqual(self.text("docs/bench/seed.md"), before)
+    def test_a_run_of_another_suite_leaves_the_pages_of_the_seeds_as_they_are(self) -> None:
+        self.published(near("coflux", 10.0), *steps(), suite="seed")
+        before = [self.text(f"docs/bench/{page}.md") for page in ("seed", "coroutine-costs")]
+        self.published(near("coflux", 77.0), *steps())
+        self.assertEqual([self.text(f"docs/bench/{page}.md") for page in ("seed", "coroutine-costs")], before)
+
+    def test_a_run_of_the_seeds_leaves_the_other_pages_as_they_are(self) -> None:
+        rows = [near("coflux", 10.0, workload=name) for name in catalog.all_workloads()]
+        self.assertEqual(self.published(near("coflux", 10.0), *rows, suite="seed"), {"docs/bench/seed.md"})
+
+    def test_a_run_of_the_seeds_with_rivals_from_outside_is_told_in_the_page_of_the_seeds(self) -> None:
+        (self.root / "docs" / "bench" / "rivals.md").write_text("# Rivals\n", encoding="utf-8")
+        hashed = {"workload": "cachecalc_variants", "params": seeds._variant("seastar_hash", 8).params}
+        rows = [near(who, value, **hashed) for who, value in (("bare", 1_300.0), ("seastar", 1_255.0))]
+        self.assertEqual(self.published(near("coflux", 10.0), *rows, suite="seed"), {"docs/bench/seed.md"})
+        told = next(line for line in self.text("docs/bench/seed.md").splitlines() if line.startswith("| BM_SeastarHash/8 | 1.25 ms |"))
+        self.assertRegex(told, r"\| 1\.3 ms \(.*\| 1\.25 ms \(1\.25 ms to 1\.26 ms\) \|$")
 
     def test_a_run_is_kept_and_what_holds_none_is_refused(self) -> None:
         run = self.root / "run"
