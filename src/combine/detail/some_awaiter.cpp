@@ -176,7 +176,9 @@ void some_awaiter::note(std::size_t i) noexcept {
         break;
     }
     }
-    if (decides) stop_others(i);
+    if (!decides) return;
+    // An early one may end, unforetold, before the others have begun: it is due before it is waited for.
+    nodes_[i].notified_early ? stop_others_early(i) : stop_others(i);
 }
 
 bool some_awaiter::note_value(std::size_t i) noexcept {

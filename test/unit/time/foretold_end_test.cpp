@@ -182,4 +182,39 @@ TEST(foretold_end, is_forgotten_when_the_one_that_waits_is_stopped) {
     EXPECT_EQ(how, end::stopped);
 }
 
+// A sleep that comes due before it is waited for is not foretold: its end may come on another thread while the operands
+// behind it begin, whose join words are no value yet.
+coflux::call<void> nothing(coflux::environment&) {
+    co_return;
+}
+coflux::call<void> waits(coflux::environment&, bool& to_the_end) {
+    co_await coflux::sleep_for(2s);
+    to_the_end = true;
+}
+coflux::fork<std::size_t, pool> against_one_that_begins(coflux::environment&, std::size_t rounds) {
+    auto&& here = co_await coflux::context();
+    std::size_t lost = 0;
+    for (std::size_t i = 0; i < rounds && lost == 0; ++i) {
+        const auto soon = std::chrono::microseconds(i % 20);
+        (void)co_await coflux::when_any(nothing(here), coflux::sleep_for(soon));  // leaves a frame that has ended
+        bool to_the_end = false;
+        (void)co_await coflux::when_any(waits(here, to_the_end), coflux::sleep_for(soon));
+        if (to_the_end) ++lost;
+        co_await coflux::sleep_for(std::chrono::microseconds(i * 7 % 50));
+    }
+    co_return lost;
+}
+coflux::task<std::size_t, pool> four_of_them(coflux::environment&, std::size_t rounds) {
+    auto&& here = co_await coflux::context();
+    auto [a, b, c, d] =
+        co_await coflux::when_all(against_one_that_begins(here, rounds), against_one_that_begins(here, rounds),
+                                  against_one_that_begins(here, rounds), against_one_that_begins(here, rounds));
+    co_return a + b + c + d;
+}
+TEST(foretold_end, stops_one_that_begins_when_it_comes_unforetold) {
+    pool threads(2);
+    auto env = coflux::make_environment(threads);
+    EXPECT_EQ(four_of_them(env, 10'000).get(), 0U) << "a stop was lost";
+}
+
 }  // namespace
