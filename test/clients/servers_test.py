@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,32 @@ def passes_on(programs: Path) -> None:
             behind.terminated("served 20")
 
 
+def passes_a_reset_on(programs: Path) -> None:
+    """The server behind hears of it, and the proxy keeps no descriptor."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as behind:
+        behind.settimeout(PATIENCE)
+        with Server(programs / "coflux_example_37_proxy", str(behind.getsockname()[1])) as proxy:
+            descriptors = Path(f"/proc/{proxy.process.pid}/fd")
+            before = len(list(descriptors.iterdir()))
+            for _ in range(20):
+                client = socket.create_connection(("127.0.0.1", proxy.port))
+                client.sendall(b"question")
+                server, _ = behind.accept()
+                with contextlib.closing(server):
+                    server.settimeout(PATIENCE)
+                    same(server.recv(8, socket.MSG_WAITALL), b"question")
+                    # With a linger of no time a close is a reset.
+                    client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    client.close()
+                    same(server.recv(1), b"")
+            # Those of an event source may have come; a proxy that keeps its connections has 40 more.
+            deadline = time.monotonic() + PATIENCE
+            while len(list(descriptors.iterdir())) > before + 5 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            same(len(list(descriptors.iterdir())) <= before + 5, True)
+            proxy.terminated("passed on ")
+
+
 def passes_tls_on(programs: Path) -> None:
     """Binary, both ways, many messages: a handshake and an echo of openssl's server through the proxy."""
     with tempfile.TemporaryDirectory() as made:
@@ -241,6 +268,7 @@ TESTS = {
     "files": ("curl", serves_files),
     "download": ("curl", lets_a_download_end),
     "proxy": ("curl", passes_on),
+    "reset": ("python3", passes_a_reset_on),
     "tls": ("openssl", passes_tls_on),
     "echo": ("nc", echoes),
     "https": ("openssl", gets_a_page_by_tls),

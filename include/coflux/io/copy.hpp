@@ -67,7 +67,8 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
 
 /// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
 ///
-/// Shapes: `from` is a byte_source, `to` a byte_sink. Two copies the other way round, in a when_all, make a proxy.
+/// Shapes: `from` is a byte_source, `to` a byte_sink. Two of them, the other way round, make a proxy: in a
+/// `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
 /// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
 /// flushed.
 /// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
