@@ -63,6 +63,7 @@ serve_state::serve_state(const serve_options& given, environment& accepting) noe
     restore_spare();
 }
 serve_state::~serve_state() {
+    if (failure* const untold = thrown_.release(); untold != nullptr) untold->release();
     if (spare_ >= 0) os::close_descriptor(spare_);
 }
 
@@ -130,7 +131,7 @@ void serve_state::note(const std::exception_ptr& error) noexcept {
     } catch (...) {
         {
             const lock_guard<mutex> held(lock_);
-            if (ended_by_ == nullptr) ended_by_ = std::current_exception();
+            thrown_.add(*current_failure());
         }
         accepting_.request_stop();
     }
@@ -138,7 +139,7 @@ void serve_state::note(const std::exception_ptr& error) noexcept {
 
 serve_report serve_state::report() {
     const lock_guard<mutex> held(lock_);
-    if (ended_by_ != nullptr) std::rethrow_exception(ended_by_);
+    if (failure* const thrown = thrown_.release(); thrown != nullptr) thrown->rethrow();
     return report_;
 }
 

@@ -61,7 +61,8 @@ private:
 
 /// How serve() works.
 struct serve_options {
-    /// Connections at a time, at most. At the limit none is accepted: it stays in the backlog of the system.
+    /// Connections at a time, at most; 0 is a checked error. At the limit none is accepted: it stays in the backlog of
+    /// the system.
     std::size_t limit = 1024;
     /// How long handlers may go on after the stop; then they are stopped. Not positive: they are stopped at once.
     std::chrono::nanoseconds drain = std::chrono::seconds(5);
@@ -77,7 +78,7 @@ struct serve_options {
     /// accept() waits in the same way. So many such waits in a row, and the next error ends the server.
     std::size_t most_delays = 64;
     /// Called with each error of a handler, on the thread where it ended; on a thread pool on several at once. What it
-    /// throws ends the server: that drains, and serve() throws it.
+    /// throws ends the server: that drains, and serve() throws it. What it throws then is in other_errors().
     serve_error_callback on_error{};
 };
 

@@ -199,6 +199,22 @@ TEST(serve, drains_and_throws_what_the_callback_throws) {
     });
 }
 
+TEST(serve, throws_all_that_the_callback_throws) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        from.connect(3);
+        serve_options options;
+        options.on_error = [](const std::exception_ptr& e) { std::rethrow_exception(e); };
+        std::size_t others = 0;
+        try {
+            (void)co_await serve_for(here, from, 1s, fails, options);
+            ADD_FAILURE() << "the callback has thrown";
+        } catch (const std::runtime_error&) {
+            others = coflux::other_errors().size();
+        }
+        EXPECT_EQ(others, 2U);
+    });
+}
+
 // --- errors of accept() ----------------------------------------------------------------------------------------------
 
 TEST(serve, backs_off_where_the_system_lacks_what_it_needs_twice_as_long_each_time) {

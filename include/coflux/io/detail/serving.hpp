@@ -13,6 +13,7 @@
 #include <coflux/core/as_outcome.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/io/serve_options.hpp>
@@ -84,7 +85,7 @@ private:
     int spare_ = -1;                   // a descriptor, to be closed when there is none
     mutex lock_;                       // guards what follows
     serve_report report_;
-    std::exception_ptr ended_by_;  // what the callback has thrown first
+    joined_failures thrown_;  // by the callback
 };
 
 template <typename L>
