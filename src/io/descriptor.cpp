@@ -126,8 +126,8 @@ descriptor_handle& descriptor_handle::operator=(descriptor_handle&& other) noexc
 
 void descriptor_handle::close(const char* how) noexcept {
     if (owned_ == nullptr) return;
-    COFLUX_VERIFY(!owned_->is_waited_for(), "%s %s while an operation of it waits (its peer: %s)", kinds_of_it, how,
-                  owned_->peer.to_string().c_str());
+    COFLUX_VERIFY(!owned_->is_waited_for(), "%s %s while an operation of it waits (its peer, or its own name: %s)",
+                  kinds_of_it, how, owned_->peer.to_string().c_str());
     delete std::exchange(owned_, nullptr);
 }
 
@@ -142,8 +142,8 @@ bool descriptor_handle::is_shared() const noexcept {
 }
 void descriptor_handle::close_way(direction way, const char* how) noexcept {
     if (owned_ == nullptr) return;
-    COFLUX_VERIFY(!owned_->is_waited_for(way), "%s %s while an operation of it waits (its peer: %s)", kinds_of_it, how,
-                  owned_->peer.to_string().c_str());
+    COFLUX_VERIFY(!owned_->is_waited_for(way), "%s %s while an operation of it waits (its peer, or its own name: %s)",
+                  kinds_of_it, how, owned_->peer.to_string().c_str());
     descriptor* const left = std::exchange(owned_, nullptr);
     if (left->drop_owner()) delete left;
 }

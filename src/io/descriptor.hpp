@@ -119,7 +119,7 @@ private:
     home out_;  // where both have one source, they have one slot
 
 public:
-    const endpoint peer;  // last: what an operation touches is two cache lines before it
+    endpoint peer;  // of a listener its own name; last: what an operation touches is two cache lines before it
 };
 
 }  // namespace coflux::detail

@@ -259,6 +259,7 @@ tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
     socket_ = detail::descriptor_handle(opened, at, &calls);
     const int e = calls.listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
+    if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
 }
 endpoint tcp_listener::local_endpoint() const {
     return detail::name_of(socket_);

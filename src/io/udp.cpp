@@ -13,6 +13,7 @@ udp_socket::udp_socket(const endpoint& at, udp_options options) : datagram_socke
     if (e >= 0 && options.broadcast) e = socket_.get().calls.allow_broadcast(native_handle());
     if (e < 0) detail::throw_io_error(e, "prepare a socket at", at);
     bind(at);
+    if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
 }
 void udp_socket::join_group(const endpoint& group) {
     if (const int e = socket_.get().calls.join_group(native_handle(), {group.data(), group.size()}); e < 0)

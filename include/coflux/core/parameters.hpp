@@ -114,8 +114,7 @@ consteval void check_environment() {
                   "`coflux::environment& env`");
     static_assert(
         environment_position<Args...> >= 0,
-        "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter "
-        "(the second of a member function or lambda)");
+        "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter");
 }
 template <typename... Args>
 consteval void check_owned_parameters() {

@@ -359,7 +359,7 @@ coflux::task<void, worker> destroys_a_half(coflux::environment&) {
 }
 TEST_F(byte_stream_death, a_half_that_dies_while_an_operation_waits_is_refused) {
     EXPECT_DEATH(on_a_worker(destroys_a_half),
-                 "a socket, pipe or process dies while an operation of it waits .its peer: 127");
+                 "a socket, pipe or process dies while an operation of it waits .its peer, or its own name: 127");
 }
 coflux::task<void, worker> uses_a_stream_that_was_split(coflux::environment&) {
     auto p = unix_stream::pair();

@@ -274,7 +274,7 @@ coflux::task<void, worker> destroys_what_is_waited_for(coflux::environment&) {
 }
 TEST_F(tcp_death, a_stream_that_dies_while_an_operation_waits_is_refused) {
     EXPECT_DEATH(on_a_worker(destroys_what_is_waited_for),
-                 "a socket, pipe or process dies while an operation of it waits .its peer: 127");
+                 "a socket, pipe or process dies while an operation of it waits .its peer, or its own name: 127");
 }
 coflux::task<void, worker> uses_what_was_moved_from(coflux::environment&) {
     tcp_stream closed;
