@@ -1,6 +1,7 @@
 #include <coflux/testing/explore.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
@@ -69,6 +70,13 @@ std::size_t deviations_of(const std::vector<decision>& schedule) {
         std::count_if(schedule.begin(), schedule.end(), [](const decision& d) { return d.chosen != 0; }));
 }
 
+constexpr std::string_view replays = "replay";
+
+std::string another_program(std::size_t decision) {
+    return "the program is another one than that of the schedule: decision " + std::to_string(decision) +
+           " has other candidates, or does not come\n";
+}
+
 std::uint64_t hash_of(const std::vector<decision>& schedule) noexcept {
     std::uint64_t h = 0xcbf29ce484222325U;
     for (const decision& d : schedule) {
@@ -111,6 +119,29 @@ private:
     std::string_view name_;
 };
 
+/// Decides as it was decided, by the number of each decision among those of its kind: what is left out of one kind moves
+/// none of another.
+class by_kind_chooser final : public chooser {
+public:
+    explicit by_kind_chooser(const std::vector<decision>& schedule) {
+        for (const decision& d : schedule) of_kind(d.what).chosen.push_back(d.chosen);
+    }
+    std::size_t choose(choice what, std::span<const std::uint64_t> candidates) noexcept override {
+        decided& all = of_kind(what);
+        const std::size_t now = all.made++;
+        return now < all.chosen.size() && all.chosen[now] < candidates.size() ? all.chosen[now] : 0;
+    }
+
+private:
+    struct decided {
+        std::vector<std::uint32_t> chosen;
+        std::size_t made = 0;
+    };
+    decided& of_kind(choice what) noexcept { return kinds_[static_cast<std::size_t>(what)]; }
+
+    std::array<decided, 5> kinds_;
+};
+
 class explorer {
 public:
     explorer(const explore_options& options, const std::function<void(simulation&)>& body)
@@ -145,8 +176,13 @@ public:
         std::optional<replay_chooser> decides = replay_chooser::parse(*text);
         COFLUX_VERIFY(decides, "COFLUX_SCHEDULE is none: %s", text->c_str());
         gathers_ = true;
-        if (!counted_run(*decides, "replay", 0) && decides->diverged_at() != replay_chooser::nowhere)
-            result_.failure->diverged_at = decides->diverged_at();
+        const bool good = counted_run(*decides, replays, 0);
+        const std::size_t at = std::min(decides->diverged_at(), decides->not_reached());
+        if (at != replay_chooser::nowhere) {
+            result_.diverged_at = at;
+            // It passes, and so nobody prints the report: as if what was to be replayed were mended.
+            if (good) std::fprintf(stderr, "coflux: %s", another_program(at).c_str());
+        }
         return finished();
     }
 
@@ -171,9 +207,14 @@ private:
         std::exception_ptr error;
         std::string what;
         auto kind = failure_kind::exception;
+        bool hangs = false;
         try {
             body_(sim);
             sim.run();
+        } catch (const simulation_error& e) {
+            error = std::current_exception();
+            what = e.what();
+            hangs = true;
         } catch (const std::exception& e) {
             error = std::current_exception();
             what = e.what();
@@ -185,7 +226,10 @@ private:
         decisions_ = sim.schedule().size();
         steps_ = sim.steps();
         hash_ = hash_of(sim.schedule());
-        if (!sim.failure().empty()) {
+        if (!sim.failure().empty() && error && !hangs) {
+            // While it unwound what it had made, as a rule: what waits for it then waits for ever.
+            what += "\nbeside it, " + sim.failure() + in.unobserved;
+        } else if (!sim.failure().empty()) {
             kind = in.was_livelock ? failure_kind::livelock : failure_kind::deadlock;
             what = sim.failure() + in.unobserved;
         } else if (!error && !in.unobserved.empty()) {
@@ -206,14 +250,12 @@ private:
                                             .steps = steps_,
                                             .elapsed = sim.elapsed(),
                                             .tree = in.tree,
-                                            .shrink_runs = 0,
-                                            .diverged_at = {}});
+                                            .shrink_runs = 0});
         return false;
     }
 
-    /// Whether the schedule still shows the failure `f`, and with fewer deviations; then `f` is that run.
-    bool still_fails(const std::vector<decision>& schedule, run_failure& f, bool as_small = false) {
-        replay_chooser decides{schedule};
+    /// Whether these decisions still show the failure `f`, and with fewer deviations; then `f` is that run.
+    bool still_fails(chooser& decides, run_failure& f, bool as_small = false) {
         ++tries_;
         const bool good = run(decides, f.chooser, f.seed);
         tried_steps_ += steps_;
@@ -225,6 +267,13 @@ private:
         found.deviations_found = f.deviations_found;
         f = std::move(found);
         return true;
+    }
+
+    bool still_fails_without_some(const std::vector<decision>& fewer, run_failure& f) {
+        replay_chooser by_number{fewer};
+        if (still_fails(by_number, f)) return true;
+        by_kind_chooser by_kind{fewer};
+        return may_try() && still_fails(by_kind, f);
     }
 
     [[nodiscard]] bool may_try() const noexcept { return tries_ < options_.shrink_runs && tried_steps_ < shrink_steps; }
@@ -243,7 +292,7 @@ private:
                     if (at >= behind && at < behind + chunk) d->chosen = 0;
                     ++at;
                 }
-                if (still_fails(fewer, f)) {
+                if (still_fails_without_some(fewer, f)) {
                     smaller = true;
                 } else {
                     behind += chunk;
@@ -253,8 +302,8 @@ private:
             chunk = smaller && chunk == 1 ? std::min<std::size_t>(1, left) : std::min(chunk / 2, left);
         }
         gathers_ = true;
-        fewer = f.schedule;
-        (void)still_fails(fewer, f, true);
+        replay_chooser small{f.schedule};
+        (void)still_fails(small, f, true);
         f.shrink_runs = tries_;
         result_.failure = std::move(f);
     }
@@ -302,20 +351,22 @@ std::string exploration::report() const {
     const std::string runs_made = std::to_string(runs) + (runs == 1 ? " run, " : " runs, ") + std::to_string(distinct) +
                                   (distinct == 1 ? " schedule, " : " different schedules, ") +
                                   std::to_string(decisions) + " decisions, " + std::to_string(steps) + " resumptions";
-    if (!failure) return "no failure in " + runs_made + (exhausted ? ": there are no others\n" : "\n");
+    const std::string another = diverged_at ? detail::another_program(*diverged_at) : std::string();
+    if (!failure) return "no failure in " + runs_made + (exhausted ? ": there are no others\n" : "\n") + another;
     const run_failure& f = *failure;
     std::string text = f.what;  // a hang begins with its kind
     if (f.kind == failure_kind::exception) text = "error: " + text;
     if (f.kind == failure_kind::verdict) text = "wrong result: " + text;
     if (!text.ends_with('\n')) text += '\n';
-    text += "found by: COFLUX_SEED=" + std::to_string(f.seed) + " (" + f.chooser + "), after " + runs_made + '\n';
+    text += f.chooser == detail::replays
+                ? "found by: COFLUX_SCHEDULE, after "
+                : "found by: COFLUX_SEED=" + std::to_string(f.seed) + " (" + f.chooser + "), after ";
+    text += runs_made + '\n';
     text += "replay:   " + f.replay() + '\n';
     text += "          " + std::to_string(detail::deviations_of(f.schedule)) + " decisions differ from FIFO, of " +
             std::to_string(f.deviations_found) +
             " in the run that was found; runs to make it small: " + std::to_string(f.shrink_runs) + '\n';
-    if (f.diverged_at)
-        text += "          the program is another one: decision " + std::to_string(*f.diverged_at) +
-                " has other candidates\n";
+    if (diverged_at) text += "          " + another;
     text += "after:    " + std::to_string(f.steps) + " resumptions, " + std::to_string(f.elapsed.count()) +
             " ns of virtual time\n";
     if (!f.tree.empty()) text += f.tree;

@@ -53,7 +53,6 @@ struct run_failure {
     std::chrono::nanoseconds elapsed;  ///< virtual time of the smallest
     std::string tree;         ///< what was alive when the first root that failed had ended; a hang has it in `what`
     std::size_t shrink_runs;  ///< spent
-    std::optional<std::size_t> diverged_at;  ///< with COFLUX_SCHEDULE: the first decision with other candidates
 
     /// `COFLUX_SCHEDULE=…`: what replays it. A schedule that is too long for a line is put into a file, and this names
     /// it: `COFLUX_SCHEDULE=@/tmp/coflux-schedule-….txt`.
@@ -67,6 +66,9 @@ struct exploration {
     std::uint64_t steps = 0;
     bool exhausted = false;  ///< there is no other schedule within the bound of an exhaustive search
     std::optional<run_failure> failure;
+    /// With COFLUX_SCHEDULE: the first decision that has other candidates than there, or that did not come. Then the
+    /// program is another one, and that it does not fail says nothing.
+    std::optional<std::size_t> diverged_at;
 
     [[nodiscard]] bool ok() const noexcept { return !failure; }
     /// Lines for people: what failed, how to replay it, what was alive; or what was run.
@@ -87,8 +89,9 @@ struct exploration {
 ///     EXPECT_TRUE(r.ok()) << r.report();
 ///
 /// Shapes: each call of the body makes what it needs anew, and behaves alike after equal decisions.
-/// Returns: what was run, and the failure. It prints nothing; but a check that fails meanwhile prints the seed and the
-/// schedule.
+/// Returns: what was run, and the failure. What the body throws stands before the hang that it may leave. It prints
+/// nothing; but a check that fails meanwhile prints the seed and the schedule, and a COFLUX_SCHEDULE of another program
+/// that does not fail is told on stderr.
 /// Errors: an environment variable that cannot be read as what it should be is a checked error. With COFLUX_SEED=n in
 /// the program's environment only the run with that seed is made, with COFLUX_SCHEDULE=… only the one that it
 /// describes, or that the file after an `@` does, as it is.

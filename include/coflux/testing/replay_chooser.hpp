@@ -35,6 +35,10 @@ public:
 
     /// The first decision at which the run was another than the recorded one; `nowhere` if they agree so far.
     [[nodiscard]] std::size_t diverged_at() const noexcept { return diverged_at_; }
+    /// The first recorded decision that the run has not come to; `nowhere` if it has come to all.
+    [[nodiscard]] std::size_t not_reached() const noexcept {
+        return next_ == decisions_.size() ? nowhere : decisions_[next_].at;
+    }
 
 private:
     struct recorded {

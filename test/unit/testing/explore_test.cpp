@@ -125,6 +125,29 @@ TEST(Explore, FindsAHangThatFifoDoesNotShow) {
     EXPECT_NE(r.failure->what.find("waits for a mutex"), std::string::npos) << r.failure->what;
 }
 
+coflux::task<void, sim_executor> waits_for_ever(auto&&, borrowed<coflux::latch> never) {
+    co_await never->wait();
+}
+coflux::task<void, sim_executor> finds_it_wrong(auto&&) {
+    co_await coflux::yield();
+    throw std::runtime_error("not atomic");
+}
+
+TEST(Explore, TellsWhatTheBodyThrewBeforeTheHangThatItLeft) {
+    const exploration r = explore({.runs = 5}, [](simulation&) {
+        sim_executor on;
+        auto env = coflux::make_environment(on);
+        coflux::latch never(1);
+        auto waits = waits_for_ever(env, borrowed(never));
+        finds_it_wrong(env).get();
+    });
+    ASSERT_FALSE(r.ok());
+    EXPECT_EQ(r.failure->kind, failure_kind::exception);
+    EXPECT_THROW(std::rethrow_exception(r.failure->error), std::runtime_error);
+    EXPECT_EQ(r.report().find("error: not atomic\nbeside it, deadlock: "), 0U) << r.report();
+    EXPECT_NE(r.report().find("waits for a latch"), std::string::npos) << r.report();
+}
+
 TEST(Explore, ReplaysASeedAndOnlyThatOne) {
     const exploration found = explore({.runs = 1000}, may_hang);
     ASSERT_FALSE(found.ok());
@@ -157,7 +180,7 @@ TEST(Explore, ReplaysAScheduleFromItsText) {
     const exploration again = explore(may_hang);
     ASSERT_FALSE(again.ok());
     EXPECT_EQ(again.runs, 1U);
-    EXPECT_FALSE(again.failure->diverged_at);
+    EXPECT_FALSE(again.diverged_at);
     EXPECT_EQ(again.failure->schedule, found.failure->schedule);
 }
 
@@ -168,8 +191,24 @@ TEST(Explore, SaysWhereAReplayIsOfAnotherProgram) {
         throw std::runtime_error("always");
     });
     ASSERT_FALSE(r.ok());
-    EXPECT_EQ(r.failure->diverged_at, 0U);
+    EXPECT_EQ(r.diverged_at, 0U);
     EXPECT_NE(r.report().find("decision 0 has other candidates"), std::string::npos) << r.report();
+    EXPECT_NE(r.report().find("found by: COFLUX_SCHEDULE, after 1 run"), std::string::npos) << r.report();
+}
+
+TEST(Explore, SaysThatAReplayWhichPassesIsOfAnotherProgram) {
+    for (const char* const text : {"0n8/9", "500n1/2"}) {
+        const variable schedule("COFLUX_SCHEDULE", text);
+        testing::internal::CaptureStderr();
+        const exploration r = explore(is_right);
+        const std::string told = testing::internal::GetCapturedStderr();
+        EXPECT_TRUE(r.ok());
+        EXPECT_EQ(r.diverged_at, std::string(text)[0] == '0' ? 0U : 500U);
+        EXPECT_NE(r.report().find("another one than that of the schedule"), std::string::npos) << r.report();
+        EXPECT_NE(told.find("another one than that of the schedule"), std::string::npos) << told;
+    }
+    const variable schedule("COFLUX_SCHEDULE", "fifo");
+    EXPECT_FALSE(explore(is_right).diverged_at);
 }
 
 TEST(Explore, TakesTheNumberOfRunsFromItsEnvironment) {
@@ -270,7 +309,7 @@ TEST(Explore, PutsALongScheduleIntoAFileAndReplaysItFromThere) {
     const variable schedule("COFLUX_SCHEDULE", replay.substr(replay.find('=') + 1));
     const exploration again = explore(options, polls_for_ever);
     ASSERT_FALSE(again.ok());
-    EXPECT_FALSE(again.failure->diverged_at);
+    EXPECT_FALSE(again.diverged_at);
     EXPECT_EQ(again.failure->schedule, r.failure->schedule);
     EXPECT_EQ(again.failure->replay(), replay);
     std::remove(replay.substr(replay.find('@') + 1).c_str());

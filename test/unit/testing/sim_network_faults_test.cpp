@@ -1,8 +1,10 @@
 // Programs with the faults that programs with sockets have: the simulated network breaks each within a thousand seeds,
 // and the same without its fault lives through ten thousand.
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -255,6 +257,43 @@ TEST(sim_network_faults, shows_who_waits_for_an_end_that_never_comes) {
     EXPECT_EQ(r.failure->kind, coflux::testing::failure_kind::deadlock);
     EXPECT_NE(r.failure->what.find("\nnetwork:\n"), std::string::npos) << r.failure->what;
     expect_whole({}, serves_good_byes, asks_for_all<true>);
+}
+
+// --- shrinking
+
+/// Yields once more where it has its turn twice in a row: how many decisions come hangs on those before.
+coflux::fork<void, sim_executor> yields(environment&, borrowed<int> last, int self) {
+    for (int i = 0; i < 8; ++i) {
+        if (std::exchange(*last, self) == self) co_await coflux::yield();
+        co_await coflux::yield();
+    }
+}
+coflux::task<void, sim_executor> yields_and_connects(environment&, endpoint to) {
+    auto&& here = co_await coflux::context();
+    int last = 0;
+    auto one = yields(here, borrowed(last), 1);
+    auto two = yields(here, borrowed(last), 2);
+    auto three = yields(here, borrowed(last), 3);
+    co_await coflux::when_all(std::move(one), std::move(two), std::move(three));
+    if (!co_await as_result(tcp_stream::connect(to))) throw std::runtime_error("refused");
+}
+coflux::task<void, sim_executor> accepts_one(environment&, borrowed<tcp_listener> from) {
+    (void)co_await from->accept();
+}
+/// Each fourth seed chooses at random.
+TEST(sim_network_faults, stay_where_what_comes_before_them_is_left_out) {
+    std::size_t tried = 0;
+    for (std::uint64_t seed = 4; tried != 10; seed += 4) {
+        const auto r = coflux::testing::explore({.runs = 1, .first_seed = seed}, [](coflux::testing::simulation&) {
+            run_both({.faults = 1, .resets = false, .no_descriptors = false}, accepts_one, yields_and_connects);
+        });
+        if (r.ok()) continue;
+        ++tried;
+        EXPECT_GT(r.failure->deviations_found, 5U);
+        const auto& small = r.failure->schedule;
+        EXPECT_EQ(std::count_if(small.begin(), small.end(), [](const auto& d) { return d.chosen != 0; }), 1)
+            << r.report();
+    }
 }
 
 }  // namespace
