@@ -285,7 +285,8 @@ class Reader:
         return text[cursor.extent.start.offset:end].decode()
 
     def source_before_body(self, cursor: cindex.Cursor) -> str | None:
-        body = next((child for child in cursor.get_children() if child.kind == CursorKind.COMPOUND_STMT), None)
+        # That of a coroutine is no compound statement to libclang.
+        body = next((child for child in cursor.get_children() if child.kind.is_statement()), None)
         if body is None:
             return None
         return self.text_of(cursor.location.file.name)[cursor.extent.start.offset:body.extent.start.offset].decode()
@@ -325,7 +326,7 @@ class Reader:
         is_constructor = cursor.kind == CursorKind.CONSTRUCTOR or cursor.spelling.split("<")[0] == cursor.semantic_parent.spelling
         if is_constructor:
             signature = cut_at_depth_0(signature, re.compile(r"(?<=[\w)]) : "))
-        signature = signature.removesuffix(" = default")
+        signature = re.sub(r" = defaul?t?$", "", signature)  # libclang may end it a byte early
         kind = "constructor" if is_constructor else "function"
         shown = name if kind == "function" else "::".join([*namespace_of(cursor)[1:], "(constructor)"])
         result = cursor.result_type.spelling if kind == "function" else ""

@@ -32,7 +32,9 @@ public:
 };
 
 [[noreturn]] void throw_lookup_error(std::error_code code, std::string_view host) {
-    throw std::system_error(code, "coflux: look up '" + std::string(host) + '\'');
+    std::string text = "coflux: look up '";
+    for (const char c : host) c == '\0' ? text += "\\0" : text += c;  // what an exception says ends with a zero byte
+    throw std::system_error(code, text + '\'');
 }
 std::error_code error_of(detail::os::lookup_error e) noexcept {
     if (e.of_system != 0) return {e.of_system, std::system_category()};
@@ -52,7 +54,7 @@ detail::os::name_family family_of(address_family family) noexcept {
 
 std::vector<endpoint> look_up(const std::string& host, address_family family, detail::os::name_kind kind) {
     // What begins behind a zero byte would be passed over.
-    if (host.empty() || host.find('\0') != std::string::npos) throw_lookup_error(not_found(), host.c_str());
+    if (host.empty() || host.find('\0') != std::string::npos) throw_lookup_error(not_found(), host);
     std::vector<endpoint> found;
     const auto add = [](void* context, const void* name, std::size_t size) {
         endpoint e;
@@ -74,6 +76,15 @@ constexpr std::size_t most_lookups = std::size_t{1} << 30;
 std::vector<endpoint> with_port(std::vector<endpoint> all, std::uint16_t port) {
     for (endpoint& e : all) detail::os::set_port(e.data(), e.size(), port);
     return all;
+}
+
+/// A look_up of the user's may give one twice, or with different ports.
+std::vector<endpoint> each_once(std::vector<endpoint> given) {
+    std::vector<endpoint> found;
+    for (const endpoint& e : with_port(std::move(given), 0)) {
+        if (std::find(found.begin(), found.end(), e) == found.end()) found.push_back(e);
+    }
+    return found;
 }
 
 }  // namespace
@@ -109,7 +120,7 @@ void name_lookup::leave_table() noexcept {
 void name_lookup::run(const std::shared_ptr<name_lookup>& self) noexcept {
     if (!self->leave_queued(begun)) return;
     try {
-        self->found_ = self->of_->look_up(self->what_.first, self->what_.second);
+        self->found_ = each_once(self->of_->look_up(self->what_.first, self->what_.second));
         if (self->found_.empty()) self->code_ = not_found();
     } catch (const std::system_error& e) {
         self->code_ = e.code();

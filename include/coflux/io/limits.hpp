@@ -13,8 +13,9 @@ namespace coflux {
 /// `if (auto n = co_await coflux::timeout(stream.read_some(buffer), 50ms))`: waits no longer than `d`, counted from
 /// where it begins to wait.
 ///
-/// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too.
-/// Those of files are limited as everything else, with a frame.
+/// Shapes: an operation of I/O that waits for a descriptor, in the expression that makes it; as_result() of one, too:
+/// the limit stands outside. Those of files are limited as everything else, with a frame: what goes to a thread that
+/// may block does not begin with a limit that is not positive.
 /// Returns: std::optional of what the operation gives, bool for void. Empty, or false, if time was up. What was tried
 /// before that counts. If `d` is not positive, the operation is tried once. On an executor of one thread that has other
 /// work at that moment the time is counted from when this lets the thread look again, or up to 1 ms later.

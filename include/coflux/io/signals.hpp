@@ -78,10 +78,12 @@ public:
     signal_set& operator=(signal_set&&) = delete;
     ~signal_set() { release(); }
 
-    /// The next signal, in the order in which they came.
+    /// The next signal, in the order in which the handler ran.
     ///
+    /// Signals that the system gives to several threads at once may change places, real-time signals, too. A program
+    /// that needs their order blocks them in all threads but one.
     /// A signal that comes again before it is taken comes twice; where more than 2 700 wait, those of one number become
-    /// one, whose sender is unknown.
+    /// one, whose sender is unknown, and more than one if some are taken meanwhile.
     /// Stops: a stop point where it waits; loses nothing: what comes is given to the next call.
     [[nodiscard("no signal is taken until this is awaited: co_await it")]] detail::next_signal_request next() noexcept {
         return {pipe_, caught_};

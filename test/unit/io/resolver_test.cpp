@@ -441,6 +441,11 @@ CO_TEST(resolver, works_in_a_simulation) {
     const endpoints found = co_await names.resolve(here, "host", 5);
     EXPECT_EQ(found, endpoints{endpoint::loopback(5)});
     EXPECT_EQ(asked, 1);
+    resolver twice({.look_up = [](const std::string&, address_family) {
+        return endpoints{endpoint::loopback(1), endpoint::ip("127.0.0.2", 0), endpoint::loopback(2)};
+    }});
+    const endpoints once = co_await twice.resolve(here, "host", 5);
+    EXPECT_EQ(once, (endpoints{endpoint::loopback(5), endpoint::ip("127.0.0.2", 5)}));
     resolver none({.look_up = [](const std::string&, address_family) { return endpoints(); }});
     bool not_found = false;
     try {
@@ -449,6 +454,13 @@ CO_TEST(resolver, works_in_a_simulation) {
         not_found = e.code() == resolver_errc::not_found;
     }
     EXPECT_TRUE(not_found);
+    std::string text;
+    try {
+        (void)co_await none.resolve(here, std::string_view("ho\0st", 5), 5);
+    } catch (const std::system_error& e) {
+        text = e.what();
+    }
+    EXPECT_NE(text.find("look up 'ho\\0st'"), std::string::npos) << text;
 }
 
 }  // namespace
