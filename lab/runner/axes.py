@@ -12,15 +12,14 @@ from runner.verdicts import CaseResult, ResultRow, paired
 
 # That no distribution of the lab's has: few can make such a run again.
 OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
-RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "one_thread", "allocators"
+RIVALS, SEED_RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "seed_rivals", "one_thread", "allocators"
 
 
 def of_run(collected: dict[str, Any]) -> str | None:
-    """The name of the page, and of the file behind its date; None for a run along none. Folly and Seastar are of the seed
-    documents: a run of their suite is none for having them."""
+    """The name of the page, and of the file behind its date; None for a run along none."""
     rows = [row for row in collected["rows"] if row["status"] == "ok"]
-    if collected["suite"] != SEED and any(row["runtime"] in OUTSIDE for row in rows):
-        return RIVALS
+    if any(row["runtime"] in OUTSIDE for row in rows):
+        return SEED_RIVALS if collected["suite"] == SEED else RIVALS
     if not all(row["recommended"] for row in rows):
         return ALLOCATORS
     free = [row for row in rows if _chooses_threads(row["workload"])]

@@ -62,13 +62,13 @@ class Publishing(LabTest):
         self.assertEqual(self.text("docs/bench/fib.md"), "# fib\n\nA tree.\n")
 
     def test_what_is_kept_of_a_run_with_rivals_takes_no_other_run_s_place(self) -> None:
-        for rival, name in (("tbb", "quick"), ("seastar", "rivals")):
+        for rival, suite, name in (("tbb", "quick", "quick"), ("seastar", "quick", "rivals"), ("folly", "seed", "seed_rivals")):
             directory = self.root / f"run-{rival}"
             directory.mkdir()
-            rows = results_of(near("coflux", 10.0), near(rival, 8.0)) | {"suite": "quick"}
+            rows = results_of(near("coflux", 10.0), near(rival, 8.0)) | {"suite": suite}
             (directory / "results.json").write_text(json.dumps(rows), encoding="utf-8")
             kept = publish.store(directory, self.root)
-            self.assertEqual(kept.name.rpartition("-")[2], f"{name}.json")
+            self.assertEqual(kept.name, f"2026-01-01-{name}.json")
 
     def test_a_run_on_one_thread_has_a_page_of_its_own_without_what_is_the_same_in_each_run(self) -> None:
         (self.root / "docs" / "bench" / "one_thread.md").write_text("# One thread\n", encoding="utf-8")
@@ -159,12 +159,11 @@ class Publishing(LabTest):
         rows = [near("coflux", 10.0, workload=name) for name in catalog.all_workloads()]
         self.assertEqual(self.published(near("coflux", 10.0), *rows, suite="seed"), {"docs/bench/seed.md"})
 
-    def test_a_run_of_the_seeds_with_rivals_from_outside_is_told_in_the_page_of_the_seeds(self) -> None:
-        (self.root / "docs" / "bench" / "rivals.md").write_text("# Rivals\n", encoding="utf-8")
+    def test_a_run_of_the_seeds_with_rivals_from_outside_has_a_page_of_its_own(self) -> None:
         hashed = {"workload": "cachecalc_variants", "params": seeds._variant("seastar_hash", 8).params}
         rows = [near(who, value, **hashed) for who, value in (("bare", 1_300.0), ("seastar", 1_255.0))]
-        self.assertEqual(self.published(near("coflux", 10.0), *rows, suite="seed"), {"docs/bench/seed.md"})
-        told = next(line for line in self.text("docs/bench/seed.md").splitlines() if line.startswith("| BM_SeastarHash/8 | 1.25 ms |"))
+        self.assertEqual(self.published(near("coflux", 10.0), *rows, *steps(), suite="seed"), {"docs/bench/seed_rivals.md"})
+        told = next(line for line in self.text("docs/bench/seed_rivals.md").splitlines() if line.startswith("| BM_SeastarHash/8 | 1.25 ms |"))
         self.assertRegex(told, r"\| 1\.3 ms \(.*\| 1\.25 ms \(1\.25 ms to 1\.26 ms\) \|$")
 
     def test_a_run_is_kept_and_what_holds_none_is_refused(self) -> None:
