@@ -187,8 +187,9 @@ task contradicts(env_t&, std::string path, coflux::file_options how) {
         ADD_FAILURE() << "it was opened";
     } catch (const std::invalid_argument& e) {
         EXPECT_NE(std::string(e.what()).find("open"), std::string::npos) << e.what();
-        if (path.find('\0') != std::string::npos)
+        if (path.find('\0') != std::string::npos) {
             EXPECT_STREQ(e.what(), "coflux: open: the path has a zero byte after a");
+        }
     }
 }
 TEST(file, has_options_that_agree) {
