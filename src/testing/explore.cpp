@@ -272,6 +272,9 @@ private:
     bool still_fails_without_some(const std::vector<decision>& fewer, run_failure& f) {
         replay_chooser by_number{fewer};
         if (still_fails(by_number, f)) return true;
+        // Of one kind alone they would be the same decisions.
+        if (std::all_of(fewer.begin(), fewer.end(), [&](const decision& d) { return d.what == fewer.front().what; }))
+            return false;
         by_kind_chooser by_kind{fewer};
         return may_try() && still_fails(by_kind, f);
     }
