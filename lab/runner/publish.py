@@ -111,7 +111,7 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
             yield page, _with_block(page.read_text(encoding="utf-8"), _along(axis, found))
         return
     if found.collected["suite"] == SEED:
-        yield from _of_seeds(found, bench, "seed_rivals" if axis else "seed")
+        yield from _of_seeds(found, bench, axis or SEED)
         return
     by_workload: dict[str, list[CaseResult]] = {}
     for case in found.cases:
@@ -130,13 +130,13 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
-    """The pages that need the cases of the seed documents. Those of the workloads have other sizes, and stay as they are."""
+    """The pages that need the cases of the seed documents. Those of workloads have other sizes, and stay as they are."""
     sections = derived.sections(found.cases)
     yield bench / f"{name}.md", _page(f"{name}_page.md.j2", found, seeds=sections, documents=seeds.DOCUMENTS,
-                                   rounds_note=derived.rounds_note(found.collected.get("together", False)),
-                                   mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
+                                     rounds_note=derived.rounds_note(found.collected.get("together", False)),
+                                     mapping=[(document, list(_mapping(document))) for document in seeds.DOCUMENTS])
     steps = _steps(found.cases)
-    if name == "seed" and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
+    if name == SEED and {"rdtsc", "allocate", "create_destroy", "create_live", "destroy_live", "switch"} <= set(steps):
         yield bench / "coroutine-costs.md", _page("coroutine_costs_page.md.j2", found, steps=steps,
                                                   section=next(each for each in sections if each.document is seeds.COROUTINES))
 

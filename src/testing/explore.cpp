@@ -119,8 +119,8 @@ private:
     std::string_view name_;
 };
 
-/// Decides as it was decided, by the number of each decision among those of its kind: what is left out of one kind moves
-/// none of another.
+/// Decides as it was decided, by the number of each decision among those of its kind: what is left out of one kind
+/// moves none of another.
 class by_kind_chooser final : public chooser {
 public:
     explicit by_kind_chooser(const std::vector<decision>& schedule) {
@@ -139,7 +139,7 @@ private:
     };
     decided& of_kind(choice what) noexcept { return kinds_[static_cast<std::size_t>(what)]; }
 
-    std::array<decided, 5> kinds_;
+    std::array<decided, static_cast<std::size_t>(choice::fault) + 1> kinds_;  // of all kinds: it is the last
 };
 
 class explorer {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Drives the servers of the examples by clients that are not of this project: curl, nc, and openssl s_client through
-the proxy.
+the proxy. A reset, which none of these makes, is made here.
 
 Each server listens on a port that the system chooses, and is ended by SIGTERM. Exits with 77, which ctest takes for
 skipped, where a client is missing.

@@ -112,9 +112,9 @@ consteval void check_environment() {
     static_assert(!(... || is_constant_environment<Args>),
                   "coflux: an environment that is const cannot own children: make the parameter `auto&& env` or "
                   "`coflux::environment& env`");
-    static_assert(
-        environment_position<Args...> >= 0,
-        "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first parameter");
+    static_assert(environment_position<Args...> >= 0,
+                  "coflux: a coroutine needs an environment: make `auto&& env` or `coflux::environment& env` its first "
+                  "parameter");
 }
 template <typename... Args>
 consteval void check_owned_parameters() {

@@ -163,8 +163,8 @@ io_source::armed epoll_source::wait_at(slot& s, io_operation& op) noexcept {
     waiting_place& place = s.place(op.way());
     COFLUX_VERIFY(
         place.waiting == nullptr,
-        "two coroutines wait for the same direction of a socket or pipe (its peer, or its own name: %s): one at a time reads or "
-        "accepts, and one writes",
+        "two coroutines wait for the same direction of a socket or pipe (its peer, or its own name: %s): one at a time "
+        "reads or accepts, and one writes",
         op.on().peer.to_string().c_str());
     place.waiting = &op;
     return armed::waits;

@@ -176,8 +176,8 @@ io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
     if (op.must_end()) return armed::stops;
     COFLUX_VERIFY(
         p.waiting == nullptr,
-        "two coroutines wait for the same direction of a socket or pipe (its peer, or its own name: %s): one at a time reads or "
-        "accepts, and one writes",
+        "two coroutines wait for the same direction of a socket or pipe (its peer, or its own name: %s): one at a time "
+        "reads or accepts, and one writes",
         op.on().peer.to_string().c_str());
     p.waiting = &op;
     p.at = state::queued;

@@ -276,6 +276,19 @@ TEST_F(tcp_death, a_stream_that_dies_while_an_operation_waits_is_refused) {
     EXPECT_DEATH(on_a_worker(destroys_what_is_waited_for),
                  "a socket, pipe or process dies while an operation of it waits .its peer, or its own name: 127");
 }
+coflux::fork<void, worker> accepts(coflux::environment&, tcp_listener* at) {
+    for (;;) (void)co_await at->accept();
+}
+coflux::task<void, worker> closes_a_listener_that_accepts(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    tcp_listener from(endpoint::loopback(0));
+    auto waits = accepts(here, &from);
+    co_await coflux::yield();
+    from.close();
+}
+TEST_F(tcp_death, a_listener_is_named_by_the_port_that_the_system_chose) {
+    EXPECT_DEATH(on_a_worker(closes_a_listener_that_accepts), "its own name: 127.0.0.1:[1-9]");
+}
 coflux::task<void, worker> uses_what_was_moved_from(coflux::environment&) {
     tcp_stream closed;
     std::byte one{};
@@ -353,9 +366,6 @@ TEST(local_sockets, a_connect_is_told_that_the_listener_has_no_room) {
 
 // --- law 7 -----------------------------------------------------------------------------------------------------------
 
-coflux::fork<void, worker> accepts(coflux::environment&, tcp_listener* at) {
-    for (;;) (void)co_await at->accept();
-}
 coflux::task<double, worker> idles(coflux::environment&) {
     auto&& here = co_await coflux::context();
     tcp_listener listener(endpoint::loopback(0));
