@@ -47,8 +47,8 @@ endpoint name_of_pipes() {
     return endpoint::local("a pipe");
 }
 
-descriptor_handle adopt_end(int opened) {
-    int e = os::check_pipe(opened);
+descriptor_handle adopt_end(int opened, direction way) {
+    int e = os::check_pipe(opened, way == direction::out);
     if (e >= 0) e = os::stop_blocking(opened);
     if (e < 0) {
         os::close_descriptor(opened);
@@ -66,10 +66,10 @@ constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,    pipe_read_buf
 }  // namespace detail
 
 pipe_reader pipe_reader::adopt(owned_descriptor opened) {
-    return pipe_reader(detail::adopt_end(opened.release()));
+    return pipe_reader(detail::adopt_end(opened.release(), detail::direction::in));
 }
 pipe_writer pipe_writer::adopt(owned_descriptor opened) {
-    return pipe_writer(detail::adopt_end(opened.release()));
+    return pipe_writer(detail::adopt_end(opened.release(), detail::direction::out));
 }
 
 pipe_ends make_pipe() {

@@ -40,11 +40,14 @@ int open_pipe(int (&ends)[2]) noexcept {
     return result_of([&] { return pipe2(ends, O_NONBLOCK | O_CLOEXEC); });
 }
 
-int check_pipe(int descriptor) noexcept {
+int check_pipe(int descriptor, bool to_write) noexcept {
     struct stat status{};
     if (const int e = result_of([&] { return fstat(descriptor, &status); }); e < 0) return e;
     const bool is_one = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode) || isatty(descriptor) == 1;
-    return is_one ? 0 : -EINVAL;
+    if (!is_one) return -EINVAL;
+    const int flags = result_of([&] { return fcntl(descriptor, F_GETFL); });
+    if (flags < 0) return flags;
+    return (flags & O_ACCMODE) == (to_write ? O_RDONLY : O_WRONLY) ? -EBADF : 0;
 }
 
 std::ptrdiff_t read_some(int descriptor, const buffer* into, std::size_t buffers) noexcept {

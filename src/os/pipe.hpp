@@ -10,8 +10,9 @@ namespace coflux::detail::os {
 
 /// Two descriptors that do not block and are not inherited: to read from, to write to.
 int open_pipe(int (&ends)[2]) noexcept;
-/// -EINVAL for what cannot be waited for, as a file: it is no pipe, no socket and no terminal.
-int check_pipe(int descriptor) noexcept;
+/// -EINVAL for what cannot be waited for, as a file: it is no pipe, no socket and no terminal. -EBADF for what is open
+/// for the other direction alone.
+int check_pipe(int descriptor, bool to_write) noexcept;
 std::ptrdiff_t read_some(int descriptor, const buffer* into, std::size_t buffers) noexcept;
 std::ptrdiff_t write_some(int descriptor, const buffer* from, std::size_t buffers) noexcept;
 

@@ -24,7 +24,7 @@ public:
     /// Takes over the reading end of a pipe, as standard input is one. It does not block from now on, also for others
     /// that share it.
     /// Errors: std::system_error; then it is closed. std::errc::invalid_argument for what is no pipe, no socket and no
-    /// terminal: a file cannot be waited for.
+    /// terminal: a file cannot be waited for. std::errc::bad_file_descriptor for a writing end.
     [[nodiscard]] static pipe_reader adopt(owned_descriptor opened);
 
 private:
@@ -47,7 +47,7 @@ public:
     /// Takes over the writing end of a pipe, as standard output may be one. It does not block from now on, also for
     /// others that share it.
     /// Errors: std::system_error; then it is closed. std::errc::invalid_argument for what is no pipe, no socket and no
-    /// terminal: a file cannot be waited for.
+    /// terminal: a file cannot be waited for. std::errc::bad_file_descriptor for a reading end.
     [[nodiscard]] static pipe_writer adopt(owned_descriptor opened);
 
 private:

@@ -250,6 +250,23 @@ coflux::task<void, worker> adopts(coflux::environment&) {
 TEST(pipe, adopts_the_ends_of_others) {
     on_a_worker(adopts);
 }
+TEST(pipe, adopts_no_end_of_the_other_direction) {
+    const std::size_t before = open_descriptors();
+    const auto adopts_the_other = [](auto adopt, int end) {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(pipe(ends.data()), 0);
+        coflux::owned_descriptor both[] = {coflux::owned_descriptor(ends[0]), coflux::owned_descriptor(ends[1])};
+        try {
+            (void)adopt(std::move(both[end]));
+            ADD_FAILURE();
+        } catch (const std::system_error& e) {
+            EXPECT_EQ(e.code(), std::errc::bad_file_descriptor) << e.what();
+        }
+    };
+    adopts_the_other(&coflux::pipe_reader::adopt, 1);
+    adopts_the_other(&coflux::pipe_writer::adopt, 0);
+    EXPECT_EQ(open_descriptors(), before);
+}
 TEST(pipe, adopts_no_file) {
     const std::size_t before = open_descriptors();
     for (const char* const path : {"/proc/self/exe", "/dev/null"}) {
