@@ -338,7 +338,10 @@ exploration explore(const explore_options& options, const std::function<void(sim
     if (const auto seed = detail::number_in("COFLUX_SEED"); seed && options.search == search_kind::mixed)
         return e.mixed(*seed, 1);
     std::size_t runs = options.runs;
-    if (runs == 0) runs = static_cast<std::size_t>(detail::number_in("COFLUX_RUNS").value_or(detail::usual_runs));
+    if (runs == 0) {
+        runs = static_cast<std::size_t>(detail::number_in("COFLUX_RUNS").value_or(detail::usual_runs));
+        COFLUX_VERIFY(runs != 0, "COFLUX_RUNS is 0: nothing would be run");
+    }
     return options.search == search_kind::mixed ? e.mixed(options.first_seed, runs) : e.exhaustive(runs);
 }
 

@@ -69,8 +69,8 @@ struct disk_fault {
 ///
 /// Errors: as from the system: no_such_file_or_directory, file_exists, is_a_directory, not_a_directory,
 /// bad_file_descriptor, no_space_on_device, io_error. A deadlock_error and a livelock_error end with dump(). A disk
-/// that ends while a file of it is open, a second disk for one executor, and a use by another thread are checked
-/// errors.
+/// that ends while a file of it is open, a second disk for one executor, a use by another thread, sectors of no bytes,
+/// and a negative latency are checked errors.
 /// Threads: the one of its simulation.
 /// Costs: a copy of what is written and not synced, and a few allocations for each operation.
 /// Lifetime: its simulation outlives it, and it outlives the files that were opened meanwhile.

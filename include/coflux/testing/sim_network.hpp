@@ -90,8 +90,8 @@ private:
 ///     auto env = make_environment(on);
 ///
 /// Errors: as from the system. A deadlock_error and a livelock_error end with dump(). A network that ends while a
-/// socket is open, a second network of one simulation, a wait on an executor that is not simulated, and a use by
-/// another thread are checked errors.
+/// socket is open, a second network of one simulation, a wait on an executor that is not simulated, a use by another
+/// thread, buffers and sockets that hold nothing, and a negative latency are checked errors.
 /// Threads: the one of its simulation.
 /// Costs: a few allocations for each socket and each call that sends.
 /// Lifetime: its simulation outlives it, and it outlives the streams and listeners that were opened meanwhile.

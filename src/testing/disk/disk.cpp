@@ -69,6 +69,8 @@ disk::disk(sim_executor in, const sim_executor* of, sim_disk_options options)
       syncs_(*this, options_.sync_latency),
       faults_left_(options_.faults) {
     COFLUX_VERIFY(options_.sector != 0, "a simulated disk whose sectors hold no bytes");
+    COFLUX_VERIFY(options_.latency.count() >= 0 && options_.sync_latency.count() >= 0,
+                  "a latency of a simulated disk that is negative");
     check_thread();
     next_ = static_cast<disk*>(world_->files());
     for (const disk* d = next_; d != nullptr; d = d->next_) {

@@ -28,6 +28,10 @@ std::size_t nth_amount(std::size_t n, std::size_t most) noexcept {
     return n + 1 == most_amounts ? most / 2 : most - (n - 8);
 }
 
+void check_latency(std::chrono::nanoseconds d) {
+    COFLUX_VERIFY(d.count() >= 0, "a latency of a simulated network that is negative");
+}
+
 }  // namespace
 
 network::network(simulation& in, const sim_network_options& options)
@@ -36,6 +40,8 @@ network::network(simulation& in, const sim_network_options& options)
       faults_left_(options.faults),
       source_(std::make_shared<network_source>(*this)) {
     COFLUX_VERIFY(options_.buffer != 0, "connections of a simulated network that hold no bytes");
+    COFLUX_VERIFY(options_.messages != 0, "sockets of a simulated network that hold no datagrams");
+    check_latency(options_.latency);
     hosts_.push_back({sim_executor(in), "192.0.2.1", 0});
     world_ = &static_cast<sim_worker*>(local().on.identity())->in();
     world_->attach(*this, *this);
@@ -55,6 +61,11 @@ network_host& network::host(std::string_view address) {
     if (known != hosts_.end()) return *known;
     hosts_.push_back({sim_executor(is_), canonical, hosts_.size()});
     return hosts_.back();
+}
+
+void network::set_latency(network_host& a, network_host& b, std::chrono::nanoseconds d) {
+    check_latency(d);
+    latencies_[key(a, b)] = d;
 }
 
 network_host& network::host_of_thread() noexcept {

@@ -182,7 +182,7 @@ public:
     void partition(network_host& a, network_host& b) { partitions_.insert(key(a, b)); }
     void heal(network_host& a, network_host& b) noexcept { partitions_.erase(key(a, b)); }
     void heal() noexcept { partitions_.clear(); }
-    void set_latency(network_host& a, network_host& b, std::chrono::nanoseconds d) { latencies_[key(a, b)] = d; }
+    void set_latency(network_host& a, network_host& b, std::chrono::nanoseconds d);
     void crash(network_host& h) noexcept;
     [[nodiscard]] std::size_t open_sockets() const noexcept;
     [[nodiscard]] std::string dump() const;

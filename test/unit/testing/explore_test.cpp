@@ -445,6 +445,11 @@ TEST(Explore, SaysWhoWasAliveWhenARootFailed) {
     EXPECT_NE(r.failure->tree.find("waits for a manual_reset_event"), std::string::npos) << r.report();
 }
 
+TEST(ExploreDeathTest, IsAskedForNoRun) {
+    const variable none("COFLUX_RUNS", "0");
+    EXPECT_DEATH((void)explore(is_right), "COFLUX_RUNS is 0: nothing would be run");
+}
+
 TEST(ExploreDeathTest, PrintsTheSeedWhereACheckFails) {
     EXPECT_DEATH((void)explore({.runs = 1, .first_seed = 7},
                                [](simulation&) {

@@ -460,6 +460,13 @@ TEST(sim_disk, is_described_in_the_text_of_a_deadlock) {
         << text;
 }
 
+TEST(sim_disk_death, has_options_that_make_no_sense) {
+    fifo_chooser fifo;
+    simulation sim(fifo);
+    EXPECT_DEATH((void)sim_disk({.sector = 0}), "a simulated disk whose sectors hold no bytes");
+    EXPECT_DEATH((void)sim_disk({.latency = -1ms}), "a latency of a simulated disk that is negative");
+    EXPECT_DEATH((void)sim_disk({.sync_latency = -1ms}), "a latency of a simulated disk that is negative");
+}
 TEST(sim_disk_death, ends_with_a_file_open_or_is_one_of_two) {
     fifo_chooser fifo;
     simulation sim(fifo);

@@ -310,6 +310,19 @@ coflux::task<void, sim_executor> accepts_twice_at_a_time(environment&) {
     auto second = accepts(here, borrowed(listener));
     co_await coflux::when_all(std::move(first), std::move(second));
 }
+TEST(sim_network_edges_death, has_options_that_make_no_sense) {
+    fifo_chooser fifo;
+    simulation sim(fifo);
+    EXPECT_DEATH((void)sim_network(sim, {.buffer = 0}), "connections of a simulated network that hold no bytes");
+    EXPECT_DEATH((void)sim_network(sim, {.messages = 0}), "sockets of a simulated network that hold no datagrams");
+    EXPECT_DEATH((void)sim_network(sim, {.latency = -1ms}), "a latency of a simulated network that is negative");
+    EXPECT_DEATH(
+        {
+            sim_network net(sim);
+            net.latency(net.host("10.0.0.1"), net.host("10.0.0.2"), -1ms);
+        },
+        "a latency of a simulated network that is negative");
+}
 TEST(sim_network_edges_death, is_waited_for_by_two_in_one_direction) {
     fifo_chooser fifo;
     simulation sim(fifo);
