@@ -122,7 +122,7 @@ template <typename Operation, typename... Args>
     return std::move(operation).with_result();
 }
 
-/// Not of anything else. Its type is deduced, so that a compiler looks into it first.
+// Not of anything else. Its type is deduced, so that a compiler looks into it first.
 template <typename A>
 auto as_result(A&&) {
     static_assert(!std::is_same_v<A, A>,
