@@ -235,8 +235,8 @@ inline void check_nothing_is_lost(stopped_operation w, stop_phase when, stop_pla
     switch (w) {
     default: EXPECT_EQ(receive_all(reading_end(w, at)) + at.count, acted ? 2U : 0U); break;
     case stopped_operation::write_all:
-        // What was taken may have made room for all the rest.
-        EXPECT_TRUE(at.is_stopped || when == stop_phase::reaped);
+        // What was taken may have made room for all the rest, and the system may have used it before the stop.
+        EXPECT_TRUE(at.is_stopped || acted);
         if (at.is_stopped) break;
         [[fallthrough]];
     case stopped_operation::write_some:
@@ -261,7 +261,9 @@ inline void check_nothing_is_lost(stopped_operation w, stop_phase when, stop_pla
         break;
     }
     if (!acted) {
-        EXPECT_TRUE(at.is_stopped);
+        // On a busy machine the other side takes in what is on its way so late that a full socket has room after all.
+        const bool had_room = w == stopped_operation::write_some && at.count != 0;
+        EXPECT_TRUE(at.is_stopped || had_room);
     }
 }
 
