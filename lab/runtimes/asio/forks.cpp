@@ -20,6 +20,16 @@ awaitable<std::uint64_t> immediate(std::uint64_t forks) {
     co_return sum;
 }
 
+// A child that runs in its parent's place, and never goes through the pool.
+awaitable<std::uint64_t> in_place(std::uint64_t forks) {
+    co_await to_the_pool();
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        sum += co_await child(i);
+    }
+    co_return sum;
+}
+
 awaitable<std::uint64_t> burst(std::uint64_t forks) {
     const pool_executor pool = co_await to_the_pool();
     sum_of_children all{forks};
@@ -56,14 +66,22 @@ awaitable<std::uint64_t> spawn_then_join(std::uint64_t count, harness::stopwatch
     co_return sum;
 }
 
-}  // namespace
-
-harness::measured fork_pool(const harness::request& r) {
-    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : burst;
+harness::measured measure_fork_pool(const harness::request& r, sub_task one_by_one) {
+    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? one_by_one : burst;
     const std::uint64_t forks = r.integer("count") / r.threads();
     asio::thread_pool pool{r.threads()};
     return harness::measure(
         r, [&](harness::stopwatch& watch) { return run(pool, run_sub_tasks(body, r.threads(), forks, watch)); });
+}
+
+}  // namespace
+
+harness::measured fork_pool(const harness::request& r) {
+    return measure_fork_pool(r, immediate);
+}
+
+harness::measured fork_pool_expert(const harness::request& r) {
+    return measure_fork_pool(r, in_place);
 }
 
 harness::measured spawn_join(const harness::request& r) {

@@ -8,12 +8,14 @@
 int main(int argc, char** argv) {
     const std::string version = std::to_string(BOOST_VERSION / 100'000) + "." +
                                 std::to_string(BOOST_VERSION / 100 % 1'000) + "." + std::to_string(BOOST_VERSION % 100);
+    const char* last = "co_spawn of each child but the last, which is awaited in place";
     const char* channel = "experimental::concurrent_channel, experimental::channel on one thread";
     harness::app app{"asio", version, "asio recycling over malloc"};
     app.add("fork_noop", lab::fork_noop,
             "co_await of an awaitable on a one-thread io_context; resource frame_pool only");
     app.add("call_overhead", lab::call_overhead, "co_await of an awaitable on a one-thread io_context");
     app.add("fork_pool", lab::fork_pool, "co_spawn on thread_pool");
+    app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: co_await of each child in place; final: as plain");
     app.add("spawn_join", lab::spawn_join, "co_spawn with a completion handler that counts");
     app.add("pipeline", lab::pipeline, "co_await of a co_spawn at every stage");
     app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
@@ -23,8 +25,11 @@ int main(int argc, char** argv) {
     app.add("fib", lab::fib, "co_spawn of fib(n-1), co_await of fib(n-2)");
     app.add_expert("fib", lab::fib_expert, "one coroutine a call, which posts itself where it is forked");
     app.add("skynet", lab::skynet, "co_spawn of each child");
+    app.add_expert("skynet", lab::skynet_expert, last);
     app.add("nqueens", lab::nqueens, "co_spawn of each child");
+    app.add_expert("nqueens", lab::nqueens_expert, last);
     app.add("matmul", lab::matmul, "co_spawn of each part");
+    app.add_expert("matmul", lab::matmul_expert, last);
     app.add("channel_spsc", lab::channel_spsc, channel);
     app.add("channel_mpmc", lab::channel_mpmc, channel);
     app.add("channel_rendezvous", lab::channel_rendezvous, channel);
@@ -49,11 +54,13 @@ int main(int argc, char** argv) {
     app.add("inject", lab::inject, "co_spawn with detached");
     app.add_expert("inject", lab::inject_expert, "post of a function: no coroutine");
     app.add("latency_under_load", lab::latency_under_load, "co_spawn with detached");
+    app.add_expert("latency_under_load", lab::latency_under_load_expert, "post of a function: no coroutine");
     app.add("idle_tasks", lab::idle_tasks, "a steady_timer in each coroutine");
     app.add("memory_after", lab::memory_after, "co_spawn with a completion handler that counts");
     app.add("oversubscribed", lab::oversubscribed,
             "experimental::concurrent_channel; co_spawn with a completion handler that counts");
     app.add("unbalanced", lab::unbalanced, "co_spawn of each child");
+    app.add_expert("unbalanced", lab::unbalanced_expert, last);
     app.add("cachecalc_variants", lab::cachecalc_variants, "the document's four programs for Boost.Asio");
     app.add("partition_receiver", lab::partition_receiver, channel);
     app.add("record_path", lab::record_path,

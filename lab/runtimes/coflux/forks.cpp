@@ -18,7 +18,7 @@ forked trivial(auto&&, std::uint64_t i) {
     co_return i;
 }
 
-forked immediate(auto&&, std::uint64_t forks) {
+forked immediate(coflux::environment&, std::uint64_t forks) {
     auto&& here = co_await coflux::context();
     std::uint64_t sum = 0;
     for (std::uint64_t i = 0; i < forks; ++i) {
@@ -27,7 +27,21 @@ forked immediate(auto&&, std::uint64_t forks) {
     co_return sum;
 }
 
-forked burst(auto&&, std::uint64_t forks) {
+// A child that is part of its caller: no other worker can take it.
+coflux::call<std::uint64_t> trivial_in_place(coflux::environment&, std::uint64_t i) {
+    co_return i;
+}
+
+forked in_place(coflux::environment&, std::uint64_t forks) {
+    auto&& here = co_await coflux::context();
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        sum += co_await trivial_in_place(here, i);
+    }
+    co_return sum;
+}
+
+forked burst(coflux::environment&, std::uint64_t forks) {
     auto&& here = co_await coflux::context();
     std::vector<forked> all;
     all.reserve(forks);
@@ -118,14 +132,22 @@ harness::measured measure_tasks(const harness::request& r, std::uint64_t tasks, 
         r, [&](harness::stopwatch& watch) { return sum_of(env, tasks, make, coflux::borrowed(watch)).get(); });
 }
 
+using sub_task = forked (*)(coflux::environment&, std::uint64_t forks);
+
+harness::measured measure_fork_pool(const harness::request& r, sub_task one_by_one) {
+    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? one_by_one : burst;
+    const std::uint64_t forks = r.integer("count") / r.threads();
+    return measure_tasks(r, r.threads(), [=](auto& here) { return body(here, forks); });
+}
+
 }  // namespace
 
 harness::measured fork_pool(const harness::request& r) {
-    const std::uint64_t forks = r.integer("count") / r.threads();
-    if (r.choice("mode", {"immediate", "final"}) == "immediate") {
-        return measure_tasks(r, r.threads(), [forks](auto& here) { return immediate(here, forks); });
-    }
-    return measure_tasks(r, r.threads(), [forks](auto& here) { return burst(here, forks); });
+    return measure_fork_pool(r, immediate);
+}
+
+harness::measured fork_pool_expert(const harness::request& r) {
+    return measure_fork_pool(r, in_place);
 }
 
 harness::measured pipeline(const harness::request& r) {

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
     app.add("fork_noop", lab::fork_noop, "fork on noop_executor, awaited at once");
     app.add("fork_pool", lab::fork_pool,
             "forks of a pool task; final: kept in a vector and awaited from the youngest on");
+    app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: each child is a call; final: as plain");
     app.add("pipeline", lab::pipeline, "each stage is a fork on the pool");
     app.add_expert("pipeline", lab::pipeline_expert, "each stage is a call");
     app.add("spawn_join", lab::spawn_join, "forks of a pool task, kept in a vector and awaited from the youngest on");

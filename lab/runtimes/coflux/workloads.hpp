@@ -10,6 +10,7 @@ harness::measured call_overhead(const harness::request& r);
 harness::measured call_overhead_expert(const harness::request& r);
 harness::measured yield(const harness::request& r);
 harness::measured fork_pool(const harness::request& r);
+harness::measured fork_pool_expert(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
 harness::measured pipeline_expert(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);

@@ -21,6 +21,15 @@ task<std::uint64_t> immediate(pool& threads, std::uint64_t forks) {
     co_return sum;
 }
 
+// A child that runs in its parent's place, and never goes through the pool.
+task<std::uint64_t> in_place(pool& /*threads*/, std::uint64_t forks) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        sum += co_await child(i);
+    }
+    co_return sum;
+}
+
 task<std::uint64_t> burst(pool& threads, std::uint64_t forks) {
     std::vector<forked<std::uint64_t>> all;
     all.reserve(forks);
@@ -94,8 +103,8 @@ task<std::uint64_t> lean_start_then_join(pool& threads, std::uint64_t count, har
 
 using sub_task = task<std::uint64_t> (*)(pool&, std::uint64_t);
 
-harness::measured measure_fork_pool(const harness::request& r, sub_task last) {
-    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : last;
+harness::measured measure_fork_pool(const harness::request& r, sub_task one_by_one, sub_task last) {
+    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? one_by_one : last;
     const std::uint64_t forks = r.integer("count") / r.threads();
     pool threads{r.threads()};
     return harness::measure(r, [&](harness::stopwatch& watch) {
@@ -134,11 +143,11 @@ harness::measured measure_pipelines(const harness::request& r, chains_of_a_task 
 }  // namespace
 
 harness::measured fork_pool(const harness::request& r) {
-    return measure_fork_pool(r, burst);
+    return measure_fork_pool(r, immediate, burst);
 }
 
 harness::measured fork_pool_expert(const harness::request& r) {
-    return measure_fork_pool(r, lean_burst);
+    return measure_fork_pool(r, in_place, lean_burst);
 }
 
 harness::measured pipeline(const harness::request& r) {

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     app.add("fork_noop", lab::fork_noop, "co_await of a Task under blockingWait; resource frame_pool only");
     app.add("call_overhead", lab::call_overhead, "co_await of a Task under blockingWait");
     app.add("fork_pool", lab::fork_pool, "a Task with the CPUThreadPoolExecutor as its executor; " + collect);
-    app.add_expert("fork_pool", lab::fork_pool_expert, counts);
+    app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: co_await of each child in place; final: " + counts);
     app.add("spawn_join", lab::spawn_join, "start() of each, and co_await of the futures");
     app.add_expert("spawn_join", lab::spawn_join_expert, counts);
     app.add("pipeline", lab::pipeline, "co_await of a Task with the pool as its executor at every stage");

@@ -33,6 +33,15 @@ tmc::task<std::uint64_t> immediate(std::uint64_t forks) {
     co_return sum;
 }
 
+// A child that never goes through the queue.
+tmc::task<std::uint64_t> in_place(std::uint64_t forks) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t i = 0; i < forks; ++i) {
+        sum += co_await trivial(i);
+    }
+    co_return sum;
+}
+
 tmc::task<std::uint64_t> burst(std::uint64_t forks) {
     return sum_of(forks, trivial);
 }
@@ -78,14 +87,24 @@ harness::measured measure_pipelines(const harness::request& r, chains_of_a_task 
     return measure_on(pool, r, [=] { return sum_of(concurrency, [=](std::uint64_t) { return task(depth, items); }); });
 }
 
-}  // namespace
+using sub_task = tmc::task<std::uint64_t> (*)(std::uint64_t forks);
 
-harness::measured fork_pool(const harness::request& r) {
-    const auto body = r.choice("mode", {"immediate", "final"}) == "immediate" ? immediate : burst;
+harness::measured measure_fork_pool(const harness::request& r, sub_task one_by_one) {
+    const sub_task body = r.choice("mode", {"immediate", "final"}) == "immediate" ? one_by_one : burst;
     const std::uint64_t forks = r.integer("count") / r.threads();
     workers pool{r.threads()};
     return measure_on(pool, r,
                       [&] { return sum_of(r.threads(), [body, forks](std::uint64_t) { return body(forks); }); });
+}
+
+}  // namespace
+
+harness::measured fork_pool(const harness::request& r) {
+    return measure_fork_pool(r, immediate);
+}
+
+harness::measured fork_pool_expert(const harness::request& r) {
+    return measure_fork_pool(r, in_place);
 }
 
 harness::measured pipeline(const harness::request& r) {

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
     app.add("fork_noop", lab::fork_noop, "co_await of a task on an executor of one thread");
     app.add("call_overhead", lab::call_overhead, "co_await of a task on an executor of one thread");
     app.add("fork_pool", lab::fork_pool, "immediate: co_await of spawn; final: spawn_many");
+    app.add_expert("fork_pool", lab::fork_pool_expert, "immediate: co_await of each child in place; final: as plain");
     app.add("pipeline", lab::pipeline, "nested co_await of spawn");
     app.add_expert("pipeline", lab::pipeline_expert, "co_await of each stage in place");
     app.add("spawn_join", lab::spawn_join, "spawn_many");

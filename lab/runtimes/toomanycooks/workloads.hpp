@@ -66,6 +66,7 @@ auto tasks_of(Make make) {
 }
 
 harness::measured fork_pool(const harness::request& r);
+harness::measured fork_pool_expert(const harness::request& r);
 harness::measured pipeline(const harness::request& r);
 harness::measured pipeline_expert(const harness::request& r);
 harness::measured spawn_join(const harness::request& r);

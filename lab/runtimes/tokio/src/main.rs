@@ -136,7 +136,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
 ];
 
 /// The workloads that Tokio's experts would write in another way, and which.
-const EXPERTS: [(&str, &str); 11] = [
+const EXPERTS: [(&str, &str); 12] = [
     (
         "channel_mpmc",
         concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel of several receivers"),
@@ -144,6 +144,7 @@ const EXPERTS: [(&str, &str); 11] = [
     ("channel_spsc", concat!("the crate kanal ", env!("LAB_KANAL_VERSION"), ", a bounded channel")),
     ("echo_pool", "what computes does it in block_in_place: another thread takes the worker's place"),
     ("file_read", "spawn_blocking of a read at a place: one hand-over a read"),
+    ("fork_pool", "immediate: a boxed child is awaited in place, and not spawned; final: as plain"),
     ("matmul", "spawn of three products; the fourth is awaited in place"),
     ("nqueens", "spawn of each safe row but the last, which is awaited in place"),
     ("oversubscribed", concat!("channel: the crate kanal ", env!("LAB_KANAL_VERSION"), "; fork: as plain")),
@@ -308,7 +309,8 @@ fn repetition(rt: &Runtime, request: &Request) -> Result<Measured, UsageError> {
         "fib_tasks" => rt.spawn(costs::fib_tasks(integer("n")?, integer("tasks")?)),
         "fork_pool" => {
             let mode = request.choice("mode", &[("immediate", Mode::Immediate), ("final", Mode::Final)])?;
-            rt.spawn(workloads::fork_pool(mode, request.threads, integer("count")? / request.threads))
+            let forks = integer("count")? / request.threads;
+            rt.spawn(workloads::fork_pool(mode, request.threads, forks, request.expert))
         }
         "idle_tasks" => rt.spawn(timers::idle_tasks(integer("count")?, Duration::from_millis(integer("sleep_ms")?))),
         "inject" => return Ok(outside::inject(rt, integer("producers")?, integer("count")?)),

@@ -66,7 +66,8 @@ fn spawn_board<const N: usize>(board: Board<N>) -> JoinHandle<u64> {
     })
 }
 
-/// All rows but the last that is safe are spawned, and that is awaited in place: a parent would only wait.
+/// All rows but the last that is safe are spawned, and that is awaited in place: a parent would only wait. The
+/// youngest is joined first, as in skynet.
 async fn board_with_an_inline_child<const N: usize>(board: Board<N>) -> u64 {
     if board.full() {
         return 1;
@@ -84,7 +85,7 @@ async fn board_with_an_inline_child<const N: usize>(board: Board<N>) -> u64 {
         Some(board) => lean_board_inline(board).await,
         None => 0,
     };
-    for child in children.into_iter().flatten() {
+    for child in children.into_iter().rev().flatten() {
         sum += join(child).await;
     }
     sum
