@@ -134,6 +134,63 @@ private:
     operation operation_;
 };
 
+/// What a case is awaited as.
+template <typename A>
+decltype(auto) operand_of(A&& given) {
+    if constexpr (translated_awaitable<A>) {
+        return awaited_as<std::remove_cvref_t<A>>::request(std::forward<A>(given));
+    } else {
+        return std::forward<A>(given);
+    }
+}
+template <typename A>
+concept two_step_operation = await_access::has_claim<decltype(operand_of(std::declval<A>()))>();
+
+/// An operation that would take what it waits for: its first step is awaited in a coroutine of its own, and it takes if
+/// it has won.
+template <typename A>
+    requires two_step_operation<A>
+class select_case<A> {
+    using operand = decltype(operand_of(std::declval<A>()));
+    using first_step = decltype(await_access::claim(std::declval<operand&>()));
+    using kept = typename select_case<first_step>::result_type;
+
+    static auto finished(std::remove_reference_t<operand>& operation, promise_base& p, kept k) {
+        if constexpr (std::is_same_v<kept, std::monostate>) {
+            return await_access::finish(operation, p);
+        } else {
+            return await_access::finish(operation, p, std::move(k));
+        }
+    }
+    using value = decltype(finished(std::declval<std::remove_reference_t<operand>&>(), std::declval<promise_base&>(),
+                                    std::declval<kept>()));
+
+public:
+    using result_type = kept_result<value>;
+
+    explicit select_case(select_argument<A> a)
+        : p_(a.p),
+          operation_(operand_of(std::forward<A>(a.given))),
+          claim_(await_access::claim(operation_)),
+          case_({a.p, std::move(claim_)}) {}
+
+    void take_over(select_entry& e) noexcept { case_.take_over(e); }
+    result_type result() {
+        if constexpr (std::is_void_v<value>) {
+            finished(operation_, p_, case_.result());
+            return {};
+        } else {
+            return finished(operation_, p_, case_.result());
+        }
+    }
+
+private:
+    promise_base& p_;
+    operand operation_;
+    first_step claim_;
+    select_case<first_step> case_;
+};
+
 template <typename A>
     requires is_otherwise<A>
 class select_case<A> {
@@ -203,12 +260,14 @@ private:
 /// Waits until one of several operations is done: `auto got = co_await coflux::select(a.receive(), b.send(v),
 /// sleep_for(1s));`
 ///
-/// Shapes: operations of channels (send, receive, <<, >>, reserve), forks and tasks (moved), calls, views and any other
-/// awaitable; at most 64. `otherwise` among them makes a select that does not wait; the other cases are then operations
-/// of channels.
+/// Shapes: operations of channels (send, receive, <<, >>, reserve), of queues (make_spsc, make_mpsc,
+/// make_unbounded_mpsc, make_oneshot, make_broadcast, make_watch), forks and tasks (moved), calls and any other
+/// awaitable that gives a value; at most 64. `otherwise` among them makes a select that does not wait; the other cases
+/// are then operations of channels.
 /// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The other
-/// cases have had no effect: nothing was received or sent, their values have not been moved from. A closed channel is
-/// no reason to wait: receive() wins with nothing, send() with false.
+/// cases of channels and queues have had no effect: nothing was received or sent, their values have not been moved from.
+/// Nor has a semaphore's acquire() or an auto_reset_event's wait(): what it was given for a moment is given back. A
+/// closed channel is no reason to wait: receive() wins with nothing, send() with false.
 /// Resumes: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can
 /// starve. Without a channel the cases are begun in order. On its own executor.
 /// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The losing ones of

@@ -3,6 +3,7 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <utility>
 
 #include <coflux/base/assert.hpp>
 #include <coflux/base/atomic.hpp>
@@ -22,6 +23,8 @@ namespace coflux {
 /// set() has not returned.
 class auto_reset_event {
     class wait_awaiter;
+    class claim_awaiter;
+    class kept_set;
     using wait_request = detail::request<wait_awaiter, auto_reset_event&>;
 
 public:
@@ -96,10 +99,46 @@ public:
         return wait(h.promise(), of_);
     }
     void await_resume() noexcept { (void)resumed(); }
+    using has_two_steps = wait_awaiter;
+    static auto claim(auto_reset_event& of) noexcept;
+    static void finish(detail::promise_base&, kept_set kept, auto_reset_event&) noexcept;
 
 private:
     auto_reset_event& of_;
 };
+
+/// A call of set() that let one coroutine go, and is made again unless it is used up.
+class [[nodiscard]] auto_reset_event::kept_set {
+public:
+    explicit kept_set(auto_reset_event& of) noexcept : of_(&of) {}
+    kept_set(kept_set&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    ~kept_set() {
+        if (of_ != nullptr) of_->set();
+    }
+    void use_up() noexcept { of_ = nullptr; }
+
+private:
+    auto_reset_event* of_;
+};
+
+class [[nodiscard]] auto_reset_event::claim_awaiter : public wait_awaiter {
+public:
+    explicit claim_awaiter(auto_reset_event& of) noexcept : wait_awaiter(of), claims_(of) {}
+    kept_set await_resume() noexcept {
+        wait_awaiter::await_resume();
+        return kept_set(claims_);
+    }
+
+private:
+    auto_reset_event& claims_;
+};
+
+inline void auto_reset_event::wait_awaiter::finish(detail::promise_base&, kept_set kept, auto_reset_event&) noexcept {
+    kept.use_up();
+}
+inline auto auto_reset_event::wait_awaiter::claim(auto_reset_event& of) noexcept {
+    return detail::request<claim_awaiter, auto_reset_event&>(of);
+}
 
 extern template class detail::list_wait<auto_reset_event>;
 

@@ -99,6 +99,7 @@ public:
 
 private:
     friend class semaphore;
+    void keep() noexcept { of_ = nullptr; }
     COFLUX_INLINE permit(semaphore* of, std::size_t count) noexcept : of_(of), count_(count) {}
 
     semaphore* of_ = nullptr;
@@ -117,6 +118,9 @@ public:
         return wait(h.promise(), of_, want{.count = count_});
     }
     COFLUX_INLINE void await_resume() noexcept { (void)resumed(); }
+    using has_two_steps = acquire_awaiter;
+    static auto claim(semaphore& of, std::size_t n) noexcept { return request<guard_awaiter>(of, n); }
+    static void finish(detail::promise_base&, permit taken, semaphore&, std::size_t) noexcept { taken.keep(); }
 
 protected:
     semaphore& of_;

@@ -130,20 +130,20 @@ template <typename Operation>
 class [[nodiscard]] channel_awaiter : private Operation {
 public:
     template <typename T>
-    channel_awaiter(promise_base& p, channel_base<T>& at, T* value) noexcept : Operation(at, value, p) {}
+    channel_awaiter(promise_base& p, channel_base<T>& at, T* slot) noexcept : Operation(at, slot, p) {}
 
     [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
         this->prepare(nullptr, 0);
         channel_wakes wakes;
-        const auto next = wait_in(*this->core, Operation::queue(), static_cast<Operation&>(*this), [&]() noexcept {
+        const auto to_run = wait_in(*this->core, Operation::queue(), static_cast<Operation&>(*this), [&]() noexcept {
             // Under the lock no other thread writes what the hint reads: now it is exact, but for reserves and decided
             // selects.
             waited_ = Operation::would_wait() || !attempt_again(wakes);
             return !waited_;
         });
         wakes.wake();  // from here on this may be gone
-        return next;
+        return to_run;
     }
     COFLUX_INLINE auto await_resume() {
         if (waited_) this->end();

@@ -25,11 +25,34 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return Wait::wait(); }
 };
 
+/// Waits until there is something to receive, and takes nothing. It stays there: one coroutine at a time receives.
+template <typename Wait>
+class [[nodiscard]] look_awaiter : public channel_end_awaiter<Wait> {
+public:
+    using channel_end_awaiter<Wait>::channel_end_awaiter;
+    void await_resume() noexcept { (void)this->resumed(); }
+};
+
 /// Receives what there is: `take()` of the Wait.
 template <typename Wait>
 class [[nodiscard]] receive_awaiter : public channel_end_awaiter<Wait> {
 public:
     using channel_end_awaiter<Wait>::channel_end_awaiter;
+    using has_two_steps = receive_awaiter;
+    template <typename... Where>
+    static auto claim(Where&... where) noexcept {
+        return request<look_awaiter<Wait>, Where&...>(where...);
+    }
+    /// As take() of the Wait.
+    template <typename State, typename... Where>
+    static auto finish(promise_base&, State& s, Where&... where) {
+        if constexpr (requires { s.receive_one(); }) {
+            return s.receive_one();
+        } else {
+            return s.take(where...);
+        }
+    }
+
     COFLUX_INLINE auto await_resume() noexcept(noexcept(this->take())) {
         (void)this->resumed();
         return this->take();
@@ -45,6 +68,16 @@ public:
         : channel_end_awaiter<Wait>(p, s),
           max_(max),
           use_(std::move(use)) {}
+    using has_two_steps = batch_awaiter;
+    template <typename State>
+    static auto claim(State& s, std::size_t&, Use&) noexcept {
+        return request<look_awaiter<Wait>, State&>(s);
+    }
+    template <typename State>
+    static std::size_t finish(promise_base&, State& s, std::size_t max, Use& use) {
+        return s.receive(max, use);
+    }
+
     COFLUX_INLINE std::size_t await_resume() {
         (void)this->resumed();
         return this->state().receive(max_, use_);
@@ -55,20 +88,7 @@ private:
     Use use_;
 };
 
-/// Sends a value once there is a slot for it. Shapes: resumed() of the Wait is false if the channel is closed.
-template <typename Wait, typename T>
-class [[nodiscard]] send_awaiter : public channel_end_awaiter<Wait> {
-public:
-    template <typename State>
-    send_awaiter(promise_base& p, State& s, T& value) noexcept : channel_end_awaiter<Wait>(p, s),
-                                                                 value_(value) {}
-    COFLUX_INLINE bool await_resume() noexcept { return this->resumed() && this->state().send(value_); }
-
-private:
-    T& value_;
-};
-
-/// Keeps a slot for a `Permit`. Shapes: `Wait` as for send_awaiter.
+/// Keeps a slot for a `Permit`. Shapes: resumed() of the Wait is false if the channel is closed.
 template <typename Wait, typename Permit>
 class [[nodiscard]] reserve_awaiter : public channel_end_awaiter<Wait> {
 public:
@@ -77,6 +97,29 @@ public:
         if (!this->resumed() || !this->state().reserve()) return std::nullopt;
         return std::optional<Permit>(std::in_place, state_handle(this->state()));
     }
+};
+
+/// Sends a value once there is a slot for it. Shapes: `Wait`, `Permit` as for reserve_awaiter.
+template <typename Wait, typename T, typename Permit>
+class [[nodiscard]] send_awaiter : public channel_end_awaiter<Wait> {
+public:
+    template <typename State>
+    send_awaiter(promise_base& p, State& s, T& value) noexcept : channel_end_awaiter<Wait>(p, s),
+                                                                 value_(value) {}
+    COFLUX_INLINE bool await_resume() noexcept { return this->resumed() && this->state().send(value_); }
+    using has_two_steps = send_awaiter;
+    template <typename State>
+    static auto claim(State& s, T&) noexcept {
+        return request<reserve_awaiter<Wait, Permit>, State&>(s);
+    }
+    template <typename State>
+    static bool finish(promise_base&, std::optional<Permit> slot, State&, T& value) noexcept {
+        if (slot) slot->send(std::move(value));
+        return slot.has_value();
+    }
+
+private:
+    T& value_;
 };
 
 }  // namespace coflux::detail

@@ -67,13 +67,14 @@ public:
     /// Costs: no allocation.
     /// Lifetime: `value` lives until the await is over, as a temporary does.
     [[nodiscard("co_await it: nothing is sent until then")]] COFLUX_INLINE auto send(T&& value) noexcept {
-        return request<send_awaiter<typename State::send_wait, T>, State&, T&&>(this->state(), std::move(value));
+        return request<send_awaiter<typename State::send_wait, T, Permit>, State&, T&&>(this->state(),
+                                                                                        std::move(value));
     }
     /// Sends a copy of `value`, which is made first.
     [[nodiscard("co_await it: nothing is sent until then")]] auto send(const T& value)
         requires std::copy_constructible<T>
     {
-        return request<send_awaiter<typename State::send_wait, T>, State&, T>(this->state(), T(value));
+        return request<send_awaiter<typename State::send_wait, T, Permit>, State&, T>(this->state(), T(value));
     }
     /// Sends if a slot is free and no coroutine waits for one; false otherwise, and `value` is then as it was.
     [[nodiscard("false: it was not sent")]] COFLUX_INLINE bool try_send(T&& value) noexcept {
@@ -116,7 +117,8 @@ public:
     /// Returns: the value; nothing once the channel is closed and empty.
     /// Resumes: on the coroutine's own executor.
     /// Errors: std::bad_alloc in a coroutine's first wait; nothing is received then.
-    /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing.
+    /// Stops: a stop point if there is no value; a receive that is stopped has taken nothing, nor has a case of a
+    /// select() that loses.
     /// Costs: at most one locked instruction; no allocation.
     [[nodiscard("co_await it: nothing is received until then")]] COFLUX_INLINE auto receive() noexcept {
         return request<receive_awaiter<typename State::receive_wait>, State&>(this->state());

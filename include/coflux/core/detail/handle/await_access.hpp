@@ -67,6 +67,25 @@ struct await_access {
                requires { typename std::remove_cvref_t<A>::operation::keeps_location; };
     }
 
+    // The two steps of an operation (request.hpp).
+    template <typename A>
+    [[nodiscard]] static consteval bool has_claim() noexcept {
+        if constexpr (requires { typename std::remove_cvref_t<A>::operation::has_two_steps; }) {
+            using operation = typename std::remove_cvref_t<A>::operation;
+            return std::is_same_v<operation, typename operation::has_two_steps>;
+        } else {
+            return false;
+        }
+    }
+    template <typename A>
+    static auto claim(const A& operation) {
+        return operation.claim(typename A::positions());
+    }
+    template <typename A, typename... Kept>
+    static decltype(auto) finish(const A& operation, promise_base& p, Kept&&... kept) {
+        return operation.finish(p, typename A::positions(), std::forward<Kept>(kept)...);
+    }
+
     // What combinators do before it begins.
     template <typename A>
     [[nodiscard]] static consteval bool has_home() noexcept {

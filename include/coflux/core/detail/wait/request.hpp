@@ -33,6 +33,11 @@ template <std::size_t I, typename T>
 /// awaiter, constructible from lvalues of them, after the promise if it takes that; or it makes the awaiter, by a
 /// static `bind(p, arguments...)`. Its type `on_outcome`, if it has one, is the same for an await by as_outcome(). It
 /// may have the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
+///
+/// An operation that takes what it waits for has two steps, for a select in which it may lose; its `has_two_steps` is
+/// the operation itself. `claim(arguments...)` gives the request of the first: that waits until it is there and nobody else can take it,
+/// or keeps it, and gives it back where it is destroyed. `finish(p, arguments...)` or `finish(p, kept, arguments...)`
+/// takes it, and gives the result.
 template <typename Operation, typename... Args>
 class request {
 public:
@@ -47,6 +52,7 @@ protected:
 private:
     friend struct await_access;
     using operation = Operation;
+    using positions = std::index_sequence_for<Args...>;
 
     COFLUX_INLINE auto await_in(promise_base& p, std::source_location) const {
         return make<Operation>(p, std::index_sequence_for<Args...>());
@@ -55,6 +61,14 @@ private:
         requires requires { typename Operation::on_outcome; }
     {
         return make<typename Operation::on_outcome>(p, std::index_sequence_for<Args...>());
+    }
+    template <std::size_t... I>
+    auto claim(std::index_sequence<I...>) const {
+        return Operation::claim(argument_at<I>(args_)...);
+    }
+    template <std::size_t... I, typename... Kept>
+    decltype(auto) finish(promise_base& p, std::index_sequence<I...>, Kept&&... kept) const {
+        return Operation::finish(p, std::forward<Kept>(kept)..., argument_at<I>(args_)...);
     }
     template <typename Made, std::size_t... I>
     COFLUX_INLINE auto make(promise_base& p, std::index_sequence<I...>) const {
