@@ -12,7 +12,8 @@ using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 
 /// The errors that came with the one being handled: what else failed in the scope whose first error was thrown.
 ///
-/// Valid in the handler that caught the exception, until the next rethrow on this thread; empty if it came alone.
+/// Valid in the handler that caught the exception, until the next rethrow on this thread; empty if it came alone. An
+/// outcome keeps both: outcome::other_errors().
 /// Errors: std::bad_alloc in the first call in a handler, which lists them; the next call tries again.
 /// Threads: the one that handles the exception.
 /// Costs: the first call: one allocation, O(n).

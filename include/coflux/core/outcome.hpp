@@ -5,8 +5,10 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 
 namespace coflux {
 
@@ -51,13 +53,15 @@ using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<
 /// it.
 ///
 /// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
-/// Errors: value() rethrows the error, and throws task_stopped after a stop; error() without one, and `*o` without a
-/// value, are checked errors.
+/// Errors: value() rethrows the error, with what came with it in other_errors(), and throws task_stopped after a stop;
+/// error() without one, and `*o` without a value, are checked errors.
 template <typename T>
 class [[nodiscard]] outcome {
 public:
     outcome(stopped_t) noexcept : end_(std::in_place_index<2>) {}
+    /// With what came with it, if that is the error that this thread threw last.
     explicit outcome(std::exception_ptr error) noexcept : end_(std::in_place_index<1>, std::move(error)) {}
+    explicit outcome(const detail::failure& f) noexcept : end_(std::in_place_index<1>, f.error(), f.others()) {}
     template <typename... Args>
     explicit outcome(std::in_place_t, Args&&... args) : end_(std::in_place_index<0>, std::forward<Args>(args)...) {}
 
@@ -68,7 +72,7 @@ public:
 
     /// The value; throws the error if there is one, and task_stopped after a stop.
     T value() && {
-        if (has_error()) std::rethrow_exception(std::get<1>(end_));
+        if (has_error()) std::get<1>(end_).rethrow();
         if (is_stopped()) throw task_stopped();
         if constexpr (std::is_reference_v<T>) {
             return static_cast<T>(*std::get<0>(end_));
@@ -78,7 +82,7 @@ public:
     }
     /// The value, which stays in the outcome; throws as value() && does.
     detail::seen_result<T> value() const& {
-        if (has_error()) std::rethrow_exception(std::get<1>(end_));
+        if (has_error()) std::get<1>(end_).rethrow();
         if (is_stopped()) throw task_stopped();
         if constexpr (!std::is_void_v<T>) return **this;
     }
@@ -103,11 +107,18 @@ public:
         /// Pre: has_error().
         [[nodiscard]] const std::exception_ptr& error() const noexcept {
         COFLUX_VERIFY(has_error(), "error() of an outcome that has none");
-        return *std::get_if<1>(&end_);
+        return std::get_if<1>(&end_)->error();
+    }
+    /// What came with the error: what else failed in the scope whose first error it is. Empty if it came alone, and if
+    /// there is none.
+    /// Errors: std::bad_alloc.
+    [[nodiscard]] std::vector<std::exception_ptr> other_errors() const {
+        const auto* const kept = std::get_if<1>(&end_);
+        return kept != nullptr ? kept->others().list() : std::vector<std::exception_ptr>();
     }
 
 private:
-    std::variant<detail::kept_result<T>, std::exception_ptr, stopped_t> end_;
+    std::variant<detail::kept_result<T>, detail::kept_error, stopped_t> end_;
 };
 
 }  // namespace coflux

@@ -12,7 +12,8 @@ class environment;
 
 /// A look at the stop state of one coroutine: true once a stop was requested of it or of anything above it, or the
 /// deadline of its environment has passed. So a loop that computes, and never comes to a stop point, can end when it is
-/// asked to.
+/// asked to. A deadline may be seen here before its timer has requested the stop: a stop point that follows at once may
+/// go on, and `co_await this_coroutine::stop()` stops in any case.
 ///
 /// Threads: the coroutine's own.
 /// Costs: one load; after each request anywhere in the process a look at up to 32 parents. With a deadline 10 ns more,

@@ -240,6 +240,61 @@ TYPED_TEST(as_outcome_on, gives_what_a_foreign_await_throws_wherever_it_throws) 
         EXPECT_EQ(this->stage_.run(root(this->stage_.env, 0, static_cast<throws_in>(where))), texts[where]);
 }
 
+using fails_twice_on = coflux::noop_executor;
+
+/// Two errors come together, and lie in outcomes while others are thrown.
+coflux::fork<int, fails_twice_on> fails_twice(coflux::environment&, const char* first, const char* second) {
+    auto&& here = co_await coflux::context();
+    const auto fails = [](coflux::environment&, const char* text) -> coflux::fork<int, fails_twice_on> {
+        throw std::runtime_error(text);
+        co_return 0;
+    };
+    auto one = fails(here, first);
+    auto two = fails(here, second);
+    const int sum = co_await std::move(one);
+    co_return sum + co_await std::move(two);
+}
+std::vector<std::string> texts_of(const coflux::outcome<int>& o) {
+    std::vector<std::string> all;
+    const auto add = [&all](const std::exception_ptr& e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (const std::exception& caught) {
+            all.emplace_back(caught.what());
+        }
+    };
+    add(o.error());
+    for (const std::exception_ptr& e : o.other_errors()) add(e);
+    return all;
+}
+TEST(as_outcome, keeps_what_came_with_an_error_while_others_are_thrown) {
+    using texts = std::vector<std::string>;
+    auto env = coflux::make_environment();
+    [](coflux::environment&) -> coflux::task<void, fails_twice_on> {
+        auto&& here = co_await coflux::context();
+        auto p = co_await coflux::as_outcome(fails_twice(here, "a", "b"));
+        auto q = co_await coflux::as_outcome(fails_twice(here, "c", "d"));
+        EXPECT_EQ(texts_of(p), (texts{"a", "b"}));
+        EXPECT_EQ(texts_of(q), (texts{"c", "d"}));
+        for (auto* const o : {&p, &q}) {
+            try {
+                (void)o->value();
+                ADD_FAILURE();
+            } catch (const std::runtime_error&) {
+                EXPECT_EQ(coflux::other_errors().size(), 1U);
+            }
+        }
+        // What is thrown on takes it along.
+        const auto throws_on = [](coflux::environment&, coflux::outcome<int> o) -> coflux::fork<int, fails_twice_on> {
+            co_return std::move(o).value();
+        };
+        auto r = co_await coflux::as_outcome(throws_on(here, std::move(p)));
+        EXPECT_EQ(texts_of(r), (texts{"a", "b"}));
+        EXPECT_TRUE(coflux::outcome<int>(coflux::stopped).other_errors().empty());
+    }(env)
+                                    .get();
+}
+
 TEST(as_outcome, gives_bad_alloc_where_there_is_no_memory_to_wait_with) {
     coflux::testing::failing_resource frames;
     {

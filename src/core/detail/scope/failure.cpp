@@ -89,18 +89,18 @@ void error_chain::release(link* l) noexcept {
     }
 }
 
-void failure::rethrow() {
-    observe();
-    const std::exception_ptr error = error_;
-    last.list.clear();
-    last.others = others_;
-    last.error = others_.empty() ? nullptr : error;
-    last.where = where_;
-    release();
-    std::rethrow_exception(error);
-}
-
 namespace {
+
+/// From now on `others` came with `error` on this thread.
+void throws(const std::exception_ptr& error, const error_chain& others) noexcept {
+    last.list.clear();
+    last.others = others;
+    last.error = others.empty() ? nullptr : error;
+}
+/// What came with an error that this thread has thrown.
+error_chain came_with(const std::exception_ptr& error) noexcept {
+    return last.error != nullptr && last.error == error ? last.others : error_chain();
+}
 
 failure* new_failure(std::exception_ptr error, error_chain others, std::source_location where) noexcept {
     auto* const made = new (std::nothrow) failure(std::move(error), std::move(others), where);
@@ -109,6 +109,22 @@ failure* new_failure(std::exception_ptr error, error_chain others, std::source_l
 }
 
 }  // namespace
+
+void failure::rethrow() {
+    observe();
+    const std::exception_ptr error = error_;
+    throws(error, others_);
+    last.where = where_;
+    release();
+    std::rethrow_exception(error);
+}
+
+kept_error::kept_error(std::exception_ptr error) noexcept : error_(std::move(error)), others_(came_with(error_)) {}
+
+void kept_error::rethrow() const {
+    throws(error_, others_);
+    std::rethrow_exception(error_);
+}
 
 std::source_location last_error_location() noexcept {
     return last.where;
@@ -120,7 +136,7 @@ void forget_error_location() noexcept {
 failure* current_failure(std::source_location where) noexcept {
     std::exception_ptr error = std::current_exception();
     // An error that comes through a second coroutine brings along what came with it.
-    error_chain others = last.error != nullptr && last.error == error ? last.others : error_chain();
+    error_chain others = came_with(error);
     return new_failure(std::move(error), std::move(others), where);
 }
 

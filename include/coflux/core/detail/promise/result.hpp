@@ -105,7 +105,7 @@ outcome<T> outcome_of(frame_control& c) noexcept {
     if (c.word.end() == ending::stopped) return stopped;
     if (c.word.end() == ending::error) {
         c.error->observe();
-        return outcome<T>(c.error->error());
+        return outcome<T>(*c.error);
     }
     if constexpr (std::is_void_v<T>) {
         return outcome<T>(std::in_place);

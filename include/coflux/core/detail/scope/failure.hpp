@@ -47,6 +47,25 @@ private:
     link* last_ = nullptr;
 };
 
+/// An error that lies in an outcome, with what came with it.
+class kept_error {
+public:
+    /// With what came with it, if that is the error that this thread threw last.
+    explicit kept_error(std::exception_ptr error) noexcept;
+    kept_error(std::exception_ptr error, error_chain others) noexcept
+        : error_(std::move(error)),
+          others_(std::move(others)) {}
+
+    [[nodiscard]] const std::exception_ptr& error() const noexcept { return error_; }
+    [[nodiscard]] const error_chain& others() const noexcept { return others_; }
+    /// Throws it; other_errors() then returns the errors that came with it.
+    [[noreturn]] void rethrow() const;
+
+private:
+    std::exception_ptr error_;
+    error_chain others_;
+};
+
 /// A failed coroutine's exception, referred to by its frame, by the list of the scope that must not end before it was
 /// observed, and by the errors that it came along with.
 class failure {
