@@ -77,7 +77,8 @@ bool limited_wait::limit_is_over() noexcept {
         case time_limit::verdict::late: break;
         case time_limit::verdict::in_time:
             limit_ = nullptr;
-            late_ = false;
+            // It may have seen the time come before the limit did, by its stop token, and have stopped itself.
+            late_ = stopped && deadline_ <= tick_now();
             break;
         }
     }

@@ -1,5 +1,5 @@
 // The watcher of the process: a thread for a timer_watch.
-#include <system_error>
+#include <exception>
 
 #include <coflux/base/atomic.hpp>
 
@@ -30,8 +30,8 @@ private:
                 self.serve();
             });
             return true;
-        } catch (const std::system_error&) {
-            return false;  // what is due waits for its owner
+        } catch (const std::exception&) {
+            return false;  // no thread, or no memory for one: what is due waits for its owner
         }
     }
 

@@ -123,6 +123,26 @@ TEST(deadline, that_is_farther_than_the_one_above_changes_nothing) {
     EXPECT_EQ(log.lines(), lines{"late dies"});
 }
 
+/// What the stop token says may come before the request of the timer.
+TEST(deadline, that_is_seen_by_the_token_first_is_late_all_the_same) {
+    pool threads(2);
+    auto env = coflux::make_environment(threads);
+    [](auto&&, std::size_t rounds) -> coflux::task<void, pool> {
+        auto&& here = co_await coflux::context();
+        const auto spins = [](coflux::environment&) -> coflux::call<int> {
+            auto&& me = co_await coflux::context();
+            while (!me.stop_requested()) {}
+            co_await coflux::this_coroutine::stop();
+            co_return 1;
+        };
+        for (std::size_t round = 0; round < rounds; ++round) {
+            const auto got = co_await coflux::deadline(spins(here), clock::now() + 50us);
+            EXPECT_FALSE(got.has_value());
+        }
+    }(env, coflux_test::repetitions(20'000) + 500)
+                                          .get();
+}
+
 TEST(deadline, of_environments_that_end_at_about_their_time_does_no_harm) {
     pool threads(2);
     auto env = coflux::make_environment(threads);
