@@ -21,6 +21,7 @@ endpoint endpoint::loopback(std::uint16_t port) {
     return ip("127.0.0.1", port);
 }
 endpoint endpoint::local(std::string_view path) {
+    if (path.empty()) throw std::invalid_argument("coflux: the path of a socket is empty");
     endpoint e;
     e.resize(detail::os::write_local_name(path.data(), path.size(), e.data(), most));
     if (e.size() == 0)

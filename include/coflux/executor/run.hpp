@@ -122,7 +122,7 @@ template <typename Program, typename... Args>
     return detail::run_with(std::move(options), program, args...);
 }
 template <typename Program, typename... Args>
-    requires(!std::same_as<Program, run_options>)
+    requires(!std::same_as<Program, run_options> && !std::is_base_of_v<environment, Program>)
 [[nodiscard("it is the exit status of the program: return it from main")]] int run(Program program, Args... args) {
     return detail::run_with(run_options{}, program, args...);
 }

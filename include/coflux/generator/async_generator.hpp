@@ -27,7 +27,8 @@ namespace coflux {
 /// it, without effect. The unobserved errors of children come out of the next() that finds its end, or go to the scope
 /// of its environment if it is destroyed before.
 /// Stops: below the environment that it was given. It stops where it waits, or at the co_yield where next() finds it,
-/// and stops its consumer in turn, which as_outcome() prevents; so does each next() after.
+/// and stops its consumer in turn, which as_outcome() prevents; so does each next() after. timeout(), when_any() and
+/// select() of a next() do not cut its wait short, and its element is lost where another case wins.
 /// Threads: used by one coroutine at a time; a next() while another is awaited is a checked error.
 /// Costs: one frame; an element that needs no wait: two transfers, no allocation, no atomic read-modify-write; some 6
 /// ns. Its forks are counted in each scope up to the first that is no generator's: two locked instructions a scope.

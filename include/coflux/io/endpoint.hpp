@@ -24,8 +24,9 @@ public:
     [[nodiscard]] static endpoint any(std::uint16_t port);
     /// This machine alone, IPv4. Port 0: the system chooses one.
     [[nodiscard]] static endpoint loopback(std::uint16_t port);
-    /// A socket in the file system; a path that begins with a zero byte is an abstract name.
-    /// Errors: std::invalid_argument for a path that is too long.
+    /// A socket in the file system; a path that begins with a zero byte is an abstract name: `local("\0name"sv)`. As a
+    /// mere literal it would end at that byte.
+    /// Errors: std::invalid_argument for a path that is too long, or empty.
     [[nodiscard]] static endpoint local(std::string_view path);
 
     /// 0 where there is none.

@@ -96,8 +96,8 @@ struct unix_options {
 
 /// Waits for connections over a local socket.
 ///
-/// A path becomes a file, whose permissions say who may connect (umask). An abstract name, endpoint::local("\0name",
-/// …), has none, is gone with the socket, and any process of the machine may connect.
+/// A path becomes a file, whose permissions say who may connect (umask). An abstract name, endpoint::local("\0name"sv),
+/// has none, is gone with the socket, and any process of the machine may connect.
 /// Shapes: owns its descriptor and its file; movable. One coroutine at a time accepts.
 /// Errors: as tcp_stream. A path at which there is a file: std::errc::address_in_use. An endpoint that is not local,
 /// here and for unix_stream: std::errc::address_family_not_supported.

@@ -95,7 +95,8 @@ using shielded_request = request<shielded_operation<A>, A&&>;
 /// takes effect at its next stop point. It reaches neither the operation nor what that makes; a deadline above does not
 /// either. A stop that begins inside the operation (request_stop() of what it made, timeout(), this_coroutine::stop())
 /// works as ever; if the operation itself stops, so does the awaiting coroutine, unless as_outcome() asks. A handle
-/// made outside and moved into the operation is still stopped with the coroutine that made it.
+/// made outside and moved into the operation is still stopped with the coroutine that made it. A loop of such awaits
+/// alone never stops: give it a yield().
 /// Threads: the operation begins inside the await.
 /// Costs: a frame.
 template <typename A>

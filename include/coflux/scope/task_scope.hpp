@@ -57,6 +57,17 @@ public:
         detail::promise_base::drop(detail::await_access::release(child));
     }
 
+    // Not of anything else.
+    template <typename F, typename... Args>
+        requires(!std::is_invocable_v<F, task_scope&, Args...>)
+    void spawn(F&&, Args&&...) {
+        static_assert(!detail::is_owned_handle<std::remove_cvref_t<F>>,
+                      "coflux: spawn() makes the child itself: write scope.spawn(f, args...) in place of "
+                      "scope.spawn(f(scope, args...)), or f(scope, args...).attach()");
+        static_assert(detail::is_owned_handle<std::remove_cvref_t<F>>,
+                      "coflux: spawn(f, args...) calls f(scope, args...), and f cannot be called with these");
+    }
+
 private:
     friend class detail::scope_of_block;
 

@@ -43,6 +43,8 @@ TEST(endpoint, refuses_what_is_no_address_and_names_it) {
     }
     EXPECT_THROW((void)endpoint::ip("1.2.3", 80), std::invalid_argument);
     EXPECT_THROW((void)endpoint::local(std::string(200, 'x')), std::invalid_argument);
+    EXPECT_THROW((void)endpoint::local(""), std::invalid_argument);
+    EXPECT_THROW((void)endpoint::local("\0name"), std::invalid_argument) << "a literal ends at its first zero byte";
 }
 
 }  // namespace

@@ -141,14 +141,14 @@ private:
     struct nothing {};
 
     auto take_all() {
-        const auto first = std::ranges::begin(handles_);
-        const auto last = first + std::ranges::ssize(handles_);
+        const auto front = std::ranges::begin(handles_);
+        const auto last = front + std::ranges::ssize(handles_);
         if constexpr (std::is_void_v<element>) {
-            for (auto h = first; h != last; ++h) take(h, last);
+            for (auto h = front; h != last; ++h) take(h, last);
         } else {
             std::pmr::vector<element> results(this->awaiting().memory_resource());
             results.reserve(std::ranges::size(handles_));
-            for (auto h = first; h != last; ++h) results.emplace_back(take(h, last));
+            for (auto h = front; h != last; ++h) results.emplace_back(take(h, last));
             return results;
         }
     }

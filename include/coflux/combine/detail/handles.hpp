@@ -41,6 +41,9 @@ handles_of<Range> handles_in(promise_base& p, const char* operation, Range& rang
     if constexpr (std::ranges::sized_range<Range>) handles.reserve(std::ranges::size(range));
     for (auto&& awaited : range) {
         using element = std::ranges::range_reference_t<Range>;
+        static_assert(std::is_reference_v<element> || std::is_move_constructible_v<std::remove_cvref_t<element>>,
+                      "coflux: a range of calls cannot be given: a call is awaited where it is made; let the range "
+                      "give forks, or give the calls as arguments");
         check_handle(operation, "element", handles.size(), awaited);
         if constexpr (std::is_reference_v<element> || is_owned_handle<std::remove_cvref_t<element>>) {
             handles.push_back(as_handle(p, std::move(awaited)));

@@ -1,0 +1,17 @@
+// expect: spawn(f, args...) calls f(scope, args...), and f cannot be called with these
+#include <coflux/coflux.hpp>
+
+coflux::fork<void, coflux::noop_executor> forked(coflux::environment&, int) {
+    co_return;
+}
+
+coflux::task<void, coflux::noop_executor> root(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::task_scope scope(here);
+#ifdef COFLUX_GOOD
+    scope.spawn(forked, 1);
+#else
+    scope.spawn(forked, "one");
+#endif
+    co_await scope.join();
+}
