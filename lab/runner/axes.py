@@ -12,6 +12,9 @@ from runner.verdicts import CaseResult, ResultRow, paired
 
 # That no distribution of the lab's has: few can make such a run again.
 OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
+# Cases that are there to be subtracted: the work alone, in which no runtime's scheduling takes part.
+UNSCHEDULED = {"cachecalc": {"idiom": "compute"}, "record_path": {"path": "plain"},
+               "fib_tasks": {"shape": "sequential"}}
 RIVALS, SEED_RIVALS, ONE_THREAD, ALLOCATORS = "rivals", "seed_rivals", "one_thread", "allocators"
 
 
@@ -31,6 +34,10 @@ def of_run(collected: dict[str, Any]) -> str | None:
 def with_free_threads(cases: list[CaseResult]) -> list[CaseResult]:
     """Without those of workloads that fix their threads: they are the same in every run."""
     return [case for case in cases if _chooses_threads(case.workload)]
+
+
+def is_scheduled(case: CaseResult) -> bool:
+    return case.workload not in UNSCHEDULED or not UNSCHEDULED[case.workload].items() <= case.params.items()
 
 
 def _chooses_threads(workload: str) -> bool:

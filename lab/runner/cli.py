@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import os
 import signal
 import sys
+import tempfile
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
@@ -53,6 +56,16 @@ def positive(text: str) -> int:
     return value
 
 
+def one_of(names: Iterable[str]) -> Callable[[str], str]:
+    """An argparse type beside `choices`, which refuses what is unlike any name."""
+    def checked(text: str) -> str:
+        near = difflib.get_close_matches(text, names, 1)
+        if near and near[0] != text:
+            raise argparse.ArgumentTypeError(f"there is no {text!r}; did you mean {near[0]!r}?")
+        return text
+    return checked
+
+
 def make_parser() -> Parser:
     # Its own --help, because --check-args must be able to see it without printing.
     parser = Parser(prog="scripts/lab", add_help=False, allow_abbrev=False,
@@ -63,10 +76,10 @@ def make_parser() -> Parser:
                            "writes there; 130 interrupted, to be continued with --resume.")
     purposes = "; ".join(f"{name}: {each.purpose}" for name, each in SUITES.items())
     parser.add_argument("--suite", choices=SUITES, help=f"{purposes} (default: {DEFAULT_SUITE})")
-    parser.add_argument("--workload", choices=catalog.all_workloads(), nargs="+", action="extend", metavar="W",
-                        help="only these workloads: %(choices)s")
-    parser.add_argument("--runtime", choices=RUNTIMES, nargs="+", action="extend", metavar="R",
-                        help="only these runtimes: %(choices)s")
+    parser.add_argument("--workload", type=one_of(catalog.all_workloads()), choices=catalog.all_workloads(), nargs="+",
+                        action="extend", metavar="W", help="only these workloads: %(choices)s")
+    parser.add_argument("--runtime", type=one_of(RUNTIMES), choices=RUNTIMES, nargs="+",
+                        action="extend", metavar="R", help="only these runtimes: %(choices)s")
     parser.add_argument("--size", choices=SIZES, help="the sizes of the cases, in place of the suite's")
     parser.add_argument("--reps", type=positive, metavar="N", help="repetitions of each row, in place of the suite's")
     parser.add_argument("--threads", type=positive, nargs="+", action="extend", metavar="N",
@@ -159,15 +172,19 @@ def free_machine() -> int:
 
 
 def unwritable(directory: Path) -> str | None:
-    """Why nothing can be written there, or None. Makes nothing."""
+    """Why nothing can be written there, or None. Leaves nothing behind."""
     place = directory.resolve()
     while not place.exists() and place != place.parent:
         place = place.parent
     if not place.is_dir():
         return f"{directory} is no directory: {place} is a file"
-    # What a file system refuses to every user is found when the run makes the directory.
     if not os.access(place, os.W_OK | os.X_OK) or os.statvfs(place).f_flag & os.ST_RDONLY:
         return f"{directory} cannot be written: {place} is read-only for this user"
+    try:
+        # No permission tells what a file system refuses to every user, root among them.
+        os.rmdir(tempfile.mkdtemp(dir=place))
+    except OSError as error:
+        return f"cannot make {directory}: {error.strerror}"
     return None
 
 

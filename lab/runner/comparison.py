@@ -13,7 +13,7 @@ from runner.runtimes import COFLUX
 from runner.suites import case_key
 from runner.verdicts import Ratio, ResultRow, between_runs
 
-# A run is busy where more than this share of its repetitions was.
+# A run is busy where more than this share of its repetitions was, those among them that were made again.
 MUCH = 0.1
 # CPUs whose speeds differ by more have no figures in common.
 SPEED_FACTOR = 1.1
@@ -160,13 +160,23 @@ def _rank(each: Compared) -> tuple[int, float]:
     return (1 if each.ratio.differs else 2, -each.ratio.value)
 
 
+def attempts(busy: dict[str, Any]) -> tuple[int, int]:
+    """Of a run: how many repetitions were under load, and how many there were, each with those that were made again."""
+    return busy["under_load"] + busy["discarded"], busy["repetitions"] + busy["discarded"]
+
+
+def was_busy(busy: dict[str, Any]) -> bool:
+    under_load, made = attempts(busy)
+    return under_load > MUCH * made
+
+
 def _warnings(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     warnings = []
     differs = machine.difference(old["machine"], new["machine"])
     if differs is not None:
         warnings.append(f"the machines differ, so the ratios say little about the code ({differs})")
     for name, run in (("old", old), ("new", new)):
-        if run["busy"]["at_start"] or run["busy"]["under_load"] > MUCH * run["busy"]["repetitions"]:
+        if run["busy"]["at_start"] or was_busy(run["busy"]):
             warnings.append(f"the {name} run was measured on a busy machine, so a row that got slower may not be the code's fault, and one "
                             "that got faster not its merit")
     before, after = _median_speed(old), _median_speed(new)

@@ -10,7 +10,7 @@ from runner import stats
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.seeds import DOCUMENTS, ONE, Document, Experiment, Table, Term
 from runner.suites import case_key
-from runner.verdicts import CaseResult, ResultRow
+from runner.verdicts import CaseResult, ResultRow, paired_samples
 
 # Of a wait, from this much of it on, the CPU is taken to be spent in the waiting.
 BURNS_FROM = 0.5
@@ -24,6 +24,8 @@ class Figure:
     runtime: str
     summary: stats.Summary
     n: int
+    # Less than Coflux's.
+    lost: bool = False
 
     def text(self) -> str:
         return duration(self.summary.median)
@@ -129,6 +131,7 @@ def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
     """The figures of an experiment. The difference of two terms is taken in each round that both have, though the cases
     of a run come one after the other."""
     figures = []
+    own: list[float] | None = None
     for runtime in cases.runtimes(experiment.term):
         if experiment.minus is not None and experiment.minus.floor and RUNTIMES[runtime].floor:
             # The floor less itself.
@@ -143,8 +146,17 @@ def measured(cases: Cases, experiment: Experiment) -> list[Figure]:
         values = [experiment.factor * value for value in
                   (over if under is None else (above - below for above, below in zip(over, under)))]
         if values:
-            figures.append(Figure(runtime, stats.summarize(values), len(values)))
+            own = values if runtime == COFLUX else own
+            figures.append(Figure(runtime, stats.summarize(values), len(values), _is_lost(runtime, values, own)))
     return figures
+
+
+def _is_lost(runtime: str, values: list[float], own: list[float] | None) -> bool:
+    """A difference of two cases may be below nothing, and then has no ratio."""
+    if runtime == COFLUX or RUNTIMES[runtime].floor or own is None or min(values + own) <= 0:
+        return False
+    against = paired_samples(values, own)
+    return against is not None and against.less
 
 
 def burning(cases: Cases, document: Document) -> list[Burning]:

@@ -37,10 +37,13 @@ class Load:
     # How long a multiplication took that waits for the one before, ns, just before the repetition.
     multiply_ns: float | None = None
 
-    @property
-    def disturbance(self) -> float:
-        """For choosing the quieter of two repetitions of a run."""
-        return (self.others or 0.0) + (self.stolen or 0.0) + (self.multiply_ns or 0.0)
+    def disturbance(self, fastest_ns: float | None) -> tuple[bool, float]:
+        """For choosing the quieter of two repetitions of a run: whether it was under load, then the shares that were
+        lost of the CPUs and of their speed. What is not known counts as lost."""
+        slower = None if not self.multiply_ns or not fastest_ns else max(0.0, 1 - fastest_ns / self.multiply_ns)
+        unprobed = fastest_ns is not None and self.multiply_ns is None
+        lost = sum(1.0 if share is None else share for share in (self.others, self.stolen, slower))
+        return self.under_load or unprobed, lost
 
     def text(self) -> str:
         """For the busy line of a run."""

@@ -15,8 +15,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from runner import catalog
+from runner.brief import Line
 from runner.runtimes import COFLUX, RUNTIMES
-from runner.verdicts import CaseResult, ResultRow
+from runner.verdicts import CaseResult, Ratio, ResultRow
 
 # Told apart also by people who see fewer colours (Okabe and Ito); later runtimes take the rest in turn.
 COLOURS = {"bare": "#8c8c8c", "std": "#cc79a7", COFLUX: "#d55e00", "asio": "#0072b2", "tbb": "#009e73",
@@ -189,37 +190,50 @@ def _legend(axes: matplotlib.axes.Axes, columns: int) -> None:
     axes.legend(ncols=min(columns, 6), loc="lower left", bbox_to_anchor=(0, 1.0), frameon=False, handlelength=1.0, columnspacing=1.2)
 
 
-def ratios(cases: list[CaseResult], runtimes: list[str], brief: bool = False) -> str | None:
-    """All cases: each runtime's time over Coflux's, on one log axis. None where nothing can be compared.
+def ratios(cases: list[CaseResult], runtimes: list[str]) -> str | None:
+    """All cases: each runtime's time over Coflux's, on one log axis. None where nothing can be compared."""
+    others = [name for name in runtimes if name != COFLUX]
+    drawn = [(_in_two_lines(f"{case.workload} {case.short_label}"),
+              {name: against for name in others if (against := case.ratio_to_baseline(name))}) for case in cases]
+    return _ratios(drawn, runtimes, 9.5, 0.42,
+                   "time over Coflux's (log scale): left of the line is faster than Coflux, right of it slower")
 
-    Where it is brief a case has the name of its workload alone, and the picture is as narrow as a page of text.
-    """
-    comparable = [case for case in cases if any(case.ratio_to_baseline(name) for name in runtimes if name != COFLUX)]
-    others = [name for name in runtimes if name != COFLUX and any(case.ratio_to_baseline(name) for case in comparable)]
+
+def brief_ratios(lines: list[Line], runtimes: list[str]) -> str | None:
+    """The same of README's lines: as narrow as a page of text."""
+    return _ratios([(line.name, line.ratios) for line in lines], runtimes, 7.2, 0.36,
+                   "time, or the figure in brackets, over Coflux's (log scale): left of the line beats Coflux")
+
+
+def _ratios(drawn: list[tuple[str, dict[str, Ratio]]], runtimes: list[str], width: float, height: float,
+            says: str) -> str | None:
+    drawn = [(name, against) for name, against in drawn if against]
+    others = [name for name in runtimes if any(name in against for _, against in drawn)]
     if not others:
         return None
     with pyplot.rc_context(STYLE):
-        figure, axes = pyplot.subplots(figsize=(7.2 if brief else 9.5, 1.4 + (0.36 if brief else 0.42) * len(comparable)))
+        figure, axes = pyplot.subplots(figsize=(width, 1.4 + height * len(drawn)))
         for runtime in others:
-            drawn = {"color": colour(runtime), "marker": marker(runtime), "markersize": _size(runtime, 6.5), "markeredgecolor": "white", "markeredgewidth": 0.5}
-            for place, case in enumerate(comparable):
-                against = case.ratio_to_baseline(runtime)
+            style = {"color": colour(runtime), "marker": marker(runtime), "markersize": _size(runtime, 6.5),
+                     "markeredgecolor": "white", "markeredgewidth": 0.5}
+            for place, (_, ratios) in enumerate(drawn):
+                against = ratios.get(runtime)
                 if against is None:
                     continue
                 if against.low is not None:
                     axes.plot([against.low, against.high], [place, place], color=colour(runtime), linewidth=1.6,
                               alpha=0.6)
-                axes.plot(against.value, place, **drawn)
-            axes.plot([], [], linestyle="none", label=runtime, **drawn)
+                axes.plot(against.value, place, **style)
+            axes.plot([], [], linestyle="none", label=runtime, **style)
         axes.axvline(1.0, color=colour(COFLUX), linewidth=1.4)
         axes.set_xscale("log")
         _label_log_axis(axes.xaxis)
         axes.tick_params(axis="y", labelsize=9)
         # Of many cases one end is out of sight.
         axes.tick_params(axis="x", top=True, labeltop=True)
-        axes.set_yticks(range(len(comparable)), [case.workload if brief else _in_two_lines(f"{case.workload} {case.short_label}") for case in comparable])
-        axes.set_ylim(len(comparable) - 0.4, -0.6)
-        axes.set_xlabel("time over Coflux's (log scale): left of the line is faster than Coflux, right of it slower")
+        axes.set_yticks(range(len(drawn)), [name for name, _ in drawn])
+        axes.set_ylim(len(drawn) - 0.4, -0.6)
+        axes.set_xlabel(says)
         axes.grid(axis="both", color="#e4e4e4", linewidth=0.8)
         axes.legend(ncols=min(len(others), 6), loc="lower left", bbox_to_anchor=(0, 1 + 0.25 / axes.bbox.height * figure.dpi), frameon=False,
                     handletextpad=0.2)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner import axes, catalog, derived, plots, report, results, seeds, tables
+from runner import axes, brief, catalog, derived, plots, report, results, seeds, standing, tables
 from runner.paths import ROOT
 from runner.progress import duration
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import PLAIN, write_atomically
 from runner.suites import SEED
-from runner.verdicts import JUDGED, CaseResult, Ratio, by_case, losses_first
+from runner.verdicts import CPU, JUDGED, TIME, CaseResult, Ratio, by_case, factor
 
 # What stands between these lines is the generator's.
 BEGIN, END = "<!-- figures: made by scripts/lab --publish -->", "<!-- figures end -->"
@@ -28,11 +28,6 @@ README_WORKLOADS = 12
 STORE = "lab/results"
 # Of the text below a table.
 WIDTH = 120
-# How a table of each is headed.
-TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
-          "kept_bytes": "bytes that are kept at once", "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
-# Those that README's table has a column of; another one stands there where it is among the two best of its row.
-MAIN = ("asio", "tbb", "tokio", "go", "std")
 
 
 class PublishError(Exception):
@@ -66,7 +61,7 @@ class Published:
         said = (f"{machine['date_utc'][:10]}, {machine['cpu_model']}, {machine['cores']} CPUs, {machine['distribution']}, "
                 f"{rounds} rounds{took}; {_versions(cases)}. Result file: `{self.file}`."
                 + (f" {busy}." if busy else ""))
-        return textwrap.fill(said, WIDTH, break_on_hyphens=False)
+        return _filled(said)
 
 
 def store(directory: Path, root: Path = ROOT) -> Path:
@@ -120,13 +115,13 @@ def pages(found: Published, root: Path) -> Iterator[tuple[Path, str]]:
         page = bench / f"{name}.md"
         if page.is_file() and _runtimes(cases):
             yield page, _with_block(page.read_text(encoding="utf-8"), _figures(found, cases))
-    picked = _picked(by_workload)
+    lines = brief.lines(found.cases)
     readme = root / "README.md"
-    if len(picked) >= README_WORKLOADS and BLOCK.search(readme.read_text(encoding="utf-8")):
-        picture = plots.ratios(picked, _runtimes(picked), brief=True)
+    if len(lines) >= README_WORKLOADS and BLOCK.search(readme.read_text(encoding="utf-8")):
+        picture = plots.brief_ratios(lines, _runtimes([line.case for line in lines]))
         if picture is not None:
             yield root / PICTURE, base64.b64decode(picture.partition("base64,")[2]).decode("utf-8")
-            yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, picked))
+            yield readme, _with_block(readme.read_text(encoding="utf-8"), _readme(found, lines))
 
 
 def _of_seeds(found: Published, bench: Path, name: str) -> Iterator[tuple[Path, str]]:
@@ -180,18 +175,6 @@ def _runtimes(cases: list[CaseResult]) -> list[str]:
     return [name for name in report.runtimes_of([row for case in cases for row in case.every if row["status"] == "ok"])]
 
 
-def _picked(by_workload: dict[str, list[CaseResult]]) -> list[CaseResult]:
-    """The case of each workload that has the most items, of those in which Coflux and a rival have a figure; losses
-    first."""
-    picked = []
-    for cases in by_workload.values():
-        comparable = [case for case in cases if case.baseline is not None and case.baseline["status"] == "ok" and
-                      any(case.ratio_to_baseline(name) for name in case.rows if name != COFLUX)]
-        if comparable:
-            picked.append(max(comparable, key=lambda case: case.baseline["items"]))
-    return losses_first(picked)
-
-
 # A cell: what a runtime has in a case, or nothing.
 Cell = Callable[[CaseResult, str], str]
 
@@ -205,7 +188,7 @@ def _time(case: CaseResult, name: str) -> str:
 
 
 def _cpu(case: CaseResult, name: str) -> str:
-    row = case.rows.get(name)
+    row = case.cpu_rows.get(name)
     if row is None or row["status"] != "ok" or row["cpu_median"] is None:
         return ""
     against = tables.cpu_against_coflux(case, name)
@@ -227,13 +210,23 @@ def _figure(figure: str) -> Cell:
     return cell
 
 
+def _losses_before(row: tuple[CaseResult, dict[str, str]]) -> tuple[bool, bool]:
+    """Sorts a case without a figure of Coflux to the front, then those with a loss."""
+    case, cells = row
+    return not case.without_figure, not any(text.startswith("**") for text in cells.values())
+
+
 def _table(cases: list[CaseResult], cell: Cell, names_workload: bool) -> str:
-    """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing."""
+    """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing. What Coflux loses stands first
+    where the cases are of one workload."""
     ordered = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
     rows = [(case, {name: cell(case, name) for name in ordered}) for case in cases]
     rows = [(case, cells) for case, cells in rows if any(text for name, text in cells.items() if name != COFLUX)]
     if not rows:
         return ""
+    if not names_workload:
+        # A stable sort: the others keep their order.
+        rows.sort(key=_losses_before)
     runtimes = [name for name in ordered if any(cells[name] for _, cells in rows)]
     lines = ["| case | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
     for case, cells in rows:
@@ -242,30 +235,32 @@ def _table(cases: list[CaseResult], cell: Cell, names_workload: bool) -> str:
     return "\n".join(lines)
 
 
-def _brief_table(cases: list[CaseResult]) -> str:
-    """Of each case Coflux, the two fastest contenders by name, and the ratios of the main ones: no column is nearly
-    empty."""
-    main = [name for name in MAIN if name in _runtimes(cases)]
-    lines = [f"| row | {COFLUX} | best rival | second best | " + " | ".join(main) + " |", "| --- |" + " ---: |" * (3 + len(main))]
-    for case in cases:
-        best = [_rival(case, name) for name in _contenders(case)[:2]]
-        ratios = [_told(case.losses, name, against.text()) if (against := case.ratio_to_baseline(name)) else ""
-                  for name in main]
-        cells = [tables.figure(case.baseline), *best, *[""] * (2 - len(best)), *ratios]
-        lines.append(f"| [{case.workload}](docs/bench/{case.workload}.md) {case.short_label} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def _ahead(cases: list[CaseResult]) -> str:
+    """Every rival that is ahead of Coflux, in words: no loss stands in a table alone."""
+    ratios: dict[str, dict[str, list[Ratio]]] = {}
+    for figure in (TIME, CPU, *tables.TITLES):
+        for each in [each for case in cases for each in case.rivals(figure).values()]:
+            ratios.setdefault(figure, {}).setdefault(each.row["runtime"], []).append(each.ratio)
+    said = [f"in {tables.TITLES.get(figure, figure).partition(',')[0]}: {', '.join(ahead)}"
+            for figure, of in ratios.items() if (ahead := _losses_of(of, len(cases) > 1))]
+    sentences = []
+    if ratios:
+        sentences.append(f"Ahead of Coflux {'; '.join(said)}." if said else "Nobody is ahead of Coflux here.")
+    if without := sum(case.without_figure for case in cases):
+        sentences.append(f"Coflux has no figure in {without} of {len(cases)} cases.")
+    return _filled(" ".join(sentences))
 
 
-def _contenders(case: CaseResult) -> list[str]:
-    """The fastest first. The floor is none."""
-    rated = {name: against.value for name in case.rows
-             if name != COFLUX and not RUNTIMES[name].floor and (against := case.ratio_to_baseline(name))}
-    return sorted(rated, key=rated.__getitem__)
-
-
-def _rival(case: CaseResult, name: str) -> str:
-    """A contender with its figure and how that stands to Coflux's."""
-    return _told(case.losses, name, f"{name} {tables.figure(case.rows[name])} ({tables.against_coflux(case, name)})")
+def _losses_of(ratios: dict[str, list[Ratio]], counted: bool) -> list[str]:
+    """Each rival with losses of Coflux's, the greatest first: from which ratio to which, and in how many cases."""
+    least: dict[str, float] = {}
+    for name, of in ratios.items():
+        if values := [each.value for each in of if each.less]:
+            decided = any(each.less and each.differs for each in of)
+            told = " to ".join(dict.fromkeys((factor(min(values)), factor(max(values)))))
+            cases = f" in {len(values)} of {len(of)} cases" if counted else ""
+            least[f"{name} {told}{'' if decided else ' (undecided)'}{cases}"] = min(values)
+    return sorted(least, key=least.__getitem__)
 
 
 def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
@@ -275,18 +270,28 @@ def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
 def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
     cells = {"ns an item": _time, "CPU of the whole process, ns an item": _cpu}
-    cells |= {TITLES[name]: _figure(name) for name in JUDGED}
+    cells |= {tables.TITLES[name]: _figure(name) for name in JUDGED}
     parts = [f"{title}:\n\n{table}\n" for title, cell in cells.items() if (table := _table(shown, cell, names_workload))]
+    ahead = "" if names_workload else _ahead(shown)
     return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
-            + "\n".join(parts) + f"\n{found.source_of(cases)}\n")
+            + "\n".join(parts) + (f"\n{ahead}\n" if ahead else "") + f"\n{found.source_of(cases)}\n")
 
 
-def _readme(found: Published, picked: list[CaseResult]) -> str:
-    return (f"ns an item, and the time over Coflux's, round by round. Losses stand first, in bold. Of each workload the largest\n"
-            f"case, and the two fastest rivals beside the ratios of {', '.join(f'`{name}`' for name in MAIN)}; an empty cell has no figure.\n"
-            f"A row's page says what is measured and, of a loss, what is known of it; it has the floor and all others.\n\n"
-            f"{_brief_table(picked)}\n\n"
-            f"![Each runtime's time over Coflux's, left of the line faster]({PICTURE})\n\n{found.source}\n")
+def _readme(found: Published, lines: list[brief.Line]) -> str:
+    main = ", ".join(f"`{name}`" for name in brief.MAIN)
+    said = ("ns an item, or what the row names in its place, and the ratio to Coflux's, round by round. Losses stand "
+            "first, in bold. Of each workload the case in which Coflux stands worst, and the two best rivals beside "
+            f"the ratios of {main}; an empty cell has no figure. Cases without any scheduling are left out. A row's "
+            "page says what is measured and, of a loss, what is known of it; it has all cases, all runtimes and the "
+            "floor.")
+    counts = ["Every case of the run counts here.", standing.sentence(found.cases), standing.cpu_sentence(found.cases)]
+    parts = [_filled(said), _filled(" ".join(filter(None, counts))), brief.table(lines),
+             f"![Each runtime's figure over Coflux's, left of the line better]({PICTURE})", found.source]
+    return "\n\n".join(parts) + "\n"
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def _with_block(text: str, block: str) -> str:

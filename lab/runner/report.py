@@ -154,8 +154,9 @@ def busy_line(collected: dict[str, Any]) -> str | None:
     said = []
     if busy["at_start"]:
         said.append(f"the machine was busy when the run began ({busy['at_start']})")
-    if busy["under_load"] > comparison.MUCH * busy["repetitions"]:
-        said.append(f"{busy['under_load']} of {busy['repetitions']} repetitions were measured under load")
+    if comparison.was_busy(busy):
+        under_load, made = comparison.attempts(busy)
+        said.append(f"{under_load} of {made} repetitions were measured under load")
     if not said:
         return None
     if busy["discarded"]:
@@ -209,6 +210,6 @@ def environment(escape: bool) -> jinja2.Environment:
                                short=catalog.short_label, mebibytes=lambda value: f"{value / 2**20:,.1f}",
                                cell=lambda text: str(text).replace("|", "\\|").replace("\n", " "))
     environment.globals.update(against=tables.against_coflux, over_floor=tables.over_floor, interval=tables.interval,
-                               cpu_against=tables.cpu_against_coflux, cpu_figure=tables.cpu_figure, who=comparison.who,
+                               cpu_of_row=tables.cpu_of_row, cpu_figure=tables.cpu_figure, who=comparison.who,
                                rival=comparison.rival, figures=tables.figures, named_figure=tables.named_figure)
     return environment

@@ -143,11 +143,12 @@ def _measure_quietly(state: State, row: Row, build: Path,
     best, best_seconds = _measure_once(state, row, build, clock)
     for _ in range(MOST_REPEATS if SUITES[state.suite].repeats else 0):
         quiet = not isinstance(best, Repetition) or best.load is None or not best.load.under_load
-        if quiet or state.discarded >= MOST_DISCARDED * state.repetitions * len(state.rows):
+        if quiet or state.discarded + 1 > MOST_DISCARDED * state.to_run:
             break
         again, seconds = _measure_once(state, row, build, clock)
         row.discarded += 1
-        if not isinstance(again, Repetition) or again.load.disturbance < best.load.disturbance:
+        fastest = state.fastest(None)
+        if not isinstance(again, Repetition) or again.load.disturbance(fastest) < best.load.disturbance(fastest):
             best, best_seconds = again, seconds
     return best, best_seconds
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from runner.runtimes import COFLUX, RUNTIMES
-from runner.verdicts import CaseResult, Ratio
+from runner.verdicts import CPU, TIME, CaseResult
 
 
 def sentence(cases: list[CaseResult]) -> str | None:
@@ -11,21 +10,32 @@ def sentence(cases: list[CaseResult]) -> str | None:
 
     A case is lost where a contender was faster, led where each was slower, and else tied. The floor is no contender.
     """
+    counts = _counts(cases, TIME)
+    if counts is None:
+        return None
+    lost, led, tied = counts
+    return (f"Of {lost + led + tied} cases that Coflux shares with a contender, a contender is faster in {lost}, "
+            f"Coflux is the fastest in {led}, and {tied} are undecided.")
+
+
+def cpu_sentence(cases: list[CaseResult]) -> str | None:
+    """The same of CPU."""
+    counts = _counts(cases, CPU)
+    if counts is None:
+        return None
+    lost, led, tied = counts
+    return (f"By CPU a contender spends less in {lost} of {lost + led + tied}, Coflux spends least in {led}, "
+            f"and {tied} are undecided.")
+
+
+def _counts(cases: list[CaseResult], figure: str) -> tuple[int, int, int] | None:
     lost = led = tied = 0
     for case in cases:
-        ratios = _rivals(case)
-        if case.losses:
+        ratios = [each.ratio for each in case.rivals(figure).values()]
+        if any(each.less for each in ratios):
             lost += 1
         elif ratios and all(each.shown for each in ratios):
             led += 1
         elif ratios:
             tied += 1
-    if not lost + led + tied:
-        return None
-    return (f"Of {lost + led + tied} cases that Coflux shares with a contender, a contender is faster in {lost}, "
-            f"Coflux is the fastest in {led}, and {tied} are undecided.")
-
-
-def _rivals(case: CaseResult) -> list[Ratio]:
-    found = (case.ratio_to_baseline(name) for name in case.rows if name != COFLUX and not RUNTIMES[name].floor)
-    return [each for each in found if each is not None]
+    return (lost, led, tied) if lost + led + tied else None

@@ -121,6 +121,11 @@ class State:
     def discarded(self) -> int:
         return sum(row.discarded for row in self.rows)
 
+    @property
+    def to_run(self) -> int:
+        """The repetitions of the whole run. A row that has ended without a figure has no more than it made."""
+        return sum(len(row.repetitions) if row.status else row.case.repetitions(self.repetitions) for row in self.rows)
+
     def fastest(self, multiply_ns: float | None) -> float | None:
         """The fastest multiplication of the run, this one among them."""
         if self._fastest_ns is None:

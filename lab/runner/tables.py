@@ -5,9 +5,13 @@ from __future__ import annotations
 from runner.runtimes import COFLUX
 from runner.state import PLAIN
 from runner.stats import CONFIDENCE
-from runner.verdicts import CaseResult, ResultRow, factor
+from runner.verdicts import CaseResult, Ratio, ResultRow, factor, paired
 
 GAP = "  "
+# What each figure of verdicts.JUDGED is called, with its unit.
+TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
+          "kept_bytes": "bytes that are kept at once",
+          "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
 
 
 def nanoseconds(value: float) -> str:
@@ -26,15 +30,23 @@ def figure(row: ResultRow | None) -> str:
 
 def against_coflux(case: CaseResult, runtime: str) -> str:
     """The second line of a cell."""
-    compared = None if runtime == COFLUX else case.ratio_to_baseline(runtime)
-    dress = case.rows[runtime]["dress"] if runtime in case.rows else PLAIN
-    return ", ".join([*([] if compared is None else [compared.text()]), *([] if dress == PLAIN else [dress])])
+    return _verdict(None if runtime == COFLUX else case.ratio_to_baseline(runtime), case.rows.get(runtime))
 
 
 def cpu_against_coflux(case: CaseResult, runtime: str) -> str:
-    """The verdict on CPU an item."""
-    compared = None if runtime == COFLUX else case.cpu_ratio_to_baseline(runtime)
+    """The same of CPU an item."""
+    return _verdict(None if runtime == COFLUX else case.cpu_ratio_to_baseline(runtime), case.cpu_rows.get(runtime))
+
+
+def cpu_of_row(case: CaseResult, row: ResultRow) -> str:
+    """The verdict on the CPU of a row, whether or not it is the one that speaks for its runtime's."""
+    compared = None if row["runtime"] == COFLUX else paired(row, case.baseline, "cpu_samples")
     return "" if compared is None else compared.text()
+
+
+def _verdict(compared: Ratio | None, row: ResultRow | None) -> str:
+    dress = PLAIN if row is None else row["dress"]
+    return ", ".join([*([] if compared is None else [compared.text()]), *([] if dress == PLAIN else [dress])])
 
 
 def cpu_figure(row: ResultRow | None) -> str:

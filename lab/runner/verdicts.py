@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ ResultRow = dict[str, Any]
 # What adapters measure beside an item's time of which less is better. The others, as the latency of one in a thousand
 # of a few thousand, are told and not judged.
 JUDGED = ("p50_ns", "p99_ns", "bytes_each", "kept_bytes", "kept_when_idle_bytes")
+
+# What the figures that each row has are called.
+TIME, CPU = "time", "CPU"
 
 # A difference of this factor is shown also where the test does not decide: rounds may be few, or half of them
 # disturbed.
@@ -47,6 +51,11 @@ class Ratio:
     def shown(self) -> bool:
         """Whether it is a difference to tell: the test finds one, or it is too great to be silent of."""
         return self.differs or self.value >= GREAT or self.value <= 1 / GREAT
+
+    @property
+    def less(self) -> bool:
+        """Where the other row is Coflux's: a loss."""
+        return self.shown and self.value < 1
 
     def text(self) -> str:
         """1.31 x, or that there is no difference to speak of."""
@@ -79,10 +88,11 @@ def paired(over: ResultRow | None, under: ResultRow | None, samples: str = "samp
     In a round both were measured within seconds of each other, so what the machine did then is in both. The verdict is
     the sign test's.
     """
-    return None if over is None or under is None else _paired(over[samples], under[samples])
+    return None if over is None or under is None else paired_samples(over[samples], under[samples])
 
 
-def _paired(over: list[float], under: list[float]) -> Ratio | None:
+def paired_samples(over: list[float], under: list[float]) -> Ratio | None:
+    """The same of their figures."""
     # A round without a figure leaves the row without one, also where the other row ended before it.
     if not over or not under or not all(over) or not all(under):
         return None
@@ -107,7 +117,7 @@ def between_runs(over: ResultRow, under: ResultRow) -> Ratio | None:
 
 @dataclass(frozen=True)
 class FigureRatio:
-    """A contender's row, and its figure beside the time over Coflux's."""
+    """A contender's row, and one of its figures over Coflux's."""
 
     name: str
     row: ResultRow
@@ -115,7 +125,8 @@ class FigureRatio:
 
     @property
     def median(self) -> float:
-        return self.row["figures"][self.name]["median"]
+        fields = {TIME: "median", CPU: "cpu_median"}
+        return self.row[fields[self.name]] if self.name in fields else self.row["figures"][self.name]["median"]
 
 
 @dataclass(frozen=True)
@@ -144,10 +155,19 @@ class CaseResult:
     @cached_property
     def rows(self) -> dict[str, ResultRow]:
         """The row that speaks for each runtime: with its recommended allocator, in the dress that was fastest."""
-        by_runtime: dict[str, list[ResultRow]] = {}
+        return {name: min(rows, key=_speaks) for name, rows in self._by_runtime.items()}
+
+    @cached_property
+    def cpu_rows(self) -> dict[str, ResultRow]:
+        """The row that speaks for each runtime's CPU: with its recommended allocator, in the dress that spent least."""
+        return {name: min(rows, key=_speaks_of_cpu) for name, rows in self._by_runtime.items()}
+
+    @cached_property
+    def _by_runtime(self) -> dict[str, list[ResultRow]]:
+        found: dict[str, list[ResultRow]] = {}
         for row in self.every:
-            by_runtime.setdefault(row["runtime"], []).append(row)
-        return {name: min(rows, key=_speaks) for name, rows in by_runtime.items()}
+            found.setdefault(row["runtime"], []).append(row)
+        return found
 
     @cached_property
     def variants(self) -> list[ResultRow]:
@@ -170,7 +190,7 @@ class CaseResult:
 
     def cpu_ratio_to_baseline(self, runtime: str) -> Ratio | None:
         """Of CPU an item. None where one of the two spent too little of it in a repetition to be counted."""
-        return paired(self.rows.get(runtime), self.baseline, "cpu_samples")
+        return paired(self.cpu_rows.get(runtime), self.baseline, "cpu_samples")
 
     @cached_property
     def losses(self) -> dict[str, Ratio]:
@@ -195,7 +215,7 @@ class CaseResult:
                         (known is None or row["figures"][name]["median"] < known["figures"][name]["median"]):
                     best[row["runtime"]] = row
             for runtime, row in best.items():
-                against = _paired(row["figures"][name]["samples"], own[name]["samples"])
+                against = paired_samples(row["figures"][name]["samples"], own[name]["samples"])
                 if runtime != COFLUX and not RUNTIMES[runtime].floor and against:
                     found.append(FigureRatio(name, row, against))
         return found
@@ -203,14 +223,24 @@ class CaseResult:
     @cached_property
     def figure_losses(self) -> list[FigureRatio]:
         """Those of them that are below Coflux's: the greatest loss first."""
-        found = [each for each in self.figure_ratios if each.ratio.shown and each.ratio.value < 1]
+        found = [each for each in self.figure_ratios if each.ratio.less]
         return sorted(found, key=lambda each: each.ratio.value)
+
+    def rivals(self, figure: str) -> dict[str, FigureRatio]:
+        """The contenders by TIME, CPU or one of JUDGED, the best first. The floor is none."""
+        found = [each for each in self.figure_ratios if each.name == figure]
+        if figure in (TIME, CPU):
+            rows, compare = (self.rows, self.ratio_to_baseline) if figure == TIME else \
+                            (self.cpu_rows, self.cpu_ratio_to_baseline)
+            found = [FigureRatio(figure, row, against) for name, row in rows.items()
+                     if name != COFLUX and not RUNTIMES[name].floor and (against := compare(name))]
+        return {each.row["runtime"]: each for each in sorted(found, key=lambda each: each.ratio.value)}
 
     def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:
         found = {}
         for runtime in self.rows:
             against = compare(runtime)
-            if against is not None and against.shown and against.value < 1 and not RUNTIMES[runtime].floor:
+            if against is not None and against.less and not RUNTIMES[runtime].floor:
                 found[runtime] = against
         return dict(sorted(found.items(), key=lambda item: item[1].value))
 
@@ -226,6 +256,11 @@ def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:
     experts do."""
     plain_first = row["runtime"] == COFLUX and row["dress"] != PLAIN
     return row["status"] != "ok", not row["recommended"], plain_first, row["median"] or 0.0
+
+
+def _speaks_of_cpu(row: ResultRow) -> tuple[bool, bool, bool, float]:
+    """The same by CPU. A dress that spent too little to be counted is behind those that have a figure."""
+    return *_speaks(row)[:3], math.inf if row["cpu_median"] is None else row["cpu_median"]
 
 
 def by_case(rows: list[ResultRow]) -> list[CaseResult]:

@@ -22,6 +22,11 @@ class Arguments(LabTest):
             self.assert_refused(*arguments, says="runtimes: bare, std, coflux, asio, tbb, libfork, toomanycooks, moodycamel, "
                                                   "tokio, tokio_ct, folly, libevent, zeromq, go, seastar")
 
+    def test_what_was_meant_is_told(self) -> None:
+        self.assert_refused("--workload", "fib", "skynt", says="--workload: there is no 'skynt'; did you mean 'skynet'?")
+        self.assert_refused("--runtime", "toki", says="--runtime: there is no 'toki'; did you mean 'tokio'?")
+        self.assert_refused("--runtime", "erlang", says="invalid choice: 'erlang'")
+
     def test_an_abbreviated_option_is_refused(self) -> None:
         self.assert_refused("--rep", "3", says="unrecognized arguments")
 

@@ -3,9 +3,10 @@ import re
 import unittest
 from pathlib import Path
 
-from runner import axes, catalog, publish, seeds
+from runner import axes, brief, catalog, publish, seeds
 from runner.paths import ROOT
 from runner.tests.fakes import LabTest, near, result_row, results_of
+from runner.verdicts import by_case
 
 README = f"# Coflux\n\nbefore\n\n{publish.BEGIN}\nnothing yet\n{publish.END}\n\nafter\n"
 
@@ -42,6 +43,51 @@ class Publishing(LabTest):
         self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.BEGIN))
         self.assertIn("| n=18 | 10.0 | **8.00 (0.80 x)** | 30.0 (2.98 x) |", text)
         self.assertIn("lab/results/2026-01-01-quick.json", text)
+
+    def rows_of(self, *figures: tuple[float, float], **more: object) -> list[dict[str, object]]:
+        """Coflux and Asio in a case each."""
+        return [near(who, value, params={"n": number}, **more)
+                for number, pair in enumerate(figures) for who, value in zip(("coflux", "asio"), pair)]
+
+    def test_what_coflux_loses_stands_first_on_a_workload_s_page_and_the_others_keep_their_order(self) -> None:
+        self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0), (10.0, 20.0), (10.0, 4.0)))
+        table = [line for line in self.text("docs/bench/fib.md").splitlines() if line.startswith("| n=")]
+        self.assertEqual([line.split()[1] for line in table], ["n=1", "n=3", "n=0", "n=2"])
+
+    def test_a_case_without_a_figure_of_coflux_stands_first_and_is_told(self) -> None:
+        broken = [result_row("coflux", [], params={"n": 9}), near("asio", 50.0, params={"n": 9})]
+        self.published(*self.rows_of((10.0, 9.0)), *broken)
+        text = self.text("docs/bench/fib.md")
+        self.assertLess(text.index("| n=9 |"), text.index("| n=0 |"))
+        self.assertIn("Coflux has no figure in 1 of 2 cases.", text)
+
+    def test_a_page_of_several_workloads_keeps_its_order(self) -> None:
+        (self.root / "docs" / "bench" / "one_thread.md").write_text("# One thread\n", encoding="utf-8")
+        self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0), threads=1))
+        text = self.text("docs/bench/one_thread.md")
+        self.assertLess(text.index("| fib n=0 |"), text.index("| fib n=1 |"))
+        self.assertNotIn("Ahead of Coflux", text)
+
+    def ahead(self, *rows: dict[str, object]) -> str:
+        return publish._ahead(by_case(list(rows))).replace("\n", " ")
+
+    def test_each_rival_that_is_ahead_is_told_in_words(self) -> None:
+        figures = {"figures": {"p99_ns": {"median": 5.0, "samples": [5.0] * 9}}}
+        slow = {"figures": {"p99_ns": {"median": 9.0, "samples": [9.0] * 9}}}
+        self.assertEqual(self.ahead(*self.rows_of((10.0, 4.0), (10.0, 7.0), (10.0, 20.0)),
+                                    near("tbb", 8.0, params={"n": 1}), near("bare", 1.0, params={"n": 1})),
+                         "Ahead of Coflux in time: asio 0.40 x to 0.70 x in 2 of 3 cases, tbb 0.79 x in 1 of 1 cases.")
+        self.assertEqual(self.ahead(near("coflux", 10.0, cpu_samples=[8.0] * 9, **slow),
+                                    near("asio", 20.0, cpu_samples=[4.0] * 9, **figures)),
+                         "Ahead of Coflux in CPU: asio 0.50 x; in p99: asio 0.56 x.")
+
+    def test_what_is_undecided_is_told_as_such(self) -> None:
+        self.assertEqual(self.ahead(result_row("coflux", [8.0] * 9), result_row("asio", [1.0] * 6 + [400.0] * 3)),
+                         "Ahead of Coflux in time: asio 0.12 x (undecided).")
+
+    def test_that_nobody_is_ahead_is_told_where_there_is_somebody(self) -> None:
+        self.assertEqual(self.ahead(*self.rows_of((10.0, 20.0))), "Nobody is ahead of Coflux here.")
+        self.assertEqual(self.ahead(near("coflux", 10.0), near("bare", 1.0)), "")
 
     def test_the_same_file_changes_nothing_and_another_takes_its_place(self) -> None:
         self.published(near("coflux", 10.0), near("asio", 8.0))
@@ -106,16 +152,22 @@ class Publishing(LabTest):
         rows = []
         for name in list(catalog.all_workloads())[:publish.README_WORKLOADS]:
             (small, large) = ({"count": 10}, {"count": 1000})
-            rows += [near(who, value, workload=name, params=params, items=params["count"]) for params in (small, large)
-                     for who, value in (("coflux", 10.0), ("asio", 8.0 if name == "call_overhead" else 20.0))]
+            rows += [near(who, value, workload=name, params=params, items=params["count"], cpu_samples=[value] * 9)
+                     for params, rival in ((small, 8.0 if name == "call_overhead" else 20.0), (large, 30.0))
+                     for who, value in (("coflux", 10.0), ("asio", rival))]
         self.assertLessEqual({"README.md", publish.PICTURE}, self.published(*rows))
         text = self.text("README.md")
         self.assertTrue(text.startswith("# Coflux\n\nbefore\n\n") and text.endswith("\n\nafter\n"))
         lines = [line for line in text.splitlines() if line.startswith("| ")]
         self.assertEqual(lines[0], "| row | coflux | best rival | second best | asio |")
-        self.assertEqual(lines[2], "| [call_overhead](docs/bench/call_overhead.md) 1k | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
+        self.assertEqual(lines[2], "| [call_overhead](docs/bench/call_overhead.md) 10 | 10.0 | **asio 8.00 (0.80 x)** |  | **0.80 x** |")
         self.assertEqual(len(lines), 2 + publish.README_WORKLOADS)
         self.assertNotIn("nothing yet", text)
+        # The table has the worst case of each, the sentence has all.
+        said = " ".join(text.split())
+        self.assertIn("Of 24 cases that Coflux shares with a contender, a contender is faster in 1, Coflux is the "
+                      "fastest in 23, and 0 are undecided. By CPU a contender spends less in 1 of 24, Coflux spends "
+                      "least in 23, and 0 are undecided.", said)
         picture = self.text(publish.PICTURE)
         self.assertIn("<svg", picture)
         # One case of each workload: the table beside it has their numbers.
@@ -125,8 +177,8 @@ class Publishing(LabTest):
 
     def test_readme_names_the_two_best_rivals_and_has_columns_of_the_main_ones_alone(self) -> None:
         values = {"coflux": 10.0, "bare": 1.0, "moodycamel": 5.0, "tokio": 8.0, "tbb": 10.0, "zeromq": 90.0, "asio": 20.0}
-        cases = publish.by_case([result_row(who, [value] * 9, dress="expert" if who == "tokio" else "plain") for who, value in values.items()])
-        self.assertEqual(publish._brief_table(cases).splitlines(), [
+        cases = by_case([result_row(who, [value] * 9, dress="expert" if who == "tokio" else "plain") for who, value in values.items()])
+        self.assertEqual(brief.table(brief.lines(cases)).splitlines(), [
             "| row | coflux | best rival | second best | asio | tbb | tokio |",
             "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
             "| [fib](docs/bench/fib.md) n=18 | 10.0 | **moodycamel 5.00 (0.50 x)** | **tokio 8.00 (0.80 x, expert)** | 2.00 x | no difference | **0.80 x** |"])

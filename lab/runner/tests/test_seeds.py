@@ -104,6 +104,14 @@ class Derived(unittest.TestCase):
         self.assertEqual(found, [5.0, 9.0])
         self.assertEqual(self.measured(rows[1], term=term[ONE]), [])
 
+    def test_what_is_less_than_coflux_s_is_marked(self) -> None:
+        rows = [row("bare", self.OVER, [1.0] * 9), row("coflux", self.OVER, [10.0] * 9),
+                row("asio", self.OVER, [9.0] * 9), row("tbb", self.OVER, [9.0, 11.0] * 4 + [10.0])]
+        self.assertEqual([figure.runtime for figure in self.measured(*rows, term=self.OVER) if figure.lost], ["asio"])
+        # A difference below nothing has no ratio.
+        under = [row(who, self.UNDER, [9.5] * 9) for who in ("coflux", "asio")]
+        self.assertFalse(any(figure.lost for figure in self.measured(*rows, *under, term=self.OVER, minus=self.UNDER)))
+
     def test_durations_have_their_unit(self) -> None:
         self.assertEqual([derived.duration(each) for each in (0.83, 97.6, 4_670.0, 13_100_000.0, 2e9, -210.0)],
                          ["0.83 ns", "97.6 ns", "4.67 us", "13.1 ms", "2 s", "-210 ns"])

@@ -15,6 +15,14 @@ class Sentence(unittest.TestCase):
         self.assertEqual(standing.sentence(by_case(rows)), "Of 3 cases that Coflux shares with a contender, a contender is faster in 1, "
                                                            "Coflux is the fastest in 1, and 1 are undecided.")
 
+    def test_cpu_has_a_sentence_of_its_own(self) -> None:
+        rows = [near(who, 10.0, params={"n": n}, cpu_samples=[value] * 9)
+                for n, pair in enumerate(((20.0, 10.0), (20.0, 15.0), (20.0, 50.0)))
+                for who, value in zip(("coflux", "asio"), pair)]
+        self.assertEqual(standing.cpu_sentence(by_case(rows)),
+                         "By CPU a contender spends less in 2 of 3, Coflux spends least in 1, and 0 are undecided.")
+        self.assertIsNone(standing.cpu_sentence(by_case([near("coflux", 10.0), near("asio", 5.0)])))
+
     def test_without_a_contender_there_is_nothing_to_say(self) -> None:
         self.assertIsNone(standing.sentence(by_case([near("coflux", 10.0)])))
 

@@ -2,10 +2,10 @@ import re
 import unittest
 from typing import Any
 
-from runner import chance, comparison, report, tables
+from runner import chance, comparison, publish, report, tables
 from runner.runtimes import RUNTIMES
 from runner.tests.fakes import LabTest, near, result_row, results_of
-from runner.verdicts import Ratio, by_case, losses_first, paired
+from runner.verdicts import CPU, Ratio, by_case, losses_first, paired
 
 
 class Ratios(unittest.TestCase):
@@ -65,6 +65,34 @@ class Ratios(unittest.TestCase):
         (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9), near("asio", 30.0, cpu_samples=[15.0] * 9)])
         self.assertEqual((list(case.losses), list(case.cpu_losses)), ([], ["asio"]))
         self.assertEqual(case.cpu_ratio_to_baseline("asio").text(), "0.75 x")
+
+    def test_cpu_is_against_the_dress_that_spends_least_whichever_is_fastest(self) -> None:
+        rows = [near("coflux", 10.0, cpu_samples=[20.0] * 9),
+                near("tokio", 9.0, cpu_samples=[30.0] * 9, dress="expert"),
+                near("tokio", 12.0, cpu_samples=[15.0] * 9), near("bare", 5.0, cpu_samples=[9.0] * 9)]
+        (case,) = by_case(rows)
+        self.assertEqual((case.rows["tokio"]["dress"], case.cpu_rows["tokio"]["dress"]), ("expert", "plain"))
+        self.assertEqual(list(case.cpu_losses), ["tokio"])
+        self.assertEqual(tables.against_coflux(case, "tokio"), "0.90 x, expert")
+        self.assertEqual(tables.cpu_against_coflux(case, "tokio"), "0.75 x")
+        # A row's own verdict is beside its own figure.
+        self.assertEqual([tables.cpu_of_row(case, row) for row in rows[:3]], ["", "1.50 x", "0.75 x"])
+        self.assertEqual(list(case.rivals(CPU)), ["tokio"])
+
+    def test_the_dress_that_spends_least_is_named(self) -> None:
+        (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9),
+                           near("coflux", 20.0, cpu_samples=[5.0] * 9, dress="epoll"),
+                           near("tokio", 9.0, cpu_samples=[30.0] * 9),
+                           near("tokio", 12.0, cpu_samples=[15.0] * 9, dress="expert"),
+                           near("tokio", 12.0, cpu_samples=[1.0] * 9, malloc="mimalloc", recommended=False)])
+        self.assertEqual(tables.cpu_against_coflux(case, "tokio"), "0.75 x, expert")
+        self.assertEqual(publish._cpu(case, "tokio"), "**15.0 (0.75 x, expert)**")
+        self.assertEqual(publish._cpu(case, "coflux"), "20.0")
+
+    def test_a_dress_of_too_little_cpu_stands_behind_one_with_a_figure(self) -> None:
+        (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9), near("tokio", 9.0),
+                           near("tokio", 12.0, cpu_samples=[15.0] * 9, dress="expert")])
+        self.assertEqual(case.cpu_rows["tokio"]["dress"], "expert")
 
     def test_too_little_cpu_on_one_side_has_no_verdict(self) -> None:
         (case,) = by_case([near("coflux", 10.0, cpu_samples=[20.0] * 9), near("asio", 30.0)])
@@ -260,7 +288,7 @@ class Comparisons(unittest.TestCase):
 
     def test_a_run_on_a_busy_machine_is_told_before_the_ratios(self) -> None:
         quiet, busy = results_of(near("coflux", 10.0)), results_of(near("coflux", 12.0))
-        for how in ({"at_start": "load 9.00"}, {"repetitions": 9, "under_load": 1}):
+        for how in ({"at_start": "load 9.00"}, {"repetitions": 9, "under_load": 1}, {"repetitions": 9, "discarded": 2}):
             told = busy | {"busy": busy["busy"] | how}
             self.assertIn("the new run was measured on a busy machine", comparison.compare(quiet, told).warnings[0])
             self.assertIn("the old run was measured on a busy machine", comparison.compare(told, quiet).warnings[0])
