@@ -155,37 +155,34 @@ class select_case<A> {
     using first_step = decltype(await_access::claim(std::declval<operand&>()));
     using kept = typename select_case<first_step>::result_type;
 
-    static auto finished(std::remove_reference_t<operand>& operation, promise_base& p, kept k) {
+    static auto finished(std::remove_reference_t<operand>& operation, kept k) {
         if constexpr (std::is_same_v<kept, std::monostate>) {
-            return await_access::finish(operation, p);
+            return await_access::finish(operation);
         } else {
-            return await_access::finish(operation, p, std::move(k));
+            return await_access::finish(operation, std::move(k));
         }
     }
-    using value = decltype(finished(std::declval<std::remove_reference_t<operand>&>(), std::declval<promise_base&>(),
-                                    std::declval<kept>()));
+    using value = decltype(finished(std::declval<std::remove_reference_t<operand>&>(), std::declval<kept>()));
 
 public:
     using result_type = kept_result<value>;
 
     explicit select_case(select_argument<A> a)
-        : p_(a.p),
-          operation_(operand_of(std::forward<A>(a.given))),
+        : operation_(operand_of(std::forward<A>(a.given))),
           claim_(await_access::claim(operation_)),
           case_({a.p, std::move(claim_)}) {}
 
     void take_over(select_entry& e) noexcept { case_.take_over(e); }
     result_type result() {
         if constexpr (std::is_void_v<value>) {
-            finished(operation_, p_, case_.result());
+            finished(operation_, case_.result());
             return {};
         } else {
-            return finished(operation_, p_, case_.result());
+            return finished(operation_, case_.result());
         }
     }
 
 private:
-    promise_base& p_;
     operand operation_;
     first_step claim_;
     select_case<first_step> case_;
@@ -265,9 +262,9 @@ private:
 /// awaitable that gives a value; at most 64. `otherwise` among them makes a select that does not wait; the other cases
 /// are then operations of channels.
 /// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The other
-/// cases of channels and queues have had no effect: nothing was received or sent, their values have not been moved from.
-/// Nor has a semaphore's acquire() or an auto_reset_event's wait(): what it was given for a moment is given back. A
-/// closed channel is no reason to wait: receive() wins with nothing, send() with false.
+/// cases of channels and queues have had no effect: nothing was received or sent, their values have not been moved
+/// from. Nor has a semaphore's acquire() or an auto_reset_event's wait(): what it was given for a moment is given back.
+/// A closed channel is no reason to wait: receive() wins with nothing, send() with false.
 /// Resumes: where several can be done at once, one is chosen by a pseudo-random sequence of the first channel; none can
 /// starve. Without a channel the cases are begun in order. On its own executor.
 /// Errors: an error of the case that wins, be it a fork, a call or another awaitable, is thrown. The losing ones of

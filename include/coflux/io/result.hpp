@@ -125,9 +125,8 @@ template <typename Operation, typename... Args>
 // Not of anything else. Its type is deduced, so that a compiler looks into it first.
 template <typename A>
 auto as_result(A&&) {
-    static_assert(!std::is_same_v<A, A>,
-                  "coflux: as_result() takes an operation of I/O, in the expression that makes it; "
-                  "a limit stands outside of it: timeout(as_result(operation), d)");
+    static_assert(detail::never<A>, "coflux: as_result() takes an operation of I/O, in the expression that makes it; "
+                                    "a limit stands outside of it: timeout(as_result(operation), d)");
 }
 
 }  // namespace coflux

@@ -101,7 +101,7 @@ public:
     void await_resume() noexcept { (void)resumed(); }
     using has_two_steps = wait_awaiter;
     static auto claim(auto_reset_event& of) noexcept;
-    static void finish(detail::promise_base&, kept_set kept, auto_reset_event&) noexcept;
+    static void finish(kept_set kept, auto_reset_event&) noexcept;
 
 private:
     auto_reset_event& of_;
@@ -133,7 +133,7 @@ private:
     auto_reset_event& claims_;
 };
 
-inline void auto_reset_event::wait_awaiter::finish(detail::promise_base&, kept_set kept, auto_reset_event&) noexcept {
+inline void auto_reset_event::wait_awaiter::finish(kept_set kept, auto_reset_event&) noexcept {
     kept.use_up();
 }
 inline auto auto_reset_event::wait_awaiter::claim(auto_reset_event& of) noexcept {

@@ -120,7 +120,7 @@ public:
     COFLUX_INLINE void await_resume() noexcept { (void)resumed(); }
     using has_two_steps = acquire_awaiter;
     static auto claim(semaphore& of, std::size_t n) noexcept { return request<guard_awaiter>(of, n); }
-    static void finish(detail::promise_base&, permit taken, semaphore&, std::size_t) noexcept { taken.keep(); }
+    static void finish(permit taken, semaphore&, std::size_t) noexcept { taken.keep(); }
 
 protected:
     semaphore& of_;

@@ -45,7 +45,7 @@ public:
     }
     /// As take() of the Wait.
     template <typename State, typename... Where>
-    static auto finish(promise_base&, State& s, Where&... where) {
+    static auto finish(State& s, Where&... where) {
         if constexpr (requires { s.receive_one(); }) {
             return s.receive_one();
         } else {
@@ -74,7 +74,7 @@ public:
         return request<look_awaiter<Wait>, State&>(s);
     }
     template <typename State>
-    static std::size_t finish(promise_base&, State& s, std::size_t max, Use& use) {
+    static std::size_t finish(State& s, std::size_t max, Use& use) {
         return s.receive(max, use);
     }
 
@@ -113,7 +113,7 @@ public:
         return request<reserve_awaiter<Wait, Permit>, State&>(s);
     }
     template <typename State>
-    static bool finish(promise_base&, std::optional<Permit> slot, State&, T& value) noexcept {
+    static bool finish(std::optional<Permit> slot, State&, T& value) noexcept {
         if (slot) slot->send(std::move(value));
         return slot.has_value();
     }

@@ -129,8 +129,8 @@ fn spawn_node(tree: Tree, node: Node) -> JoinHandle<u64> {
     spawn(nodes_below(tree, node))
 }
 
-/// All children but the last are spawned, and that is awaited in place: a parent would only wait. The youngest is joined
-/// first, as in skynet.
+/// All children but the last are spawned, and that is awaited in place: a parent would only wait. The youngest is
+/// joined first, as in skynet.
 async fn nodes_below_with_an_inline_child(tree: Tree, node: Node) -> u64 {
     let Some(last) = tree.children_of(&node).checked_sub(1) else { return 1 };
     let children: Vec<_> = (0..last).map(|number| spawn_lean_node(tree, node.child(number))).collect();

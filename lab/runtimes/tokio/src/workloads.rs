@@ -275,8 +275,8 @@ fn spawn_node(first: u64, leaves: u64) -> JoinHandle<u64> {
     })
 }
 
-/// Nine children are spawned, and the tenth is awaited in place: a parent would only wait. The youngest is joined first:
-/// by then the others have mostly ended, and wake nobody.
+/// Nine children are spawned, and the tenth is awaited in place: a parent would only wait. The youngest is joined
+/// first: by then the others have mostly ended, and wake nobody.
 async fn node_with_an_inline_child(first: u64, leaves: u64) -> u64 {
     if leaves == 1 {
         return first;

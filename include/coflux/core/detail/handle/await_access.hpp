@@ -82,8 +82,8 @@ struct await_access {
         return operation.claim(typename A::positions());
     }
     template <typename A, typename... Kept>
-    static decltype(auto) finish(const A& operation, promise_base& p, Kept&&... kept) {
-        return operation.finish(p, typename A::positions(), std::forward<Kept>(kept)...);
+    static decltype(auto) finish(const A& operation, Kept&&... kept) {
+        return operation.finish(typename A::positions(), std::forward<Kept>(kept)...);
     }
 
     // What combinators do before it begins.

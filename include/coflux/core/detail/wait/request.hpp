@@ -35,9 +35,9 @@ template <std::size_t I, typename T>
 /// may have the types that await_access lists, too. What gives a request is [[nodiscard]], with its own consequence.
 ///
 /// An operation that takes what it waits for has two steps, for a select in which it may lose; its `has_two_steps` is
-/// the operation itself. `claim(arguments...)` gives the request of the first: that waits until it is there and nobody else can take it,
-/// or keeps it, and gives it back where it is destroyed. `finish(p, arguments...)` or `finish(p, kept, arguments...)`
-/// takes it, and gives the result.
+/// the operation itself. `claim(arguments...)` gives the request of the first: that waits until it is there and nobody
+/// else can take it, or keeps it, and gives it back where it is destroyed. `finish(arguments...)` or `finish(kept,
+/// arguments...)` takes it, and gives the result.
 template <typename Operation, typename... Args>
 class request {
 public:
@@ -67,8 +67,8 @@ private:
         return Operation::claim(argument_at<I>(args_)...);
     }
     template <std::size_t... I, typename... Kept>
-    decltype(auto) finish(promise_base& p, std::index_sequence<I...>, Kept&&... kept) const {
-        return Operation::finish(p, std::forward<Kept>(kept)..., argument_at<I>(args_)...);
+    decltype(auto) finish(std::index_sequence<I...>, Kept&&... kept) const {
+        return Operation::finish(std::forward<Kept>(kept)..., argument_at<I>(args_)...);
     }
     template <typename Made, std::size_t... I>
     COFLUX_INLINE auto make(promise_base& p, std::index_sequence<I...>) const {
