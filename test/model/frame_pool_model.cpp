@@ -7,6 +7,9 @@
 
 #include "support/model.hpp"
 
+// What the system does with the pages of a slab that nobody has is no part of the model.
+void coflux::detail::discard_pages(void*, std::size_t) noexcept {}
+
 namespace {
 
 using coflux::detail::central_list;
@@ -56,7 +59,7 @@ struct of_list : coflux::model::scenario<Threads> {
     }
     void sort(free_block* blocks) {
         slot_of(blocks).held.set(0);
-        list.sort(size_class, blocks);
+        list.sort(size_class, blocks, detail::slab_pages::stay);
     }
     /// All blocks are back: no slab is left, and nothing is counted as reserved.
     void after() override {

@@ -37,7 +37,8 @@ public:
     frame_pool(const frame_pool&) = delete;
     frame_pool& operator=(const frame_pool&) = delete;
 
-    /// Gives the calling thread's free lists back to the slabs, and empty slabs to the global heap.
+    /// Gives the calling thread's free lists and the reserve back to the slabs, the pages of empty slabs to the system,
+    /// and the slabs to the global heap.
     void trim() noexcept;
 
     /// Sets how many bytes of free blocks the reserve for all threads keeps; 256 MiB unless it is set. A burst beyond

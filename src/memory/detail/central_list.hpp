@@ -14,6 +14,8 @@
 #include <coflux/base/intrusive_list.hpp>
 #include <coflux/memory/frame_pool.hpp>
 
+#include "base/pages.hpp"
+
 namespace coflux::detail {
 
 inline constexpr std::size_t slab_bytes = std::size_t{64} * 1024;
@@ -54,6 +56,10 @@ constexpr std::size_t batch_of(std::size_t size_class) {
     const std::size_t n = batch_bytes / block_bytes(size_class);
     return n < 8 ? 8 : n;
 }
+
+/// What becomes of the pages of a slab that goes to the heap. The heap may keep what it is given, so that memory that
+/// was idle for long goes to the system before.
+enum class slab_pages : bool { stay, go_to_the_system };
 
 /// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.
 class central_list {
@@ -100,7 +106,7 @@ public:
         const std::size_t bytes = count * block_bytes(size_class);
         if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_limit.load(memory_order_relaxed)) {
             reserved.fetch_sub(bytes, memory_order_relaxed);
-            return sort(size_class, blocks);
+            return sort(size_class, blocks, slab_pages::stay);
         }
         reserve_uses.fetch_add(1, memory_order_relaxed);
         auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
@@ -108,7 +114,7 @@ public:
         chains_.push(*c);
     }
 
-    /// Sorts a chain into its slabs; false if there is none.
+    /// Sorts a chain into its slabs, whose pages go to the system; false if there is none.
     bool give_back_chain(std::size_t size_class) noexcept {
         free_block* blocks = nullptr;
         {
@@ -118,12 +124,12 @@ public:
             blocks = reinterpret_cast<free_block*>(c);
             reserved.fetch_sub(c->bytes, memory_order_relaxed);
         }
-        sort(size_class, blocks);
+        sort(size_class, blocks, slab_pages::go_to_the_system);
         return true;
     }
 
     /// Puts blocks back into their slabs; slabs that become empty go to the heap.
-    void sort(std::size_t size_class, free_block* blocks) noexcept {
+    void sort(std::size_t size_class, free_block* blocks, slab_pages pages) noexcept {
         const std::size_t size = block_bytes(size_class);
         intrusive_stack<slab> released;
         {
@@ -141,6 +147,7 @@ public:
             }
         }
         while (slab* const empty = released.pop()) {
+            if (pages == slab_pages::go_to_the_system) discard_pages(empty, slab_bytes);
             ::operator delete(empty, std::align_val_t{slab_bytes});
             slabs_released.fetch_add(1, memory_order_relaxed);
         }

@@ -8,7 +8,8 @@ namespace coflux::detail {
 
 void give_back_lists() noexcept {
     for (std::size_t c = 0; c < frame_cache::classes; ++c) {
-        if (free_block* const blocks = std::exchange(this_frame_cache.heads[c], nullptr)) central[c].sort(c, blocks);
+        if (free_block* const blocks = std::exchange(this_frame_cache.heads[c], nullptr))
+            central[c].sort(c, blocks, slab_pages::go_to_the_system);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "../../../src/memory/detail/idle_memory.hpp"
 
 #include <cstddef>
+#include <fstream>
 #include <vector>
 
 #include <coflux/memory/frame_pool.hpp>
@@ -55,6 +56,25 @@ TEST(idle_memory, is_the_threads_alone_where_its_pool_has_work) {
     EXPECT_GE(slab_bytes() - before, 7 * mebibyte);
     EXPECT_FALSE(waits.give_back(true, never));
     EXPECT_EQ(slab_bytes(), before);
+}
+
+std::size_t resident_bytes() {
+    std::size_t size = 0;
+    std::size_t resident = 0;
+    std::ifstream("/proc/self/statm") >> size >> resident;
+    return resident * 4096;
+}
+TEST(idle_memory, goes_to_the_system_whatever_the_heap_keeps) {
+    COFLUX_TEST_NEEDS_SLABS();
+    burst();
+    // Above what is given back: a heap that gives back its end keeps the rest.
+    const std::vector<std::vector<char>> above(64, std::vector<char>(64 * 1024, 'x'));
+    const std::size_t before = resident_bytes();
+    idle_memory waits;
+    waits.begin();
+    EXPECT_FALSE(waits.give_back(true, never));
+    EXPECT_LE(resident_bytes() + 6 * mebibyte, before);
+    EXPECT_EQ(above.back().back(), 'x');
 }
 
 TEST(idle_memory, leaves_a_reserve_that_is_in_use_until_a_later_try) {
