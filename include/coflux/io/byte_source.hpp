@@ -1,4 +1,4 @@
-// byte_source, byte_sink: what gives bytes, and what takes them.
+// byte_source, byte_sink, whole_sink: what gives bytes, and what takes them.
 #pragma once
 
 #include <concepts>
@@ -41,9 +41,10 @@ auto write_some_of(S& to, environment&, std::span<const std::byte> from) -> decl
     return to.write_some(from);
 }
 
+template <typename A, typename T>
+concept awaited_for = (native_awaitable<A> || requires(A& a) { a.await_ready(); }) && std::same_as<await_result<A>, T>;
 template <typename A>
-concept gives_a_count =
-    (native_awaitable<A> || requires(A& a) { a.await_ready(); }) && std::same_as<await_result<A>, std::size_t>;
+concept gives_a_count = awaited_for<A, std::size_t>;
 
 /// How many bytes a stream says that it has moved: one that breaks its law would lose bytes or loop for ever.
 inline std::size_t checked_read(std::size_t count, std::size_t room) noexcept {
@@ -76,5 +77,14 @@ concept byte_sink = requires(S& to, environment& here, std::span<const std::byte
     { detail::write_some_of(to, here, from) } -> detail::gives_a_count;
 };
 static_assert(byte_sink<tcp_stream>);
+
+/// Takes bytes whole, by a call: `co_await to.write_all(here, from)`. A tls_stream does.
+///
+/// Laws: it takes all of `from`, or fails. How many it has taken after a stop or an error, it does not say: that makes
+/// the difference to a byte_sink, which no whole_sink is.
+template <typename S>
+concept whole_sink = !byte_sink<S> && requires(S& to, environment& here, std::span<const std::byte> from) {
+    { to.write_all(here, from) } -> detail::awaited_for<void>;
+};
 
 }  // namespace coflux

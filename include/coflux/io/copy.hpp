@@ -29,7 +29,10 @@ struct copy_options {
 
 namespace detail {
 
-template <byte_source From, byte_sink To>
+template <typename To>
+concept copied_to = byte_sink<To> || whole_sink<To>;
+
+template <byte_source From, copied_to To>
 call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t size, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
@@ -41,14 +44,20 @@ call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t siz
         if (n == 0) co_return count.written;
         count.read += n;
         block.add(n);
-        while (!block.is_empty()) {
-            const std::size_t sent = co_await detail::write_some_of(to, here, block.bytes());
-            block.take(detail::checked_write(sent, block.count()));
-            count.written += sent;
+        if constexpr (whole_sink<To>) {
+            co_await to.write_all(here, block.bytes());
+            block.take(n);
+            count.written += n;
+        } else {
+            while (!block.is_empty()) {
+                const std::size_t sent = co_await detail::write_some_of(to, here, block.bytes());
+                block.take(detail::checked_write(sent, block.count()));
+                count.written += sent;
+            }
         }
     }
 }
-template <typename Source, byte_sink To>
+template <typename Source, copied_to To>
 call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& to, std::size_t, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
@@ -56,10 +65,19 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
     for (;;) {
         const std::span<const std::byte> there = co_await from.peek(here);
         if (there.empty()) co_return count.written;
-        const std::size_t sent = co_await detail::write_some_of(to, here, there);
-        from.consume(detail::checked_write(sent, there.size()));
-        count.read += sent;
-        count.written += sent;
+        if constexpr (whole_sink<To>) {
+            // Taken out before: after a stop nobody knows what was sent, and nothing may go out twice. The bytes stay
+            // where they are until the next read.
+            from.consume(there.size());
+            count.read += there.size();
+            co_await to.write_all(here, there);
+            count.written += there.size();
+        } else {
+            const std::size_t sent = co_await detail::write_some_of(to, here, there);
+            from.consume(detail::checked_write(sent, there.size()));
+            count.read += sent;
+            count.written += sent;
+        }
     }
 }
 
@@ -67,17 +85,18 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
 
 /// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
 ///
-/// Shapes: `from` is a byte_source, `to` a byte_sink. Two of them, the other way round, make a proxy: in a
-/// `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
+/// Shapes: `from` is a byte_source, `to` a byte_sink or, as a tls_stream, a whole_sink. Two of them, the other way
+/// round, make a proxy: in a `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
 /// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
 /// flushed.
 /// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
-/// Stops: a stop point where one of the two waits. From a buffered_reader it loses nothing: what was not sent stays
-/// there. From another source it loses what was read and not sent, at most the buffer: `read - written` of the count.
+/// Stops: a stop point where one of the two waits. From a buffered_reader to a byte_sink it loses nothing: what was not
+/// sent stays there. Else it loses what was read and not sent, at most the buffer: `read - written` of the count. A
+/// whole_sink may have sent a part of that.
 /// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
 /// Lifetime: `from` and `to` live until the await ends.
 /// Example: examples/41_connect_to.cpp
-template <byte_source From, byte_sink To>
+template <byte_source From, detail::copied_to To>
 [[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
 copy(environment& here, From& from, To& to, copy_options options = {}) {
     if (options.count != nullptr) *options.count = {};  // also where a stop comes before the call has begun

@@ -69,9 +69,9 @@ public:
     /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
     /// Stops: what was read by then is lost.
     call<void> read_exactly(environment& env, std::span<std::byte> into);
-    /// All bytes. It returns when the system has taken them. There is no write_some(), so a tls_stream is no byte_sink:
-    /// to send what a source gives, read from that in a loop, and write here what it gave. Where the peer has sent a
-    /// part of a message of TLS, it waits for the rest, beside a reader or without one.
+    /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source and
+    /// a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for the
+    /// rest, beside a reader or without one.
     /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
     /// writes, or waits for bytes.
     call<void> write_all(environment& env, std::span<const std::byte> from);

@@ -24,6 +24,7 @@ using coflux_test::connected;
 using coflux_test::in_few_schedules;
 using coflux_test::memory_sink;
 using coflux_test::memory_source;
+using coflux_test::memory_whole_sink;
 
 const std::string text = "all the bytes of one stream to another";
 
@@ -91,6 +92,41 @@ from_a_buffered_reader_goes_on_where_it_was_stopped(coflux::environment&) {
 }
 TEST(copy, from_a_buffered_reader_goes_on_where_it_was_stopped) {
     in_few_schedules(&from_a_buffered_reader_goes_on_where_it_was_stopped);
+}
+
+coflux::task<void, coflux::testing::sim_executor>
+to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    for (auto after = 500us; after < 60ms; after += 1ms) {
+        memory_source source{.text = text, .piece = 5, .pause = 1ms};
+        memory_whole_sink sink{.piece = 2, .pause = 1ms};
+        coflux::copy_count count;
+        const auto all = co_await coflux::timeout(coflux::copy(here, source, sink, {.count = &count}), after);
+        EXPECT_EQ(count.read, source.at);
+        EXPECT_LE(count.written, sink.got.size());
+        EXPECT_LE(sink.got.size(), count.read);
+        EXPECT_EQ(sink.got, text.substr(0, sink.got.size()));
+        EXPECT_EQ(all.has_value(), after > 32ms) << after.count();
+    }
+    for (auto after = 500us; after < 60ms; after += 1ms) {
+        memory_source source{.text = text, .piece = 9, .pause = 1ms};
+        memory_whole_sink sink{.piece = 2, .pause = 1ms};
+        coflux::buffered_reader in(source, 12);
+        coflux::copy_count count;
+        const auto all = co_await coflux::timeout(coflux::copy(here, in, sink, {.count = &count}), after);
+        EXPECT_EQ(count.read + in.buffered().size(), source.at);
+        const auto before = sink.got.size();
+        EXPECT_LE(count.written, before);
+        EXPECT_LE(before, count.read);
+        EXPECT_EQ(sink.got, text.substr(0, before));
+        if (all.has_value()) break;
+        // Goes on behind what was being written.
+        (void)co_await coflux::copy(here, in, sink);
+        EXPECT_EQ(sink.got, text.substr(0, before) + text.substr(count.read));
+    }
+}
+TEST(copy, to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost) {
+    in_few_schedules(&to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost);
 }
 
 CO_TEST(copy, has_copied_nothing_where_a_stop_comes_before_the_call_has_begun) {

@@ -78,6 +78,23 @@ struct memory_sink {
 };
 static_assert(coflux::byte_sink<memory_sink>);
 
+/// Takes all, `piece` bytes after each pause, and does not say how far it has come.
+struct memory_whole_sink {
+    std::size_t piece = nowhere;
+    std::chrono::nanoseconds pause{0};
+    std::string got{};
+
+    coflux::call<void> write_all(coflux::environment&, std::span<const std::byte> from) {
+        for (std::size_t at = 0; at < from.size();) {
+            if (pause.count() != 0) co_await coflux::sleep_for(pause);
+            const std::size_t n = std::min(piece, from.size() - at);
+            got += as_text(from.subspan(at, n));
+            at += n;
+        }
+    }
+};
+static_assert(coflux::whole_sink<memory_whole_sink>);
+
 /// Runs the body of a test that goes through many cases by itself, and whose order the schedule hardly changes.
 inline void in_few_schedules(coflux::task<void, coflux::testing::sim_executor> (*body)(coflux::environment&)) {
     coflux::testing::explore_options few;
