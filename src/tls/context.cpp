@@ -6,6 +6,7 @@
 
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509v3.h>
 
 #include "settings.hpp"
 
@@ -93,12 +94,11 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
     return SSL_TLSEXT_ERR_OK;
 }
 
-[[nodiscard]] std::shared_ptr<tls_settings> settings_for(const SSL_METHOD* method, tls_version least) {
+[[nodiscard]] owned_ssl_ctx make_context(const SSL_METHOD* method, tls_version least) {
     ERR_clear_error();
-    auto s = std::make_shared<tls_settings>();
-    s->openssl.reset(SSL_CTX_new(method));
-    if (s->openssl == nullptr) fail_with_openssl("make a TLS context");
-    SSL_CTX* const ctx = s->openssl.get();
+    owned_ssl_ctx made(SSL_CTX_new(method));
+    if (made == nullptr) fail_with_openssl("make a TLS context");
+    SSL_CTX* const ctx = made.get();
     const int version = least == tls_version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
     if (SSL_CTX_set_min_proto_version(ctx, version) != 1) fail_with_openssl("set the least version of TLS");
     // Without renegotiation only a handshake reads in order to write.
@@ -107,14 +107,50 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     // After a message that is no data it goes on to the next record: it wants bytes only where none are left.
     SSL_CTX_set_mode(ctx, SSL_MODE_AUTO_RETRY);
-    return s;
+    return made;
+}
+
+/// `s` lives as long as each session of the context.
+[[nodiscard]] owned_ssl_ctx make_server(const tls_server_options& options, const tls_identity& identity,
+                                        tls_settings& s) {
+    owned_ssl_ctx made = make_context(TLS_server_method(), options.least);
+    SSL_CTX* const ctx = made.get();
+    use_identity(ctx, identity);
+    if (options.trusted_clients) {
+        trust(ctx, *options.trusted_clients);
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    }
+    static constexpr unsigned char sessions_of[] = "coflux";  // else OpenSSL refuses to resume a verified session
+    SSL_CTX_set_session_id_context(ctx, sessions_of, sizeof(sessions_of) - 1);
+    if (!s.alpn.empty()) SSL_CTX_set_alpn_select_cb(ctx, &choose_alpn, &s);
+    return made;
+}
+
+[[nodiscard]] bool has_certificate_for(SSL_CTX* ctx, const char* name) noexcept {
+    static constexpr unsigned how = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
+    return X509_check_host(SSL_CTX_get0_certificate(ctx), name, 0, how, nullptr) == 1;
+}
+/// The session goes on with the first context that has a certificate for the name that the client asks for.
+int choose_identity(SSL* session, int* alert, void* settings) {
+    const auto& s = *static_cast<const tls_settings*>(settings);
+    const char* const name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name);
+    if (name == nullptr) return SSL_TLSEXT_ERR_NOACK;
+    if (has_certificate_for(s.openssl.get(), name)) return SSL_TLSEXT_ERR_OK;
+    for (const owned_ssl_ctx& other : s.further) {
+        if (!has_certificate_for(other.get(), name)) continue;
+        if (SSL_set_SSL_CTX(session, other.get()) != nullptr) return SSL_TLSEXT_ERR_OK;
+        *alert = SSL_AD_INTERNAL_ERROR;
+        return SSL_TLSEXT_ERR_ALERT_FATAL;
+    }
+    return SSL_TLSEXT_ERR_NOACK;
 }
 
 }  // namespace
 }  // namespace detail
 
 tls_context tls_context::client(const tls_client_options& options) {
-    const auto s = detail::settings_for(TLS_client_method(), options.least);
+    const auto s = std::make_shared<detail::tls_settings>();
+    s->openssl = detail::make_context(TLS_client_method(), options.least);
     SSL_CTX* const ctx = s->openssl.get();
     s->verifies_peer = options.verifies_peer;
     if (options.trusted) {
@@ -135,20 +171,17 @@ tls_context tls_context::client(const tls_client_options& options) {
 }
 
 tls_context tls_context::server(const tls_server_options& options) {
-    const auto s = detail::settings_for(TLS_server_method(), options.least);
-    SSL_CTX* const ctx = s->openssl.get();
+    const auto s = std::make_shared<detail::tls_settings>();
     s->is_server = true;
-    detail::use_identity(ctx, options.identity);
-    if (options.trusted_clients) {
-        detail::trust(ctx, *options.trusted_clients);
-        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
-        s->verifies_peer = true;
-    }
-    static constexpr unsigned char sessions_of[] = "coflux";  // else OpenSSL refuses to resume a verified session
-    SSL_CTX_set_session_id_context(ctx, sessions_of, sizeof(sessions_of) - 1);
+    s->verifies_peer = options.trusted_clients.has_value();
     s->alpn = detail::wire_of(options.alpn);
-    // The settings live as long as each session of theirs.
-    if (!s->alpn.empty()) SSL_CTX_set_alpn_select_cb(ctx, &detail::choose_alpn, s.get());
+    s->openssl = detail::make_server(options, options.identity, *s);
+    for (const tls_identity& each : options.further_identities)
+        s->further.push_back(detail::make_server(options, each, *s));
+    if (!s->further.empty()) {
+        SSL_CTX_set_tlsext_servername_callback(s->openssl.get(), &detail::choose_identity);
+        SSL_CTX_set_tlsext_servername_arg(s->openssl.get(), s.get());
+    }
     return tls_context(s);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "openssl.hpp"
 
@@ -10,6 +11,7 @@ namespace coflux::detail {
 class tls_settings {
 public:
     owned_ssl_ctx openssl;
+    std::vector<owned_ssl_ctx> further;  // a server's: like `openssl`, with other certificates
     bool is_server = false;
     bool verifies_peer = false;
     std::string alpn;  // a server's: each name after a byte with its length

@@ -59,6 +59,9 @@ struct tls_client_options {
 /// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_server_options {
     tls_identity identity;
+    /// Of a server with several names. A client that asks for a name (SNI) is shown the first of all these certificates
+    /// that is for it, also by a wildcard, and never by its common name; where none is, that of `identity`.
+    std::vector<tls_identity> further_identities = {};
     /// The roots of the clients' certificates; without, clients need none.
     std::optional<tls_pem> trusted_clients = std::nullopt;
     /// What it can carry, the preferred one first. A client that asks for others only is refused.
