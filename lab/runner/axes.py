@@ -7,8 +7,9 @@ from typing import Any
 
 from runner import catalog, tables
 from runner.runtimes import COFLUX, RUNTIMES
+from runner.state import PLAIN
 from runner.suites import SEED
-from runner.verdicts import CaseResult, ResultRow, paired
+from runner.verdicts import CaseResult, Ratio, ResultRow, factor, paired
 
 # That no distribution of the lab's has: few can make such a run again.
 OUTSIDE = ("folly", "libfork", "seastar", "toomanycooks")
@@ -54,6 +55,39 @@ def allocator_table(cases: list[CaseResult]) -> str:
             cells = [_cell(case, [row for row in rows if (row["runtime"], row["malloc"]) == (runtime, name)]) for name in names]
             lines.append(f"| {case.workload} {case.short_label} | {runtime} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def each_with_its_best(cases: list[CaseResult]) -> str | None:
+    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, and a rival its best dress. None
+    where there is no rival."""
+    worst: dict[str, tuple[float, str]] = {}
+    lost = led = tied = 0
+    for case in cases:
+        ratios = _of_the_best(case)
+        behind = {name: each.value for name, each in ratios.items() if each.less}
+        if behind:
+            lost += 1
+            first = min(behind, key=behind.__getitem__)
+            worst[case.workload] = min(worst.get(case.workload, (1.0, "")), (behind[first], first))
+        elif ratios:
+            led, tied = (led + 1, tied) if all(each.shown for each in ratios.values()) else (led, tied + 1)
+    if not lost + led + tied:
+        return None
+    told = ", ".join(f"{workload} ({name} {factor(value)})" for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
+    return (f"Each runtime with the allocator that suits it best, a rival in its best dress and Coflux in its plain one: a contender "
+            f"is faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
+            + (f" Ahead of Coflux, where it is furthest behind: {told}." if told else ""))
+
+
+def _of_the_best(case: CaseResult) -> dict[str, Ratio]:
+    """Each rival's fastest row over Coflux's."""
+    best: dict[str, ResultRow] = {}
+    for row in case.every:
+        if row["status"] == "ok" and not RUNTIMES[row["runtime"]].floor and (row["runtime"] != COFLUX or row["dress"] == PLAIN):
+            known = best.get(row["runtime"])
+            best[row["runtime"]] = row if known is None or row["median"] < known["median"] else known
+    own = best.pop(COFLUX, None)
+    return {name: ratio for name, row in best.items() if (ratio := paired(row, own))}
 
 
 def _with_choice(case: CaseResult) -> list[ResultRow]:

@@ -144,8 +144,9 @@ def _versions(cases: list[CaseResult]) -> str:
 
 def _along(axis: str, found: Published) -> str:
     if axis == axes.ALLOCATORS:
+        best = axes.each_with_its_best([case for case in found.cases if axes.is_scheduled(case)])
         return (f"## Figures\n\nMedians, ns an item; in brackets the ratio to Coflux with its recommended allocator, round by round; "
-                f"bold: less.\n\n{axes.allocator_table(found.cases)}\n\n{found.source}\n")
+                f"bold: less.\n\n" + (f"{_filled(best)}\n\n" if best else "") + f"{axes.allocator_table(found.cases)}\n\n{found.source}\n")
     return _figures(found, axes.with_free_threads(found.cases) if axis == axes.ONE_THREAD else found.cases, names_workload=True)
 
 
@@ -210,28 +211,41 @@ def _figure(figure: str) -> Cell:
     return cell
 
 
+def _own(figure: str) -> Cell:
+    """Coflux itself in another dress, which is the name."""
+    def cell(case: CaseResult, dress: str) -> str:
+        each = case.own_dresses(figure).get(dress)
+        return "" if each is None else f"{tables.nanoseconds(each.median)} ({each.ratio.text()})"
+    return cell
+
+
 def _losses_before(row: tuple[CaseResult, dict[str, str]]) -> tuple[bool, bool]:
     """Sorts a case without a figure of Coflux to the front, then those with a loss."""
     case, cells = row
     return not case.without_figure, not any(text.startswith("**") for text in cells.values())
 
 
-def _table(cases: list[CaseResult], cell: Cell, names_workload: bool) -> str:
+def _table(cases: list[CaseResult], figure: str, names_workload: bool) -> str:
     """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing. What Coflux loses stands first
-    where the cases are of one workload."""
+    where the cases are of one workload, and Coflux's other dresses have their columns there."""
+    cell = {TIME: _time, CPU: _cpu}.get(figure) or _figure(figure)
     ordered = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
     rows = [(case, {name: cell(case, name) for name in ordered}) for case in cases]
     rows = [(case, cells) for case, cells in rows if any(text for name, text in cells.items() if name != COFLUX)]
     if not rows:
         return ""
+    own: list[str] = []
     if not names_workload:
         # A stable sort: the others keep their order.
         rows.sort(key=_losses_before)
+        own = list(dict.fromkeys(dress for case, _ in rows for dress in case.own_dresses(figure)))
     runtimes = [name for name in ordered if any(cells[name] for _, cells in rows)]
-    lines = ["| case | " + " | ".join(runtimes) + " |", "| --- |" + " ---: |" * len(runtimes)]
+    heads = [*runtimes[:1], *(f"{COFLUX} {dress}" for dress in own), *runtimes[1:]]
+    lines = ["| case | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]
     for case, cells in rows:
         label = f"{case.workload} {case.short_label}" if names_workload else case.short_label
-        lines.append(f"| {label} | " + " | ".join(cells[name] for name in runtimes) + " |")
+        texts = [cells[name] for name in runtimes]
+        lines.append(f"| {label} | " + " | ".join([*texts[:1], *(_own(figure)(case, dress) for dress in own), *texts[1:]]) + " |")
     return "\n".join(lines)
 
 
@@ -269,9 +283,8 @@ def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
 
 def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
-    cells = {"ns an item": _time, "CPU of the whole process, ns an item": _cpu}
-    cells |= {tables.TITLES[name]: _figure(name) for name in JUDGED}
-    parts = [f"{title}:\n\n{table}\n" for title, cell in cells.items() if (table := _table(shown, cell, names_workload))]
+    titles = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"} | {name: tables.TITLES[name] for name in JUDGED}
+    parts = [f"{title}:\n\n{table}\n" for figure, title in titles.items() if (table := _table(shown, figure, names_workload))]
     ahead = "" if names_workload else _ahead(shown)
     return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
             + "\n".join(parts) + (f"\n{ahead}\n" if ahead else "") + f"\n{found.source_of(cases)}\n")

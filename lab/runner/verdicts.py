@@ -236,6 +236,15 @@ class CaseResult:
                      if name != COFLUX and not RUNTIMES[name].floor and (against := compare(name))]
         return {each.row["runtime"]: each for each in sorted(found, key=lambda each: each.ratio.value)}
 
+    def own_dresses(self, figure: str) -> dict[str, FigureRatio]:
+        """Coflux's other dresses by TIME, CPU or one of JUDGED, against its plain one. They are told, and judge nothing."""
+        found = {}
+        for row in self.every:
+            if row["runtime"] == COFLUX and row["dress"] != PLAIN and row["recommended"] and row["status"] == "ok" and \
+                    (against := _by_figure(figure, row, self.baseline)):
+                found[row["dress"]] = FigureRatio(figure, row, against)
+        return found
+
     def _losses(self, compare: Callable[[str], Ratio | None]) -> dict[str, Ratio]:
         found = {}
         for runtime in self.rows:
@@ -249,6 +258,14 @@ class CaseResult:
         """Coflux took part and has no figure to show: worse than any loss. What it is not written for, as a program of
         the seed documents for another runtime, is none of its figures."""
         return self.baseline is not None and self.baseline["status"] not in ("ok", "unsupported")
+
+
+def _by_figure(figure: str, over: ResultRow, under: ResultRow | None) -> Ratio | None:
+    """The ratio of two rows by TIME, CPU or one of JUDGED, if both have it."""
+    if figure in (TIME, CPU):
+        return paired(over, under, "samples" if figure == TIME else "cpu_samples")
+    samples = [row["figures"][figure]["samples"] for row in (over, under) if row and figure in row.get("figures", {})]
+    return paired_samples(*samples) if len(samples) == 2 else None
 
 
 def _speaks(row: ResultRow) -> tuple[bool, bool, bool, float]:

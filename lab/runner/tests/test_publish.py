@@ -61,6 +61,14 @@ class Publishing(LabTest):
         self.assertLess(text.index("| n=9 |"), text.index("| n=0 |"))
         self.assertIn("Coflux has no figure in 1 of 2 cases.", text)
 
+    def test_coflux_s_other_dresses_stand_beside_its_plain_one_and_judge_nothing(self) -> None:
+        beside = near("coflux", 5.0, dress="expert", params={"n": 1})
+        self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0)), beside, near("coflux", 2.0, dress="epoll", params={"n": 0}, cpu_samples=[]))
+        text = self.text("docs/bench/fib.md")
+        self.assertIn("| case | coflux | coflux expert | coflux epoll | asio |", text)
+        self.assertIn("| n=1 | 10.0 | 5.00 (0.50 x) |  | **9.00 (0.90 x)** |", text)
+        self.assertIn("| n=0 | 10.0 |  | 2.00 (0.20 x) | 30.0 (2.99 x) |", text)
+
     def test_a_page_of_several_workloads_keeps_its_order(self) -> None:
         (self.root / "docs" / "bench" / "one_thread.md").write_text("# One thread\n", encoding="utf-8")
         self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0), threads=1))
@@ -142,7 +150,19 @@ class Publishing(LabTest):
         self.assertIn("| fib n=18 | coflux | 10.0; recommended | **9.00 (0.90 x)** |", text)
         self.assertIn("| fib n=18 | tokio | 20.0 (2.00 x); recommended | **4.00 (0.40 x)** |", text)
         self.assertNotIn("| go |", text)  # it has one of its own
+        self.assertIn("a contender is faster in 1 of 1 cases", text.replace("\n", " "))
+        self.assertIn("furthest behind: fib (tokio 0.44 x).", text.replace("\n", " "))
         self.assertNotIn("| bare |", text)
+
+    def test_the_best_allocator_of_each_decides_who_is_ahead_with_it(self) -> None:
+        other = {"malloc": "mimalloc", "recommended": False}
+        def told(*rows: dict[str, object]) -> str | None:
+            return axes.each_with_its_best(by_case(list(rows)))
+        slow = (near("coflux", 10.0), near("coflux", 5.0, **other), near("coflux", 1.0, dress="expert"))
+        self.assertIn("Coflux is the fastest in 1, and 0 are undecided.", told(*slow, near("asio", 8.0), near("asio", 7.0, **other)))
+        self.assertIn("faster in 1 of 1 cases", told(*slow, near("asio", 8.0), near("asio", 4.0, **other), near("tbb", 4.5, **other)))
+        self.assertIn("behind: fib (go 0.40 x).", told(*slow, near("go", 2.0), near("asio", 3.0)))
+        self.assertIsNone(told(*slow, near("bare", 1.0)))
 
     def test_a_few_workloads_leave_readme_as_it_is(self) -> None:
         self.published(near("coflux", 10.0), near("asio", 8.0))

@@ -7,8 +7,8 @@
 namespace harness {
 namespace {
 
-// Up to 128 ns each nanosecond has a bucket; above, each power of two has 64.
-constexpr unsigned bits = 6;
+// Up to 512 ns each nanosecond has a bucket; above, each power of two has 256.
+constexpr unsigned bits = 8;
 
 std::size_t bucket_of(std::uint64_t ns) noexcept {
     const int width = std::bit_width(ns | 1);

@@ -27,7 +27,7 @@ private:
     std::vector<std::pair<std::string, double>> all_;
 };
 
-// Counts in buckets, each no wider than a 64th of what is in it.
+// Counts in buckets, each no wider than a 256th of what is in it.
 class latencies {
 public:
     // On one thread at a time: what several threads measured each keeps for itself, and `add` unites it.
