@@ -362,7 +362,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
                 memory_.begin();
                 give_back_at = again ? gives_back_at() : os::parker::never;
             } else {
-                (void)memory_.give_back(false, [] { return false; });
+                (void)memory_.give_back(false, [until = tick_now() + longest_give_back] { return tick_now() > until; });
             }
         }
         return false;

@@ -190,7 +190,7 @@ void serial_loop::park(clock_tick until) noexcept {
         const clock_tick wakes_at = std::min(until, sleeps_until());
         if (!sleep_in_place(std::min(gives_back_at, wakes_at)) && gives_back_at < wakes_at &&
             tick_now() >= gives_back_at) {
-            (void)memory_.give_back(false, [] { return false; });
+            (void)memory_.give_back(false, [until = tick_now() + longest_give_back] { return tick_now() > until; });
             (void)sleep_in_place(wakes_at);
         }
         timers_.end_park();

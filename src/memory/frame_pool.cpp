@@ -30,7 +30,7 @@ struct cache_cleaner {
         this_frame_cache.open = false;
         for (std::size_t c = 0; c < frame_cache::classes; ++c) {
             free_block*& head = this_frame_cache.heads[c];
-            if (head != nullptr) central[c].sort(c, head, slab_pages::stay);
+            if (head != nullptr) central[c].sort(c, head, pages_stay);
             head = nullptr;
         }
     }
@@ -53,7 +53,7 @@ void* refill_frame_cache(std::size_t size_class) noexcept {
     free_block* const blocks = central[size_class].take(size_class);
     if (blocks == nullptr) return nullptr;
     if (cache_cleaner::ended) {
-        if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next, slab_pages::stay);
+        if (blocks->next != nullptr) central[size_class].sort(size_class, blocks->next, pages_stay);
         return blocks;
     }
     if (!this_frame_cache.open) open();
@@ -70,7 +70,7 @@ void count_frame_cache(void* raw, std::size_t size_class) noexcept {
     if (!this_frame_cache.open) {
         if (cache_cleaner::ended) {
             block->next = nullptr;
-            return central[size_class].sort(size_class, block, slab_pages::stay);
+            return central[size_class].sort(size_class, block, pages_stay);
         }
         open();
     }
@@ -131,8 +131,10 @@ frame_pool& frame_pool::shared() noexcept {
 }
 
 void frame_pool::trim() noexcept {
-    detail::give_back_lists();
-    for (std::size_t size_class = 0; detail::give_back_chain(size_class);) {}
+    constexpr auto never = [] { return false; };
+    const detail::idle_question interrupted(never);
+    detail::give_back_lists(interrupted);
+    for (std::size_t size_class = 0; detail::give_back_chain(size_class, interrupted);) {}
 }
 
 void frame_pool::set_reserve_limit(std::size_t bytes) noexcept {

@@ -7,7 +7,7 @@
 
 #include "support/model.hpp"
 
-// What the system does with the pages of a slab that nobody has is no part of the model.
+// What the system does with the pages of an empty slab is no part of the model.
 void coflux::detail::discard_pages(void*, std::size_t) noexcept {}
 
 namespace {
@@ -59,11 +59,11 @@ struct of_list : coflux::model::scenario<Threads> {
     }
     void sort(free_block* blocks) {
         slot_of(blocks).held.set(0);
-        list.sort(size_class, blocks, detail::slab_pages::stay);
+        list.sort(size_class, blocks, detail::pages_stay);
     }
     /// All blocks are back: no slab is left, and nothing is counted as reserved.
     void after() override {
-        while (list.give_back_chain(size_class)) continue;
+        while (list.give_back_chain(size_class, detail::pages_stay)) continue;
         MODEL_CHECK(detail::reserved.load(detail::memory_order_relaxed) == 0);
         MODEL_CHECK(detail::slabs_acquired.load(detail::memory_order_relaxed) ==
                     detail::slabs_released.load(detail::memory_order_relaxed));
@@ -107,7 +107,7 @@ struct trimmed : of_list<2> {
     void thread(unsigned index) override {
         put(take());
         if (index == 1) {
-            while (list.give_back_chain(size_class)) continue;
+            while (list.give_back_chain(size_class, detail::pages_stay)) continue;
         } else {
             put(take());
         }

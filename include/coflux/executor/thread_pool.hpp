@@ -45,10 +45,10 @@ struct thread_pool_options {
     /// How long the oldest fork of a worker may wait beside its maker, which forks and awaits on (docs/promises.md, law
     /// 8). Each time gives up the depth-first order that bounds the memory of a tree. At least 1 us.
     std::chrono::nanoseconds oldest_wait = std::chrono::milliseconds(1);
-    /// How long a worker is parked, without a break, before it gives the memory of freed frames back, as
-    /// frame_pool::trim() does by hand: its own, and when all are parked the reserve of all threads, if none has used
-    /// that meanwhile; else it looks again after as long. It wakes up for each look. What it gave back must be warmed up
-    /// again. nanoseconds::max(): never.
+    /// How long a worker is parked, without a break, before it gives the memory of freed frames back to the
+    /// system and the heap: its own, and when all are parked the reserve of all threads, if none has used that
+    /// meanwhile; else it looks again after as long. It wakes up for each look. What it gave back must be warmed up
+    /// again. nanoseconds::max(): never; frame_pool::trim() does so by hand.
     std::chrono::nanoseconds keep_memory = std::chrono::seconds(1);
     pop_order pops = pop_order::automatic;  ///< by_thief where the system refuses it: std::system_error
 };

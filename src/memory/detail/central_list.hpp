@@ -57,9 +57,9 @@ constexpr std::size_t batch_of(std::size_t size_class) {
     return n < 8 ? 8 : n;
 }
 
-/// What becomes of the pages of a slab that goes to the heap. The heap may keep what it is given, so that memory that
-/// was idle for long goes to the system before.
-enum class slab_pages : bool { stay, go_to_the_system };
+/// Says whether the pages of a slab that goes to the heap go to the system before: the heap may keep what it is given.
+/// These are wanted again soon.
+inline constexpr auto pages_stay = [] { return false; };
 
 /// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.
 class central_list {
@@ -106,7 +106,7 @@ public:
         const std::size_t bytes = count * block_bytes(size_class);
         if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_limit.load(memory_order_relaxed)) {
             reserved.fetch_sub(bytes, memory_order_relaxed);
-            return sort(size_class, blocks, slab_pages::stay);
+            return sort(size_class, blocks, pages_stay);
         }
         reserve_uses.fetch_add(1, memory_order_relaxed);
         auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
@@ -114,8 +114,9 @@ public:
         chains_.push(*c);
     }
 
-    /// Sorts a chain into its slabs, whose pages go to the system; false if there is none.
-    bool give_back_chain(std::size_t size_class) noexcept {
+    /// Sorts a chain into its slabs; false if there is none.
+    template <typename F>
+    bool give_back_chain(std::size_t size_class, const F& pages_go) noexcept {
         free_block* blocks = nullptr;
         {
             const adaptive_guard guard(lock_);
@@ -124,12 +125,13 @@ public:
             blocks = reinterpret_cast<free_block*>(c);
             reserved.fetch_sub(c->bytes, memory_order_relaxed);
         }
-        sort(size_class, blocks, slab_pages::go_to_the_system);
+        sort(size_class, blocks, pages_go);
         return true;
     }
 
-    /// Puts blocks back into their slabs; slabs that become empty go to the heap.
-    void sort(std::size_t size_class, free_block* blocks, slab_pages pages) noexcept {
+    /// Puts blocks back into their slabs; slabs that become empty go to the heap. `pages_go()` is asked for each of them.
+    template <typename F>
+    void sort(std::size_t size_class, free_block* blocks, const F& pages_go) noexcept {
         const std::size_t size = block_bytes(size_class);
         intrusive_stack<slab> released;
         {
@@ -147,7 +149,7 @@ public:
             }
         }
         while (slab* const empty = released.pop()) {
-            if (pages == slab_pages::go_to_the_system) discard_pages(empty, slab_bytes);
+            if (pages_go()) discard_pages(empty, slab_bytes);
             ::operator delete(empty, std::align_val_t{slab_bytes});
             slabs_released.fetch_add(1, memory_order_relaxed);
         }

@@ -6,16 +6,18 @@
 
 namespace coflux::detail {
 
-void give_back_lists() noexcept {
+void give_back_lists(const idle_question& interrupted) noexcept {
+    const auto pages_go = [&interrupted] { return !interrupted(); };
     for (std::size_t c = 0; c < frame_cache::classes; ++c) {
         if (free_block* const blocks = std::exchange(this_frame_cache.heads[c], nullptr))
-            central[c].sort(c, blocks, slab_pages::go_to_the_system);
+            central[c].sort(c, blocks, pages_go);
     }
 }
 
-bool give_back_chain(std::size_t& size_class) noexcept {
+bool give_back_chain(std::size_t& size_class, const idle_question& interrupted) noexcept {
+    const auto pages_go = [&interrupted] { return !interrupted(); };
     for (; size_class < frame_cache::classes; ++size_class) {
-        if (central[size_class].give_back_chain(size_class)) return true;
+        if (central[size_class].give_back_chain(size_class, pages_go)) return true;
     }
     return false;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <fstream>
+#include <string>
 #include <vector>
 
 #include <coflux/memory/frame_pool.hpp>
@@ -58,14 +59,21 @@ TEST(idle_memory, is_the_threads_alone_where_its_pool_has_work) {
     EXPECT_EQ(slab_bytes(), before);
 }
 
+/// What the process has in memory; 0 where the system does not say.
 std::size_t resident_bytes() {
-    std::size_t size = 0;
-    std::size_t resident = 0;
-    std::ifstream("/proc/self/statm") >> size >> resident;
-    return resident * 4096;
+    std::ifstream file("/proc/self/smaps_rollup");
+    for (std::string word; file >> word;) {
+        std::size_t kibibytes = 0;
+        if (word == "Rss:" && file >> kibibytes) return kibibytes * 1024;
+    }
+    return 0;
 }
 TEST(idle_memory, goes_to_the_system_whatever_the_heap_keeps) {
     COFLUX_TEST_NEEDS_SLABS();
+    if (resident_bytes() == 0) GTEST_SKIP() << "no /proc/self/smaps_rollup";
+    // Once before: glibc maps large blocks one by one until the first of a size is freed.
+    burst();
+    frame_pool::shared().trim();
     burst();
     // Above what is given back: a heap that gives back its end keeps the rest.
     const std::vector<std::vector<char>> above(64, std::vector<char>(64 * 1024, 'x'));
@@ -98,8 +106,8 @@ TEST(idle_memory, stays_where_work_comes_while_it_is_given_back) {
     burst();
     idle_memory waits;
     waits.begin();
-    int chains = 0;
-    EXPECT_TRUE(waits.give_back(true, [&chains] { return ++chains == 3; }));
+    int asked = 0;
+    EXPECT_TRUE(waits.give_back(true, [&asked] { return ++asked > 3; }));
     EXPECT_GE(slab_bytes() - before, 6 * mebibyte);
     frame_pool::shared().trim();
     EXPECT_EQ(slab_bytes(), before);
