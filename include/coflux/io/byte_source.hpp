@@ -83,7 +83,9 @@ static_assert(byte_sink<tcp_stream>);
 /// Laws: it takes all of `from`, or fails. How many it has taken after a stop or an error, it does not say: that makes
 /// the difference to a byte_sink, which no whole_sink is.
 template <typename S>
-concept whole_sink = !byte_sink<S> && requires(S& to, environment& here, std::span<const std::byte> from) {
+concept whole_sink = !requires(S& to, environment& here, std::span<const std::byte> from) {
+    detail::write_some_of(to, here, from);
+} && requires(S& to, environment& here, std::span<const std::byte> from) {
     { to.write_all(here, from) } -> detail::awaited_for<void>;
 };
 

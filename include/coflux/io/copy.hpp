@@ -16,8 +16,9 @@ namespace coflux {
 
 /// How far a copy() has come; it is told as the copy goes on, also one that is stopped or fails.
 struct copy_count {
-    std::uint64_t read = 0;     ///< bytes that were taken from the source
-    std::uint64_t written = 0;  ///< bytes that the sink has taken
+    std::uint64_t read = 0;  ///< bytes that were taken from the source
+    /// Bytes that the sink has taken; of a whole_sink, after a stop or an error, at least so many.
+    std::uint64_t written = 0;
 };
 
 /// How copy() copies.
@@ -29,10 +30,7 @@ struct copy_options {
 
 namespace detail {
 
-template <typename To>
-concept copied_to = byte_sink<To> || whole_sink<To>;
-
-template <byte_source From, copied_to To>
+template <byte_source From, typename To>
 call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t size, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
@@ -57,7 +55,7 @@ call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t siz
         }
     }
 }
-template <typename Source, copied_to To>
+template <typename Source, typename To>
 call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& to, std::size_t, copy_count* told) {
     auto&& here = co_await context();
     copy_count own;
@@ -66,8 +64,8 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
         const std::span<const std::byte> there = co_await from.peek(here);
         if (there.empty()) co_return count.written;
         if constexpr (whole_sink<To>) {
-            // Taken out before: after a stop nobody knows what was sent, and nothing may go out twice. The bytes stay
-            // where they are until the next read.
+            // Taken out before: after a stop it is not known what was sent, and nothing may go out twice. The bytes
+            // stay where they are until the next read.
             from.consume(there.size());
             count.read += there.size();
             co_await to.write_all(here, there);
@@ -89,14 +87,16 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
 /// round, make a proxy: in a `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
 /// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
 /// flushed.
-/// Errors: those of both; then it has copied what copy_options::count says. std::bad_alloc.
-/// Stops: a stop point where one of the two waits. From a buffered_reader to a byte_sink it loses nothing: what was not
-/// sent stays there. Else it loses what was read and not sent, at most the buffer: `read - written` of the count. A
-/// whole_sink may have sent a part of that.
+/// Errors: those of both; std::bad_alloc.
+/// Stops: a stop point where one of the two waits. From a buffered_reader to a byte_sink it loses nothing, and neither
+/// does an error: what was not sent stays there. Else both lose what was read and not sent, at most the buffer: `read -
+/// written` of the count. Of that a whole_sink has sent nothing, some or all, and a tls_stream may send more of it with
+/// its next operation: what is copied there afterwards comes behind a gap.
 /// Costs: a frame, and a block of the buffer's size from the memory resource of the caller; none for a buffered_reader.
 /// Lifetime: `from` and `to` live until the await ends.
 /// Example: examples/41_connect_to.cpp
-template <byte_source From, detail::copied_to To>
+template <byte_source From, typename To>
+    requires byte_sink<To> || whole_sink<To>
 [[nodiscard("nothing is copied until this is awaited: co_await it")]] call<std::uint64_t>
 copy(environment& here, From& from, To& to, copy_options options = {}) {
     if (options.count != nullptr) *options.count = {};  // also where a stop comes before the call has begun

@@ -107,6 +107,7 @@ to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost(coflux::
         EXPECT_LE(sink.got.size(), count.read);
         EXPECT_EQ(sink.got, text.substr(0, sink.got.size()));
         EXPECT_EQ(all.has_value(), after > 32ms) << after.count();
+        EXPECT_TRUE(!all.has_value() || sink.got == text) << sink.got;
     }
     for (auto after = 500us; after < 60ms; after += 1ms) {
         memory_source source{.text = text, .piece = 9, .pause = 1ms};
@@ -119,7 +120,10 @@ to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost(coflux::
         EXPECT_LE(count.written, before);
         EXPECT_LE(before, count.read);
         EXPECT_EQ(sink.got, text.substr(0, before));
-        if (all.has_value()) break;
+        if (all.has_value()) {
+            EXPECT_EQ(sink.got, text);
+            break;
+        }
         // Goes on behind what was being written.
         (void)co_await coflux::copy(here, in, sink);
         EXPECT_EQ(sink.got, text.substr(0, before) + text.substr(count.read));
@@ -127,6 +131,18 @@ to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost(coflux::
 }
 TEST(copy, to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost) {
     in_few_schedules(&to_a_whole_sink_sends_no_byte_twice_and_tells_what_a_stop_may_have_lost);
+}
+
+CO_TEST(copy, to_a_whole_sink_that_fails_has_written_at_least_what_it_tells) {
+    auto&& here = co_await coflux::context();
+    memory_source source{.text = text, .piece = 8};
+    memory_whole_sink sink{.piece = 3, .fails_at = 20};
+    coflux::copy_count count;
+    const auto end = co_await coflux::as_outcome(coflux::copy(here, source, sink, {.count = &count}));
+    EXPECT_TRUE(end.has_error());
+    EXPECT_EQ(count.read, 24U);
+    EXPECT_EQ(count.written, 16U);
+    EXPECT_EQ(sink.got, text.substr(0, 20));
 }
 
 CO_TEST(copy, has_copied_nothing_where_a_stop_comes_before_the_call_has_begun) {

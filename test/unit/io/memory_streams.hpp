@@ -78,16 +78,19 @@ struct memory_sink {
 };
 static_assert(coflux::byte_sink<memory_sink>);
 
-/// Takes all, `piece` bytes after each pause, and does not say how far it has come.
+/// Takes all, `piece` bytes after each pause, and does not say how far it has come. Fails for good behind `fails_at`
+/// bytes.
 struct memory_whole_sink {
     std::size_t piece = nowhere;
     std::chrono::nanoseconds pause{0};
+    std::size_t fails_at = nowhere;
     std::string got{};
 
     coflux::call<void> write_all(coflux::environment&, std::span<const std::byte> from) {
         for (std::size_t at = 0; at < from.size();) {
             if (pause.count() != 0) co_await coflux::sleep_for(pause);
-            const std::size_t n = std::min(piece, from.size() - at);
+            const std::size_t n = std::min({piece, from.size() - at, fails_at - got.size()});
+            if (n == 0) throw std::system_error(std::make_error_code(std::errc::broken_pipe));
             got += as_text(from.subspan(at, n));
             at += n;
         }
