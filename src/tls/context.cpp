@@ -64,6 +64,8 @@ void use_identity(SSL_CTX* ctx, const tls_identity& identity) {
     const owned_key key(PEM_read_bio_PrivateKey(in.get(), nullptr, &no_pass_phrase, nullptr));
     if (key == nullptr) fail_with_openssl("read a private key " + text_of(identity.key));
     if (SSL_CTX_use_PrivateKey(ctx, key.get()) != 1) fail_with_openssl("use a private key " + text_of(identity.key));
+    // Of a kind of its own it has taken the certificate's place.
+    if (SSL_CTX_check_private_key(ctx) != 1) fail_with_openssl("use a private key " + text_of(identity.key));
 }
 
 void trust(SSL_CTX* ctx, const tls_pem& roots) {
@@ -110,14 +112,18 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
     return made;
 }
 
-/// `s` lives as long as each session of the context.
+/// `s` lives as long as each session of the context. The first one is `s.openssl`, and has what the others share.
 [[nodiscard]] owned_ssl_ctx make_server(const tls_server_options& options, const tls_identity& identity,
                                         tls_settings& s) {
     owned_ssl_ctx made = make_context(TLS_server_method(), options.least);
     SSL_CTX* const ctx = made.get();
     use_identity(ctx, identity);
     if (options.trusted_clients) {
-        trust(ctx, *options.trusted_clients);
+        if (s.openssl == nullptr) {
+            trust(ctx, *options.trusted_clients);
+        } else {
+            SSL_CTX_set1_cert_store(ctx, SSL_CTX_get_cert_store(s.openssl.get()));
+        }
         SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     }
     static constexpr unsigned char sessions_of[] = "coflux";  // else OpenSSL refuses to resume a verified session
@@ -128,21 +134,31 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
 
 [[nodiscard]] bool has_certificate_for(SSL_CTX* ctx, const char* name) noexcept {
     static constexpr unsigned how = X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT;
-    return X509_check_host(SSL_CTX_get0_certificate(ctx), name, 0, how, nullptr) == 1;
+    if (*name == '.') return false;  // OpenSSL's mark for any name below
+    ERR_set_mark();
+    const bool is_for = X509_check_host(SSL_CTX_get0_certificate(ctx), name, 0, how, nullptr) == 1;
+    ERR_pop_to_mark();
+    return is_for;
 }
-/// The session goes on with the first context that has a certificate for the name that the client asks for.
+/// The session goes on with the first context that has a certificate for the name that the client asks for. A second
+/// hello of the client may ask for another one.
 int choose_identity(SSL* session, int* alert, void* settings) {
     const auto& s = *static_cast<const tls_settings*>(settings);
     const char* const name = SSL_get_servername(session, TLSEXT_NAMETYPE_host_name);
     if (name == nullptr) return SSL_TLSEXT_ERR_NOACK;
-    if (has_certificate_for(s.openssl.get(), name)) return SSL_TLSEXT_ERR_OK;
-    for (const owned_ssl_ctx& other : s.further) {
-        if (!has_certificate_for(other.get(), name)) continue;
-        if (SSL_set_SSL_CTX(session, other.get()) != nullptr) return SSL_TLSEXT_ERR_OK;
+    SSL_CTX* chosen = s.openssl.get();
+    if (!s.further.empty() && !has_certificate_for(chosen, name)) {
+        for (const owned_ssl_ctx& other : s.further) {
+            if (!has_certificate_for(other.get(), name)) continue;
+            chosen = other.get();
+            break;
+        }
+    }
+    if (SSL_set_SSL_CTX(session, chosen) == nullptr) {
         *alert = SSL_AD_INTERNAL_ERROR;
         return SSL_TLSEXT_ERR_ALERT_FATAL;
     }
-    return SSL_TLSEXT_ERR_NOACK;
+    return SSL_TLSEXT_ERR_OK;  // also with none for it: the session then keeps the name, for server_name()
 }
 
 }  // namespace
@@ -178,10 +194,8 @@ tls_context tls_context::server(const tls_server_options& options) {
     s->openssl = detail::make_server(options, options.identity, *s);
     for (const tls_identity& each : options.further_identities)
         s->further.push_back(detail::make_server(options, each, *s));
-    if (!s->further.empty()) {
-        SSL_CTX_set_tlsext_servername_callback(s->openssl.get(), &detail::choose_identity);
-        SSL_CTX_set_tlsext_servername_arg(s->openssl.get(), s.get());
-    }
+    SSL_CTX_set_tlsext_servername_callback(s->openssl.get(), &detail::choose_identity);
+    SSL_CTX_set_tlsext_servername_arg(s->openssl.get(), s.get());
     return tls_context(s);
 }
 

@@ -59,8 +59,9 @@ struct tls_client_options {
 /// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_server_options {
     tls_identity identity;
-    /// Of a server with several names. A client that asks for a name (SNI) is shown the first of all these certificates
-    /// that is for it, also by a wildcard, and never by its common name; where none is, that of `identity`.
+    /// Of a server with several names. A client that asks for a name (SNI) is shown the first certificate that is for
+    /// it, also by a wildcard, and never by its common name; that of `identity` comes before these. Where none is for
+    /// it, or the client asks for no name: that of `identity`. A handshake looks at one after the other.
     std::vector<tls_identity> further_identities = {};
     /// The roots of the clients' certificates; without, clients need none.
     std::optional<tls_pem> trusted_clients = std::nullopt;

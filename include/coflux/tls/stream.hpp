@@ -10,6 +10,7 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
+#include <coflux/io/byte_source.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/tls/context.hpp>
@@ -98,7 +99,8 @@ public:
     /// The subject of the peer's certificate, as RFC 2253 writes it: `CN=example.org,O=Example`; empty if it showed
     /// none.
     [[nodiscard]] std::string peer_subject() const;
-    /// For a server, the name that the client asked for; for a client, its host. Empty if there is none.
+    /// For a server, the name that the client asked for; of a session of TLS 1.2 that it resumes, the one of the first
+    /// handshake. For a client, its host. Empty if there is none.
     [[nodiscard]] std::string server_name() const;
     /// `TLSv1.3`, once the handshake has ended.
     [[nodiscard]] std::string protocol() const;
@@ -111,5 +113,7 @@ private:
 
     std::unique_ptr<detail::tls_connection> connection_;
 };
+
+static_assert(byte_source<tls_stream> && whole_sink<tls_stream>);
 
 }  // namespace coflux
