@@ -58,8 +58,10 @@ def allocator_table(cases: list[CaseResult]) -> str:
 
 
 def each_with_its_best(cases: list[CaseResult]) -> str | None:
-    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, and a rival its best dress. None
-    where there is no rival."""
+    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, and a rival its best dress.
+
+    None where there is no rival.
+    """
     worst: dict[str, tuple[float, str]] = {}
     lost = led = tied = 0
     for case in cases:
@@ -74,9 +76,9 @@ def each_with_its_best(cases: list[CaseResult]) -> str | None:
     if not lost + led + tied:
         return None
     told = ", ".join(f"{workload} ({name} {factor(value)})" for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
-    return (f"Each runtime with the allocator that suits it best, a rival in its best dress and Coflux in its plain one: a contender "
-            f"is faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
-            + (f" Ahead of Coflux, where it is furthest behind: {told}." if told else ""))
+    return (f"Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and Coflux in its plain "
+            f"one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
+            + (f" Of each workload the case in which Coflux is furthest behind: {told}." if told else ""))
 
 
 def _of_the_best(case: CaseResult) -> dict[str, Ratio]:
