@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from runner import catalog, tables
+from runner import catalog, standing, tables
 from runner.runtimes import COFLUX, RUNTIMES
 from runner.state import PLAIN
 from runner.suites import SEED
@@ -62,19 +62,16 @@ def each_with_its_best(cases: list[CaseResult]) -> str | None:
 
     None where there is no rival.
     """
-    worst: dict[str, tuple[float, str]] = {}
-    lost = led = tied = 0
-    for case in cases:
-        ratios = _of_the_best(case)
-        behind = {name: each.value for name, each in ratios.items() if each.less}
-        if behind:
-            lost += 1
-            first = min(behind, key=behind.__getitem__)
-            worst[case.workload] = min(worst.get(case.workload, (1.0, "")), (behind[first], first))
-        elif ratios:
-            led, tied = (led + 1, tied) if all(each.shown for each in ratios.values()) else (led, tied + 1)
-    if not lost + led + tied:
+    ratios = [(case.workload, _of_the_best(case)) for case in cases]
+    found = standing.counts([list(of.values()) for _, of in ratios])
+    if found is None:
         return None
+    lost, led, tied = found
+    worst: dict[str, tuple[float, str]] = {}
+    for workload, of in ratios:
+        for name, each in of.items():
+            if each.less:
+                worst[workload] = min(worst.get(workload, (1.0, "")), (each.value, name))
     told = ", ".join(f"{workload} ({name} {factor(value)})" for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
     return (f"Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and Coflux in its plain "
             f"one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
