@@ -57,8 +57,8 @@ constexpr std::size_t batch_of(std::size_t size_class) {
     return n < 8 ? 8 : n;
 }
 
-/// Says whether the pages of a slab that goes to the heap go to the system before: the heap may keep what it is given.
-/// These are wanted again soon.
+/// An answer to `pages_go()`, which is asked before a slab goes to the heap: whether its pages go to the system, as the
+/// heap may keep what it is given. What was in use until now stays, for it may be wanted again soon.
 inline constexpr auto pages_stay = [] { return false; };
 
 /// Slabs and chains of one class. Slabs with a block to give are in the list `open`; full ones are in none.

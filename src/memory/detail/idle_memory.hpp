@@ -21,8 +21,8 @@ private:
     bool (*ask_)(const void*);
 };
 
-/// The calling thread's lists go back to their slabs, empty slabs to the heap, and their pages to the system before,
-/// until it is interrupted.
+/// The calling thread's lists go back to their slabs, and empty slabs to the heap; their pages to the system before,
+/// while it is not interrupted.
 void give_back_lists(const idle_question& interrupted) noexcept;
 /// So does a chain of the reserve: of the class, or of the next one that has some, which is then the class. False if
 /// there is none.

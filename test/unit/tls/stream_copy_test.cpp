@@ -49,14 +49,27 @@ coflux::call<std::string> reads_all(coflux::environment&, tls_stream* from) {
     co_return got;
 }
 
-/// client --TLS--> proxy --TCP--> a server that sends all back.
+/// client --TLS--> proxy --TCP--> server
+struct proxied {
+    tls_pair outside;
+    tcp_stream inside;  // the proxy's end
+    tcp_stream server;
+};
+coflux::call<proxied> connected(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    proxied p;
+    p.outside = co_await secured(here);
+    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    p.inside = co_await tcp_stream::connect(listener.local_endpoint());
+    p.server = co_await listener.accept();
+    co_return p;
+}
+
+/// With a server that sends all back.
 template <typename E>
 coflux::task<void, E> ends_tls(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    tls_pair outside = co_await secured(here);
-    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
-    auto inside = co_await tcp_stream::connect(listener.local_endpoint());
-    auto server = co_await listener.accept();
+    auto [outside, inside, server] = co_await connected(here);
     const std::string bytes = numbered(5'000'000, 7);
     const auto [written, got, there, back, ended] = co_await coflux::when_all<coflux::scope_policy::stop_on_error>(
         writes_and_ends(here, &outside.near, &bytes), reads_all(here, &outside.near),
@@ -77,10 +90,7 @@ TEST(tls_copy, makes_a_proxy_on_a_pool) {
 /// Returns: true if the stop came while bytes were on their way.
 coflux::call<bool> stops_after(coflux::environment&, std::chrono::milliseconds limit) {
     auto&& here = co_await coflux::context();
-    tls_pair outside = co_await secured(here);
-    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
-    auto inside = co_await tcp_stream::connect(listener.local_endpoint());
-    auto server = co_await listener.accept();
+    auto [outside, inside, server] = co_await connected(here);
     const std::string bytes = numbered(20'000'000, 8);
     const auto floods = [&](coflux::environment&) -> coflux::call<void> {
         co_await server.write_all(std::as_bytes(std::span(bytes)));
