@@ -58,7 +58,7 @@ def allocator_table(cases: list[CaseResult]) -> str:
 
 
 def each_with_its_best(cases: list[CaseResult]) -> str | None:
-    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, and a rival its best dress.
+    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, a rival in its best dress.
 
     None where there is no rival.
     """
@@ -72,9 +72,11 @@ def each_with_its_best(cases: list[CaseResult]) -> str | None:
         for name, each in of.items():
             if each.less:
                 worst[workload] = min(worst.get(workload, (1.0, "")), (each.value, name))
-    told = ", ".join(f"{workload} ({name} {factor(value)})" for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
-    return (f"Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and Coflux in its plain "
-            f"one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the fastest in {led}, and {tied} are undecided."
+    told = ", ".join(f"{workload} ({name} {factor(value)})"
+                     for workload, (value, name) in sorted(worst.items(), key=lambda item: item[1]))
+    return ("Each runtime with the allocator that suits it best, where it has a choice, a rival in its best dress and "
+            f"Coflux in its plain one: a contender is faster in {lost} of {lost + led + tied} cases, Coflux is the "
+            f"fastest in {led}, and {tied} are undecided."
             + (f" Of each workload the case in which Coflux is furthest behind: {told}." if told else ""))
 
 
@@ -82,7 +84,8 @@ def _of_the_best(case: CaseResult) -> dict[str, Ratio]:
     """Each rival's fastest row over Coflux's."""
     best: dict[str, ResultRow] = {}
     for row in case.every:
-        if row["status"] == "ok" and not RUNTIMES[row["runtime"]].floor and (row["runtime"] != COFLUX or row["dress"] == PLAIN):
+        counts = row["dress"] == PLAIN if row["runtime"] == COFLUX else not RUNTIMES[row["runtime"]].floor
+        if counts and row["status"] == "ok":
             known = best.get(row["runtime"])
             best[row["runtime"]] = row if known is None or row["median"] < known["median"] else known
     own = best.pop(COFLUX, None)

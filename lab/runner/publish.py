@@ -146,7 +146,8 @@ def _along(axis: str, found: Published) -> str:
     if axis == axes.ALLOCATORS:
         best = axes.each_with_its_best([case for case in found.cases if axes.is_scheduled(case)])
         return (f"## Figures\n\nMedians, ns an item; in brackets the ratio to Coflux with its recommended allocator, round by round; "
-                f"bold: less.\n\n" + (f"{_filled(best)}\n\n" if best else "") + f"{axes.allocator_table(found.cases)}\n\n{found.source}\n")
+                "bold: less.\n\n" + (f"{_filled(best)}\n\n" if best else "")
+                + f"{axes.allocator_table(found.cases)}\n\n{found.source}\n")
     return _figures(found, axes.with_free_threads(found.cases) if axis == axes.ONE_THREAD else found.cases, names_workload=True)
 
 
@@ -245,7 +246,8 @@ def _table(cases: list[CaseResult], figure: str, names_workload: bool) -> str:
     for case, cells in rows:
         label = f"{case.workload} {case.short_label}" if names_workload else case.short_label
         texts = [cells[name] for name in runtimes]
-        lines.append(f"| {label} | " + " | ".join([*texts[:1], *(_own(figure)(case, dress) for dress in own), *texts[1:]]) + " |")
+        beside = [_own(figure)(case, dress) for dress in own]
+        lines.append(f"| {label} | " + " | ".join([*texts[:1], *beside, *texts[1:]]) + " |")
     return "\n".join(lines)
 
 
@@ -283,8 +285,10 @@ def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
 
 def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
-    titles = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"} | {name: tables.TITLES[name] for name in JUDGED}
-    parts = [f"{title}:\n\n{table}\n" for figure, title in titles.items() if (table := _table(shown, figure, names_workload))]
+    titles = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"}
+    titles |= {name: tables.TITLES[name] for name in JUDGED}
+    parts = [f"{title}:\n\n{table}\n" for figure, title in titles.items()
+             if (table := _table(shown, figure, names_workload))]
     ahead = "" if names_workload else _ahead(shown)
     return ("## Figures\n\nMedians; in brackets the ratio to Coflux's, round by round; bold: less than Coflux's.\n\n"
             + "\n".join(parts) + (f"\n{ahead}\n" if ahead else "") + f"\n{found.source_of(cases)}\n")

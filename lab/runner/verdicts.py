@@ -237,7 +237,7 @@ class CaseResult:
         return {each.row["runtime"]: each for each in sorted(found, key=lambda each: each.ratio.value)}
 
     def own_dresses(self, figure: str) -> dict[str, FigureRatio]:
-        """Coflux's other dresses by TIME, CPU or one of JUDGED, against its plain one. They are told, and judge nothing."""
+        """Coflux's other dresses by TIME, CPU or one of JUDGED, against its plain one. They judge nothing."""
         found = {}
         for row in self.every:
             if row["runtime"] == COFLUX and row["dress"] != PLAIN and row["recommended"] and row["status"] == "ok" and \

@@ -63,7 +63,8 @@ class Publishing(LabTest):
 
     def test_coflux_s_other_dresses_stand_beside_its_plain_one_and_judge_nothing(self) -> None:
         beside = near("coflux", 5.0, dress="expert", params={"n": 1})
-        self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0)), beside, near("coflux", 2.0, dress="epoll", params={"n": 0}, cpu_samples=[]))
+        self.published(*self.rows_of((10.0, 30.0), (10.0, 9.0)), beside,
+                       near("coflux", 2.0, dress="epoll", params={"n": 0}, cpu_samples=[]))
         text = self.text("docs/bench/fib.md")
         self.assertIn("| case | coflux | coflux expert | coflux epoll | asio |", text)
         self.assertIn("| n=1 | 10.0 | 5.00 (0.50 x) |  | **9.00 (0.90 x)** |", text)
@@ -159,8 +160,10 @@ class Publishing(LabTest):
         def told(*rows: dict[str, object]) -> str | None:
             return axes.each_with_its_best(by_case(list(rows)))
         slow = (near("coflux", 10.0), near("coflux", 5.0, **other), near("coflux", 1.0, dress="expert"))
-        self.assertIn("Coflux is the fastest in 1, and 0 are undecided.", told(*slow, near("asio", 8.0), near("asio", 7.0, **other)))
-        self.assertIn("faster in 1 of 1 cases", told(*slow, near("asio", 8.0), near("asio", 4.0, **other), near("tbb", 4.5, **other)))
+        asio = near("asio", 8.0)
+        self.assertIn("Coflux is the fastest in 1, and 0 are undecided.", told(*slow, asio, near("asio", 7.0, **other)))
+        self.assertIn("faster in 1 of 1 cases",
+                      told(*slow, asio, near("asio", 4.0, **other), near("tbb", 4.5, **other)))
         self.assertIn("behind: fib (go 0.40 x).", told(*slow, near("go", 2.0), near("asio", 3.0)))
         self.assertIsNone(told(*slow, near("bare", 1.0)))
 
