@@ -58,7 +58,7 @@ def allocator_table(cases: list[CaseResult]) -> str:
 
 
 def each_with_its_best(cases: list[CaseResult]) -> str | None:
-    """Where Coflux's plain dress stands if each runtime has the allocator that suits it best, a rival in its best dress.
+    """Where Coflux's plain dress stands if each runtime has its best allocator, and a rival its best dress.
 
     None where there is no rival.
     """
