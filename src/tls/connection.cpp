@@ -122,6 +122,13 @@ tls_connection::step tls_connection::read(std::span<std::byte> into, std::size_t
     return run(SSL_read_ex(session_.get(), into.data(), into.size(), &count));
 }
 
+tls_connection::step tls_connection::peek(std::span<std::byte> into, std::size_t& count) noexcept {
+    const lock_guard<mutex> guard(lock_);
+    if (failed_.load(memory_order_relaxed)) return step::failed;
+    ERR_clear_error();
+    return run(SSL_peek_ex(session_.get(), into.data(), into.size(), &count));
+}
+
 tls_connection::step tls_connection::write(std::span<const std::byte>& from) noexcept {
     const lock_guard<mutex> guard(lock_);
     if (failed_.load(memory_order_relaxed)) return step::failed;

@@ -65,6 +65,8 @@ public:
     /// Threads: these exclude each other; none waits for more than one record's computation.
     step handshake() noexcept;
     step read(std::span<std::byte> into, std::size_t& count) noexcept;
+    /// As read(); the bytes stay.
+    step peek(std::span<std::byte> into, std::size_t& count) noexcept;
     /// Encrypts what there is room for; `from` is what is left.
     step write(std::span<const std::byte>& from) noexcept;
     step say_end() noexcept;

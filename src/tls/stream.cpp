@@ -103,13 +103,16 @@ call<void> do_handshake(environment&, tls_connection& c) {
     }
 }
 
+using take = step (tls_connection::*)(std::span<std::byte> into, std::size_t& count) noexcept;
+
 /// At least one byte; 0: the peer has ended its stream.
-call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte> into, const char* what) {
+call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte> into, const char* what,
+                            take how = &tls_connection::read) {
     auto&& here = co_await context();
     for (;;) {
         std::size_t count = 0;
         const std::uint64_t seen = c.receipts();
-        switch (c.read(into, count)) {
+        switch ((c.*how)(into, count)) {
         case step::done: co_return count;
         case step::ended: co_return 0;
         case step::failed: c.send_what_fits(); c.throw_failure(what);
@@ -127,6 +130,15 @@ call<std::size_t> do_read_some(environment&, tls_connection& c, std::span<std::b
     auto&& here = co_await context();
     const tls_turn reads(c.is_read, what);
     co_return co_await read_once(here, c, into, what);
+}
+
+call<void> do_wait_readable(environment&, tls_connection& c) {
+    static constexpr const char* what = "wait for";
+    c.check_ready(what);
+    auto&& here = co_await context();
+    const tls_turn reads(c.is_read, "read from");
+    std::byte first{};
+    (void)co_await read_once(here, c, std::span(&first, 1), what, &tls_connection::peek);
 }
 
 call<void> do_read_exactly(environment&, tls_connection& c, std::span<std::byte> into) {
@@ -231,6 +243,9 @@ call<std::size_t> tls_stream::read_some(environment& env, std::span<std::byte> i
 }
 call<void> tls_stream::read_exactly(environment& env, std::span<std::byte> into) {
     return detail::do_read_exactly(env, get(), into);
+}
+call<void> tls_stream::wait_readable(environment& env) {
+    return detail::do_wait_readable(env, get());
 }
 call<void> tls_stream::write_all(environment& env, std::span<const std::byte> from) {
     return detail::do_write_all(env, get(), from);

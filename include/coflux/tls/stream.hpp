@@ -70,6 +70,10 @@ public:
     /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
     /// Stops: what was read by then is lost.
     call<void> read_exactly(environment& env, std::span<std::byte> into);
+    /// Waits until read_some() would not: until there are bytes, or the peer has ended its stream. It takes none. For a
+    /// server between two requests: `while (co_await server.idle(here, stream.wait_readable(here)))`.
+    /// Errors, Stops: as read_some().
+    call<void> wait_readable(environment& env);
     /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source and
     /// a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for the
     /// rest, beside a reader or without one.
