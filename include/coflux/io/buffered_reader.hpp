@@ -15,6 +15,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
+#include <coflux/io/detail/use_mark.hpp>
 #include <coflux/io/tcp.hpp>
 
 namespace coflux {
@@ -38,7 +39,7 @@ private:
 /// Shapes: `Source` is a byte_source, which is used by reference. Neither movable nor copyable. One coroutine at a time
 /// reads.
 /// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call,
-/// without effect.
+/// without effect. A reader that dies, or is used, while an operation of it waits is a checked error.
 /// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
 /// read, and the next call goes on from there. What an operation has given is taken out: where it does not win in a
 /// when_any() or select() although it completes, that is lost with its value, unless it was a peek.
@@ -95,8 +96,10 @@ public:
     /// Some bytes, as soon as there are some: what is buffered, else one read of the source.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
     [[nodiscard]] call<std::size_t> read_some(environment&, std::span<std::byte> into) {
+        used_.check_unused();
         if (block_.is_empty() && !into.empty()) {
             auto&& here = co_await context();
+            const detail::use_mark::use using_it(used_);
             if (into.size() >= block_.size()) {
                 const std::size_t direct = co_await detail::read_some_of(from_, here, into);
                 co_return detail::checked_read(direct, into.size());
@@ -119,9 +122,11 @@ public:
     /// Returns: a view of all that is buffered; less than `count` only at the end of the stream.
     /// Errors: std::invalid_argument for more than the size of the buffer.
     [[nodiscard]] call<std::span<const std::byte>> peek(environment&, std::size_t count = 1) {
+        used_.check_unused();
         if (count > block_.size()) throw std::invalid_argument("coflux: peek() of more bytes than the buffer holds");
         if (block_.count() < count) {
             auto&& here = co_await context();
+            const detail::use_mark::use using_it(used_);
             while (block_.count() < count) {
                 const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
                 if (!keep(n)) break;
@@ -133,6 +138,7 @@ public:
     /// Takes out bytes that peek() or buffered() has shown.
     /// Pre: so many are buffered, checked.
     void consume(std::size_t count) noexcept {
+        used_.check_unused();
         COFLUX_VERIFY(count <= block_.count(), "consume() of %zu bytes where %zu are buffered", count, block_.count());
         block_.take(count);
     }
@@ -151,8 +157,10 @@ private:
     enum class wanted : std::uint8_t { line, line_that_stays, all };
 
     call<void> fill(environment&, std::span<std::byte> into) {
+        used_.check_unused();
         if (into.size() > block_.count()) {
             auto&& here = co_await context();
+            const detail::use_mark::use using_it(used_);
             while (into.size() - taken_ > block_.size()) {
                 if (!block_.is_empty()) {
                     taken_ += block_.take(into.subspan(taken_));
@@ -172,6 +180,7 @@ private:
     }
     call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, std::size_t limit,
                                                   wanted what) {
+        used_.check_unused();
         if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");
         const std::size_t most = std::min(limit, block_.size());
         std::size_t searched = 0;
@@ -182,6 +191,7 @@ private:
             if (text.size() == most) throw limit_exceeded(most);
             searched = text.size();
             auto&& here = co_await context();
+            const detail::use_mark::use using_it(used_);
             const std::size_t n = co_await detail::read_some_of(from_, here, block_.room());
             if (!keep(n)) break;
         }
@@ -205,6 +215,7 @@ private:
     Source& from_;
     detail::byte_block block_;
     std::size_t taken_ = 0;
+    detail::use_mark used_{"buffered_reader"};
 };
 
 static_assert(byte_source<buffered_reader<tcp_stream>>);

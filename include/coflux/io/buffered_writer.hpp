@@ -11,6 +11,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
+#include <coflux/io/detail/use_mark.hpp>
 #include <coflux/io/tcp.hpp>
 
 namespace coflux {
@@ -22,7 +23,7 @@ namespace coflux {
 /// writes.
 /// Errors: those of the sink; what was not sent stays in the writer. A writer that dies with bytes is a checked error:
 /// the flush was forgotten. It is none where an exception or a stop destroys the writer, where the last send was
-/// stopped or failed, and after discard().
+/// stopped or failed, and after discard(). One that dies, or is used, while an operation of it waits is a checked error.
 /// Stops: its operations are stop points where the sink waits. A stop loses nothing: unflushed() is what was not sent,
 /// and the next operation goes on there.
 /// Threads: those of the sink; one at a time.
@@ -50,6 +51,7 @@ public:
     /// Returns: how many.
     [[nodiscard("bytes that found no room are not written")]] std::size_t
     write(std::span<const std::byte> from) noexcept {
+        used_.check_unused();
         const std::size_t n = block_.add(from);
         if (n != 0) was_cut_ = false;
         return n;
@@ -63,6 +65,7 @@ public:
         if (block_.count() == block_.size() && !from.empty()) {
             auto&& here = co_await context();
             was_cut_ = true;
+            const detail::use_mark::use using_it(used_);
             while (!block_.is_empty()) {
                 const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
                 sent(n);
@@ -85,6 +88,7 @@ public:
         if (block_.is_empty()) co_return;
         auto&& here = co_await context();
         was_cut_ = true;
+        const detail::use_mark::use using_it(used_);
         while (!block_.is_empty()) {
             const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
             sent(n);
@@ -108,6 +112,7 @@ private:
         if (taken_ == from.size()) co_return;
         auto&& here = co_await context();
         was_cut_ = true;
+        const detail::use_mark::use using_it(used_);
         for (;;) {
             while (!block_.is_empty()) {
                 const std::size_t n = co_await detail::write_some_of(to_, here, block_.bytes());
@@ -129,6 +134,7 @@ private:
     std::size_t taken_ = 0;
     bool was_cut_ = false;  // a send was stopped or has failed, and nothing was written since
     int exceptions_ = std::uncaught_exceptions();
+    detail::use_mark used_{"buffered_writer"};
 };
 
 static_assert(byte_sink<buffered_writer<tcp_stream>>);

@@ -8,6 +8,7 @@
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/io/byte_source.hpp>
+#include <coflux/io/detail/use_mark.hpp>
 #include <coflux/io/file.hpp>
 
 namespace coflux {
@@ -15,7 +16,8 @@ namespace coflux {
 /// The bytes of a file in order: a byte_source, for copy() and buffered_reader.
 ///
 /// Shapes: borrows the file; neither copyable nor movable. One read at a time. Several may read one file.
-/// Errors, Stops, Threads: as file::read_at().
+/// Errors, Stops, Threads: as file::read_at(). A reader that dies, or is used, while a read of it waits is a checked
+/// error.
 /// Costs: a read is a frame, and what file::read_at() costs.
 /// Lifetime: the file outlives it.
 /// Example: examples/36_file_server.cpp
@@ -35,13 +37,15 @@ public:
 private:
     file& from_;
     std::uint64_t offset_;
+    detail::use_mark used_{"file_reader"};
 };
 static_assert(byte_source<file_reader>);
 
 /// Writes a file in order: a byte_sink, for copy() and buffered_writer.
 ///
 /// Shapes: borrows the file, which was opened without `append`; neither copyable nor movable. One write at a time.
-/// Errors, Stops, Threads: as file::write_at().
+/// Errors, Stops, Threads: as file::write_at(). A writer that dies, or is used, while a write of it waits is a checked
+/// error.
 /// Costs: a write is a frame, and what file::write_at() costs: some 10 us on file systems that do not write at once, so
 /// give it large pieces.
 /// Lifetime: the file outlives it.
@@ -62,6 +66,7 @@ public:
 private:
     file& to_;
     std::uint64_t offset_;
+    detail::use_mark used_{"file_writer"};
 };
 static_assert(byte_sink<file_writer>);
 

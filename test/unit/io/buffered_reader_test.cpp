@@ -451,6 +451,40 @@ TEST_F(buffered_reader_death, of_a_source_that_gives_more_than_there_is_room_for
     EXPECT_DEATH(on.run(reads_lies(env)), "a byte_source gave 9 bytes for a room of 8");
 }
 
+/// Never gives a byte.
+struct silent_source {
+    coflux::manual_reset_event never;
+    coflux::call<std::size_t> read_some(coflux::environment&, std::span<std::byte>) {
+        co_await never.wait();
+        co_return 0;
+    }
+};
+using silent_reader = buffered_reader<silent_source>;
+coflux::fork<void, coflux::testing::manual_executor> reads_for_ever(coflux::environment&, silent_reader* in) {
+    auto&& here = co_await coflux::context();
+    (void)co_await in->read_line(here);
+}
+enum class misuse { dies, reads, consumes };
+coflux::task<void, coflux::testing::manual_executor> is_misused(coflux::environment&, misuse how) {
+    auto&& here = co_await coflux::context();
+    silent_source source;
+    std::optional<silent_reader> in;
+    in.emplace(source, 8U);
+    auto reading = reads_for_ever(here, &*in);
+    co_await coflux::this_coroutine::yield();
+    if (how == misuse::reads) (void)co_await in->peek(here);
+    if (how == misuse::consumes) in->consume(0);
+    in.reset();
+}
+TEST_F(buffered_reader_death, while_an_operation_waits) {
+    coflux::testing::manual_executor on;
+    auto env = coflux::make_environment(on);
+    EXPECT_DEATH(on.run(is_misused(env, misuse::dies)), "a buffered_reader dies while an operation of it waits");
+    const char* const is_used = "a buffered_reader is used while an operation of it waits";
+    EXPECT_DEATH(on.run(is_misused(env, misuse::reads)), is_used);
+    EXPECT_DEATH(on.run(is_misused(env, misuse::consumes)), is_used);
+}
+
 coflux::fork<void, coflux::worker_executor> sends_slowly(coflux::environment&, coflux::tcp_stream* to) {
     for (const char c : text) {
         co_await to->write_all(std::string_view(&c, 1));

@@ -233,6 +233,38 @@ TEST_F(buffered_writer_death, is_refused_though_another_coroutine_is_stopped) {
     EXPECT_DEATH(on.run(stops_around(env)), "dies with 5 bytes that were not sent");
 }
 
+/// Never takes a byte.
+struct stuck_sink {
+    coflux::manual_reset_event never;
+    coflux::call<std::size_t> write_some(coflux::environment&, std::span<const std::byte> from) {
+        co_await never.wait();
+        co_return from.size();
+    }
+};
+using stuck_writer = coflux::buffered_writer<stuck_sink>;
+coflux::fork<void, coflux::testing::manual_executor> flushes_for_ever(coflux::environment&, stuck_writer* out) {
+    auto&& here = co_await coflux::context();
+    co_await out->flush(here);
+}
+enum class misuse { dies, writes };
+coflux::task<void, coflux::testing::manual_executor> is_misused(coflux::environment&, misuse how) {
+    auto&& here = co_await coflux::context();
+    stuck_sink sink;
+    std::optional<stuck_writer> out;
+    out.emplace(sink, 8U);
+    EXPECT_EQ(out->write("12345"), 5U);
+    auto flushing = flushes_for_ever(here, &*out);
+    co_await coflux::this_coroutine::yield();
+    if (how == misuse::writes) (void)out->write("6");
+    out.reset();
+}
+TEST_F(buffered_writer_death, while_an_operation_waits) {
+    coflux::testing::manual_executor on;
+    auto env = coflux::make_environment(on);
+    EXPECT_DEATH(on.run(is_misused(env, misuse::dies)), "a buffered_writer dies while an operation of it waits");
+    EXPECT_DEATH(on.run(is_misused(env, misuse::writes)), "a buffered_writer is used while an operation of it waits");
+}
+
 coflux::call<void> waits_with_bytes(coflux::environment&, memory_sink& sink) {
     writer out(sink, 8);
     EXPECT_EQ(out.write("12345"), 5U);
