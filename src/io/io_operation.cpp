@@ -1,6 +1,9 @@
 // The page docs/design/io.md has the states.
 #include <coflux/io/detail/io_operation.hpp>
 
+#include <new>
+#include <system_error>
+
 #include <coflux/core/detail/thread/transfer.hpp>
 
 #include "descriptor.hpp"
@@ -46,6 +49,17 @@ std::coroutine_handle<> io_operation::suspend() {
     }
     end();
     return p.stop_here();
+}
+
+std::coroutine_handle<> io_operation::suspend(std::error_code& refused) {
+    try {
+        return suspend();
+    } catch (const std::system_error& e) {
+        refused = e.code();
+    } catch (const std::bad_alloc&) {
+        refused = std::make_error_code(std::errc::not_enough_memory);
+    }
+    return transfer(coroutine().handle());
 }
 
 void io_operation::end_early() noexcept {

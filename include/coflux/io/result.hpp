@@ -1,6 +1,7 @@
 // as_result: the errors of I/O as values.
 #pragma once
 
+#include <coroutine>
 #include <cstddef>
 #include <optional>
 #include <system_error>
@@ -10,12 +11,13 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/io/detail/io_limit.hpp>
+#include <coflux/io/detail/io_operation.hpp>
 
 namespace coflux {
 
 /// The value of an operation, or the error of the system.
 template <typename T>
-class io_result {
+class [[nodiscard]] io_result {
 public:
     // NOLINTBEGIN(google-explicit-constructor): what an operation returns
     io_result(T value) noexcept(std::is_nothrow_move_constructible_v<T>) : value_(std::move(value)) {}
@@ -54,7 +56,7 @@ private:
     std::error_code error_;
 };
 template <>
-class io_result<void> {
+class [[nodiscard]] io_result<void> {
 public:
     io_result() noexcept = default;
     // NOLINTNEXTLINE(google-explicit-constructor): what an operation returns
@@ -80,7 +82,26 @@ class [[nodiscard]] as_result_awaiter : public Operation {
 public:
     using Operation::Operation;
     using single_use = void;
-    auto await_resume() { return this->resume_with_result(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) {
+        if constexpr (std::is_base_of_v<io_operation, Operation>) {
+            return this->suspend(refused_);
+        } else {
+            return Operation::await_suspend(h);
+        }
+    }
+    auto await_resume() {
+        using result = decltype(this->resume_with_result());
+        if constexpr (std::is_base_of_v<io_operation, Operation>) {
+            if (refused_) [[unlikely]] {
+                this->resumed();
+                return result(refused_);
+            }
+        }
+        return this->resume_with_result();
+    }
+
+private:
+    std::error_code refused_;  // the system could not let it wait
 };
 
 /// What an operation of I/O returns.
@@ -115,7 +136,8 @@ private:
 /// `co_await as_result(stream.read_some(buffer))`: an io_result in place of an exception.
 ///
 /// Shapes: an operation of I/O, in the expression that makes it.
-/// Returns: io_result of what the operation gives. A stop is no error: it stops the coroutine as ever.
+/// Returns: io_result of what the operation gives, or the error: also of a system that cannot let it wait, which has no
+/// descriptor for an event source, say. A stop is no error: it stops the coroutine as ever.
 /// Costs: none; an error costs neither a throw nor an allocation.
 template <typename Operation, typename... Args>
 [[nodiscard("co_await it")]] auto as_result(detail::io_request<Operation, Args...>&& operation) {

@@ -102,6 +102,9 @@ protected:
     /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine.
     /// Then nothing has happened.
     std::coroutine_handle<> suspend();
+    /// The same, where an error is a value, in `refused`: the coroutine goes on with it.
+    /// Errors: std::invalid_argument, for a choice of the user that there is not.
+    std::coroutine_handle<> suspend(std::error_code& refused);
     /// await_resume(), first.
     void resumed() noexcept {
         if (waited_) {
