@@ -138,6 +138,7 @@ bool accept_awaiter::accept(io_operation& op) noexcept {
 }
 bool accept_awaiter::ask(io_operation& op, io_submission& call) noexcept {
     auto& a = static_cast<accept_awaiter&>(op);
+    if (a.must_poll_) return false;
     a.peer_size_ = endpoint::capacity();
     call.call = io_submission::kind::accept;
     call.address = a.peer_.data();
@@ -147,6 +148,9 @@ bool accept_awaiter::ask(io_operation& op, io_submission& call) noexcept {
 bool accept_awaiter::take_it(io_operation& op, std::ptrdiff_t accepted) noexcept {
     auto& a = static_cast<accept_awaiter&>(op);
     if (os::is_of_one_connection(accepted) && a.passed_over_++ != os::most_passed_over) return false;
+    // It takes a number before it looks for a connection: where there is none of either, the next one is waited for.
+    a.must_poll_ = os::has_no_number(accepted) && a.on().calls.is_readable(a.on().number) == 0;
+    if (a.must_poll_) return false;
     a.accepted_ = static_cast<int>(accepted);
     a.has_it_ = a.accepted_ >= 0;
     if (a.has_it_) a.peer_.resize(a.peer_size_);

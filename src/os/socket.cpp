@@ -28,6 +28,10 @@ bool goes_on(std::ptrdiff_t result) noexcept {
     return result == -EINPROGRESS;
 }
 
+bool has_no_number(std::ptrdiff_t result) noexcept {
+    return result == -EMFILE || result == -ENFILE;
+}
+
 bool is_of_one_connection(std::ptrdiff_t result) noexcept {
     // Errors that waited on the connection, and are gone with it: accept(2) says to go on.
     switch (-result) {
@@ -84,7 +88,7 @@ int accept_one(int descriptor, socket_name& peer) noexcept {
             return got;
         });
         // Linux looks for a descriptor first, and says that there is none although there is no connection either.
-        if ((accepted == -EMFILE || accepted == -ENFILE) && is_readable(descriptor) == 0) return -EAGAIN;
+        if (has_no_number(accepted) && is_readable(descriptor) == 0) return -EAGAIN;
         if (!is_of_one_connection(accepted) || passed_over == most_passed_over) return accepted;
     }
 }

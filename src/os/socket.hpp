@@ -22,6 +22,8 @@ struct const_socket_name {
 /// True for what begin_connect() gives where the connection is being made.
 [[nodiscard]] bool goes_on(std::ptrdiff_t result) noexcept;
 
+/// True for what says that the process, or the system, can have no more descriptors.
+[[nodiscard]] bool has_no_number(std::ptrdiff_t result) noexcept;
 /// True for what an accept gives where one connection is gone: it goes on with the next one.
 [[nodiscard]] bool is_of_one_connection(std::ptrdiff_t result) noexcept;
 /// So many of these in a row: what lasts, as a network that is down, must not keep an accept for ever.

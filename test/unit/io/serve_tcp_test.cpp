@@ -6,20 +6,19 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "few_descriptors.hpp"
 #include "support/cpu_clock.hpp"
 #include "support/no_hang.hpp"
 
@@ -34,6 +33,7 @@ using coflux::serve_report;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
 using coflux_test::bytes_of;
+using coflux_test::few_descriptors;
 using coflux_test::open_descriptors;
 using worker = coflux::worker_executor;
 using pool = coflux::thread_pool_executor;
@@ -141,27 +141,46 @@ TEST(serve_tcp, goes_on_after_a_reset_in_a_message) {
     });
 }
 
+/// The letters up to an "o".
+coflux::call<std::string> reads_a_greeting(environment&, tcp_stream& from) {
+    std::string got;
+    char letter = ' ';
+    do {
+        if (co_await from.read_some(std::as_writable_bytes(std::span(&letter, 1))) == 0) break;
+        got += letter;
+    } while (letter != 'o');
+    co_return got;
+}
+/// A letter now and then, and never the last one; until the server has had enough.
+coflux::fork<void, worker> drips(environment&, tcp_stream* to) {
+    for (int i = 0; i < 1000; ++i) {
+        if (!co_await coflux::as_result(to->write_all("h"))) break;
+        co_await 2ms;
+    }
+}
 TEST(serve_tcp, frees_the_places_of_clients_that_send_too_slowly) {
     on_a_worker([](environment& here) -> coflux::call<void> {
         tcp_listener listener(endpoint::loopback(0));
         const endpoint where = listener.local_endpoint();
         auto handler = [](environment&, tcp_stream peer) -> coflux::call<void> {
-            std::string message(5, ' ');
-            // For the whole message: a byte now and then does not help.
-            const auto got = co_await coflux::timeout(peer.read_exactly(bytes_of(message)), 20ms);
-            if (got) co_await peer.write_all(message);
+            auto&& self = co_await coflux::context();
+            // For the whole message: each read of one that drips ends in time.
+            const auto got = co_await coflux::timeout(reads_a_greeting(self, peer), 20ms);
+            if (got) co_await peer.write_all(*got);
         };
         auto inside = coflux::make_environment(here);
         auto running = server_of<worker>(inside, &listener, handler, {.limit = 2});
-        std::vector<tcp_stream> slow;
-        for (int i = 0; i < 6; ++i) {
-            slow.push_back(co_await tcp_stream::connect(where));
-            co_await slow.back().write_all("h");
+        std::vector<tcp_stream> slow(6);
+        std::vector<coflux::fork<void, worker>> dripping;
+        for (tcp_stream& peer : slow) {
+            peer = co_await tcp_stream::connect(where);
+            dripping.push_back(drips(here, &peer));
         }
         EXPECT_TRUE(co_await asks_once(here, where));
         for (tcp_stream& peer : slow) {
             EXPECT_TRUE(co_await hears_the_end(here, peer));
         }
+        for (auto& each : dripping) co_await std::move(each);
         inside.request_stop();
         const auto report = co_await std::move(running);
         co_await inside.join();
@@ -356,34 +375,15 @@ TEST(serve_tcp, serves_on_each_shard_with_a_listener_of_its_own) {
 
 // --- a process without descriptors, and signals: in processes of their own -------------------------------------------
 
-/// Leaves the process so many descriptors while it lives.
-class few_descriptors {
-public:
-    explicit few_descriptors(int left) {
-        getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = dup(0);
-        close(next);
-        rlimit tight = before_;
-        tight.rlim_cur = static_cast<rlim_t>(next + left);
-        setrlimit(RLIMIT_NOFILE, &tight);
-    }
-    few_descriptors(const few_descriptors&) = delete;
-    few_descriptors& operator=(const few_descriptors&) = delete;
-    ~few_descriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-    rlimit before_{};
-};
-
 class serve_tcp_death : public testing::Test {
 protected:
     void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
 
+    /// Not on a ring, if not said: a limit that is lowered does not concern an accept that a ring has begun.
     template <typename Body>
-    [[noreturn]] static void child(Body body) {
+    [[noreturn]] static void child(Body body, const char* back_end = "epoll") {
         coflux_test::die_rather_than_hang();
-        // A limit that is lowered does not concern an accept that a ring has begun.
-        setenv("COFLUX_IO", "epoll", 1);
+        if (back_end != nullptr) setenv("COFLUX_IO", back_end, 1);
         worker on;
         auto env = coflux::make_environment(on);
         std::_Exit(body(env).get());
@@ -461,6 +461,35 @@ coflux::task<int, worker> refuses(environment&) {
 TEST_F(serve_tcp_death, a_process_without_descriptors_closes_what_it_cannot_serve_at_once) {
     if (coflux_test::checks_need_descriptors) GTEST_SKIP() << "a check of UBSan opens a pipe";
     EXPECT_EXIT(child(refuses), testing::ExitedWithCode(0), "");
+}
+
+/// The accept waits although there is no number for what may come: nothing has come.
+coflux::task<int, worker> waits_without_a_number(environment&) {
+    auto&& here = co_await coflux::context();
+    tcp_listener listener(endpoint::loopback(0));
+    if (co_await coflux::timeout(listener.accept(), 1ms)) co_return 1;  // the event source is made
+    auto inside = coflux::make_environment(here);
+    const std::size_t before = open_descriptors();
+    {
+        const few_descriptors none(0);
+        if (co_await coflux::timeout(listener.accept(), 10ms)) co_return 2;
+    }
+    {
+        std::optional<few_descriptors> spare_alone(1);
+        auto running = server<worker>(inside, &listener, {.refuse_when_full = true});
+        co_await 10ms;
+        spare_alone.reset();  // to count takes one
+        if (open_descriptors() != before + 1) co_return 3;
+        inside.request_stop();
+        const auto report = co_await std::move(running);
+        co_await inside.join();
+        if (report.backed_off != 0 || report.refused != 0) co_return 4;
+    }
+    co_return 0;
+}
+TEST_F(serve_tcp_death, a_process_without_descriptors_waits_for_a_connection_as_any_other) {
+    if (coflux_test::checks_need_descriptors) GTEST_SKIP() << "a check of UBSan opens a pipe";
+    EXPECT_EXIT(child(waits_without_a_number, nullptr), testing::ExitedWithCode(0), "");
 }
 
 /// Is stopped with the program, and waits all the same.

@@ -220,6 +220,7 @@ private:
 
     int accepted_ = -1;  // or the negative error
     bool has_it_ = false;
+    bool must_poll_ = false;        // the system had no number for what may come
     std::uint8_t passed_over_ = 0;  // connections that were gone, where the system accepts
     std::uint32_t peer_size_ = 0;   // of peer_, in the system's type
     endpoint peer_;
