@@ -257,7 +257,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--iterations", type=int, default=300_000, help="random interleavings of each (default 300000)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--libraries", type=Path, default=tree.ROOT / "build/clang-release", metavar="DIR",
+    parser.add_argument("--libraries", type=lambda named: Path(named).resolve(), metavar="DIR",
+                        default=tree.ROOT / "build/clang-release",
                         help="where the libraries are that models of I/O are linked with (default build/clang-release)")
     parser.add_argument("--compiler", default=os.environ.get("COFLUX_CXX") or shutil.which("clang++-19") or "g++")
     parser.add_argument("--report", type=Path, metavar="FILE", help="one JSON object for the ladder")
