@@ -212,6 +212,14 @@ def _figure(figure: str) -> Cell:
     return cell
 
 
+def _told_figure(figure: str) -> Cell:
+    """The same without a verdict: of the dress that speaks for its runtime."""
+    def cell(case: CaseResult, name: str) -> str:
+        found = case.rows.get(name, {}).get("figures", {}).get(figure)
+        return tables.nanoseconds(found["median"]) if found else ""
+    return cell
+
+
 def _own(figure: str) -> Cell:
     """Coflux itself in another dress, which is the name."""
     def cell(case: CaseResult, dress: str) -> str:
@@ -229,7 +237,8 @@ def _losses_before(row: tuple[CaseResult, dict[str, str]]) -> tuple[bool, bool]:
 def _table(cases: list[CaseResult], figure: str, names_workload: bool) -> str:
     """Rows of cases that a runtime beside Coflux has a figure of; without such, nothing. What Coflux loses stands first
     where the cases are of one workload, and Coflux's other dresses have their columns there."""
-    cell = {TIME: _time, CPU: _cpu}.get(figure) or _figure(figure)
+    judged = figure not in tables.TOLD
+    cell = {TIME: _time, CPU: _cpu}.get(figure) or (_figure(figure) if judged else _told_figure(figure))
     ordered = sorted(_runtimes(cases), key=lambda name: name != COFLUX)
     rows = [(case, {name: cell(case, name) for name in ordered}) for case in cases]
     rows = [(case, cells) for case, cells in rows if any(text for name, text in cells.items() if name != COFLUX)]
@@ -239,7 +248,7 @@ def _table(cases: list[CaseResult], figure: str, names_workload: bool) -> str:
     if not names_workload:
         # A stable sort: the others keep their order.
         rows.sort(key=_losses_before)
-        own = list(dict.fromkeys(dress for case, _ in rows for dress in case.own_dresses(figure)))
+        own = list(dict.fromkeys(dress for case, _ in rows for dress in case.own_dresses(figure) if judged))
     runtimes = [name for name in ordered if any(cells[name] for _, cells in rows)]
     heads = [*runtimes[:1], *(f"{COFLUX} {dress}" for dress in own), *runtimes[1:]]
     lines = ["| case | " + " | ".join(heads) + " |", "| --- |" + " ---: |" * len(heads)]
@@ -286,7 +295,7 @@ def _told(losses: dict[str, Ratio], name: str, text: str) -> str:
 def _figures(found: Published, cases: list[CaseResult], names_workload: bool = False) -> str:
     shown = [case for case in cases if any(row["status"] == "ok" for row in case.rows.values())]
     titles = {TIME: "ns an item", CPU: "CPU of the whole process, ns an item"}
-    titles |= {name: tables.TITLES[name] for name in JUDGED}
+    titles |= {name: tables.TITLES[name] for name in JUDGED} | tables.TOLD
     parts = [f"{title}:\n\n{table}\n" for figure, title in titles.items()
              if (table := _table(shown, figure, names_workload))]
     ahead = "" if names_workload else _ahead(shown)

@@ -12,6 +12,8 @@ GAP = "  "
 TITLES = {"p50_ns": "p50, ns", "p99_ns": "p99, ns", "bytes_each": "bytes each",
           "kept_bytes": "bytes that are kept at once",
           "kept_when_idle_bytes": "bytes that are kept when it has been idle"}
+# What is told and not judged: it rests on a thousandth of what was measured.
+TOLD = {"p999_ns": "p99.9, ns, which rests on one request in a thousand and is not judged"}
 
 
 def nanoseconds(value: float) -> str:

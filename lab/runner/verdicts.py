@@ -17,7 +17,7 @@ ResultRow = dict[str, Any]
 
 
 # What adapters measure beside an item's time of which less is better. The others, as the latency of one in a thousand
-# of a few thousand, are told and not judged.
+# of a few thousand, are told (tables.TOLD) and not judged.
 JUDGED = ("p50_ns", "p99_ns", "bytes_each", "kept_bytes", "kept_when_idle_bytes")
 
 # What the figures that each row has are called.

@@ -90,6 +90,16 @@ class Publishing(LabTest):
                                     near("asio", 20.0, cpu_samples=[4.0] * 9, **figures)),
                          "Ahead of Coflux in CPU: asio 0.50 x; in p99: asio 0.56 x.")
 
+    def test_what_rests_on_one_request_in_a_thousand_is_told_without_a_verdict(self) -> None:
+        def of(median: float) -> dict[str, object]:
+            return {"figures": {"p999_ns": {"median": median, "samples": [median] * 9}}}
+        self.published(near("coflux", 10.0, **of(9_000.0)), near("asio", 12.0, **of(3_000.0)),
+                       near("bare", 9.0, **of(2_000.0)))
+        text = self.text("docs/bench/fib.md")
+        self.assertIn("p99.9, ns, which rests on one request in a thousand and is not judged:", text)
+        self.assertIn("| 9,000 | 2,000 | 3,000 |", text)
+        self.assertNotIn("in p99.9", text)
+
     def test_what_is_undecided_is_told_as_such(self) -> None:
         self.assertEqual(self.ahead(result_row("coflux", [8.0] * 9), result_row("asio", [1.0] * 6 + [400.0] * 3)),
                          "Ahead of Coflux in time: asio 0.12 x (undecided).")
