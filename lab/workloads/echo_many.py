@@ -34,9 +34,9 @@ def cases(size: str) -> list[dict[str, Any]]:
         return [_closed(20, 400), _open(20, 200, 20_000)]
     if size == "base":
         return [_closed(1, 4_000), _closed(20, 20_000), _closed(1_000, 20_000), _closed(10_000, 20_000),
-                _open(20, 5_000, 50_000)]
+                *(_open(connections, 5_000, 50_000) for connections in (20, 1_000))]
     return [*(_closed(connections, 200_000) for connections in (1, 20, 1_000, 10_000)),
-            *(_open(connections, 100_000, 50_000) for connections in (20, 1_000))]
+            *(_open(connections, 100_000, 50_000) for connections in (1, 20, 1_000, 10_000))]
 
 
 # Of the suite quick.
