@@ -59,6 +59,7 @@
 #include <coflux/io/connect_to.hpp>
 #include <coflux/io/copy.hpp>
 #include <coflux/io/datagram.hpp>
+#include <coflux/io/datagram_types.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/file.hpp>
 #include <coflux/io/file_stream.hpp>

@@ -15,7 +15,6 @@ namespace detail {
 namespace {
 
 constexpr const char* receiving_at = "receive at";
-constexpr const char* sending_from = "send from";
 static_assert(message_header_size >= os::laid_out_size);
 
 os::datagram_message message_of(std::span<std::byte> into, endpoint& from) noexcept {
@@ -36,6 +35,11 @@ bool is_told_of_room(const endpoint& to) noexcept {
 void datagram_awaiter::resume_or_throw(const char* what) {
     resumed();
     if (error_ < 0) throw_io_error(error_, what, on().peer);
+}
+void datagram_awaiter::resume_or_throw_of_sending(const endpoint& to) {
+    if (to == endpoint()) return resume_or_throw("send from");
+    resumed();
+    if (error_ < 0) throw_io_error(error_, "send to", to);
 }
 std::error_code datagram_awaiter::resume_with_error() noexcept {
     resumed();
@@ -160,7 +164,7 @@ bool send_to_awaiter::send(io_operation& op) noexcept {
 constinit const io_kind send_to_awaiter::kind{&send, direction::out, stops_io("room for a datagram")};
 
 void send_to_awaiter::await_resume() {
-    resume_or_throw(sending_from);
+    resume_or_throw_of_sending(to_);
 }
 io_result<void> send_to_awaiter::resume_with_result() noexcept {
     if (const std::error_code e = resume_with_error()) return e;
@@ -184,7 +188,7 @@ bool send_batch_awaiter::send(io_operation& op) noexcept {
 constinit const io_kind send_batch_awaiter::kind{&send, direction::out, stops_io("room for a datagram")};
 
 std::size_t send_batch_awaiter::await_resume() {
-    resume_or_throw(sending_from);
+    resume_or_throw_of_sending(from_.empty() ? endpoint() : from_.front().to);  // after the first all is a count
     return count_;
 }
 io_result<std::size_t> send_batch_awaiter::resume_with_result() noexcept {

@@ -10,7 +10,8 @@ namespace coflux {
 endpoint endpoint::ip(std::string_view address, std::uint16_t port) {
     endpoint e;
     const std::string text(address);
-    e.resize(detail::os::write_ip_name(text.c_str(), port, e.data(), most));
+    // Up to a zero byte it may be one.
+    if (text.find('\0') == std::string::npos) e.resize(detail::os::write_ip_name(text.c_str(), port, e.data(), most));
     if (e.size() == 0) throw std::invalid_argument("coflux: '" + text + "' is no numeric address");
     return e;
 }
@@ -22,6 +23,8 @@ endpoint endpoint::loopback(std::uint16_t port) {
 }
 endpoint endpoint::local(std::string_view path) {
     if (path.empty()) throw std::invalid_argument("coflux: the path of a socket is empty");
+    if (path[0] != '\0' && path.find('\0') != std::string_view::npos)
+        throw std::invalid_argument("coflux: the path of a socket has a zero byte: '" + std::string(path) + "'");
     endpoint e;
     e.resize(detail::os::write_local_name(path.data(), path.size(), e.data(), most));
     if (e.size() == 0)

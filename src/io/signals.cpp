@@ -61,6 +61,15 @@ signal_set::signal_set(std::span<const int> numbers) {
     }
 }
 
+signal_set& signal_set::operator=(signal_set&& other) noexcept {
+    if (this == &other) return *this;
+    release();
+    pipe_ = std::move(other.pipe_);
+    write_end_ = std::exchange(other.write_end_, -1);
+    caught_ = std::exchange(other.caught_, 0);
+    return *this;
+}
+
 void signal_set::release() noexcept {
     if (write_end_ < 0) return;
     for (int number = 1; number <= 64; ++number) {

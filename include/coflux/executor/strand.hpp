@@ -35,7 +35,7 @@ private:
 ///
 /// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on
 /// there, and what other threads post, have their turns one after the other; one that yields may have several steps in
-/// its turn. A coroutine leaves the strand whenever it suspends: what others do meanwhile it may see. No lock is held
+/// its turn. A fork that its maker awaits as the newest runs in that await, as on a pool. A coroutine leaves the strand whenever it suspends: what others do meanwhile it may see. No lock is held
 /// while a coroutine runs. After 61 resumptions, and fewer long ones, a strand goes to the end of the queue of `E`, so
 /// that it keeps nothing else waiting.
 ///

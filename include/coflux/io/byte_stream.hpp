@@ -194,7 +194,7 @@ public:
     }
 
     /// Tells the peer that no more comes; reading goes on.
-    /// Errors: std::system_error.
+    /// Errors: std::system_error; std::errc::not_connected once the peer has reset the connection.
     void shutdown_send();
     /// Closes it. What was written is still sent.
     void close() noexcept;

@@ -46,8 +46,8 @@ struct connect_options {
 /// An attempt of connect_to() that failed.
 struct failed_attempt {
     endpoint to;
-    std::error_code code;
-    std::string text;  ///< what went wrong
+    std::error_code code;  ///< of a std::system_error; of another exception not_enough_memory or io_error
+    std::string text;      ///< what went wrong
 };
 
 /// What connect_to() throws where no address could be connected to. Its text has all of them with their errors; its

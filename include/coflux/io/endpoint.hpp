@@ -9,6 +9,13 @@
 
 namespace coflux {
 
+/// Which addresses of a host are asked for.
+enum class address_family : std::uint8_t {
+    any,  ///< all, in the order of the system
+    v4,   ///< of IPv4
+    v6    ///< of IPv6
+};
+
 /// An address of the Internet protocols with a port, or a path of the local ones.
 ///
 /// Shapes: a value of 116 bytes. Those of two sockets are equal if the system says the same of them.
@@ -26,7 +33,7 @@ public:
     [[nodiscard]] static endpoint loopback(std::uint16_t port);
     /// A socket in the file system; a path that begins with a zero byte is an abstract name: `local("\0name"sv)`. As a
     /// mere literal it would end at that byte.
-    /// Errors: std::invalid_argument for a path that is too long, or empty.
+    /// Errors: std::invalid_argument for a path that is too long, empty, or has a zero byte elsewhere.
     [[nodiscard]] static endpoint local(std::string_view path);
 
     /// 0 where there is none.

@@ -1,6 +1,7 @@
-// owned_descriptor: a descriptor of the system with an owner.
+// owned_descriptor: a descriptor of the system with an owner; bytes_and_descriptors.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 
 namespace coflux {
@@ -35,6 +36,12 @@ public:
 
 private:
     int number_ = -1;
+};
+
+/// What unix_stream::receive_descriptors() has received.
+struct bytes_and_descriptors {
+    std::size_t bytes = 0;        ///< 0: the end of the stream
+    std::size_t descriptors = 0;  ///< how many came with them
 };
 
 }  // namespace coflux

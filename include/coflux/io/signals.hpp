@@ -75,7 +75,8 @@ public:
         : pipe_(std::move(other.pipe_)),
           write_end_(std::exchange(other.write_end_, -1)),
           caught_(std::exchange(other.caught_, 0)) {}
-    signal_set& operator=(signal_set&&) = delete;
+    /// Its own signals are let go first.
+    signal_set& operator=(signal_set&& other) noexcept;
     ~signal_set() { release(); }
 
     /// The next signal, in the order in which the handler ran.

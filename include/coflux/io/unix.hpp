@@ -90,7 +90,8 @@ struct unix_options {
     /// The file is removed when the socket is closed, if it still is that of this socket.
     bool unlink = true;
     /// A socket that stands at the path is removed first, if none listens there: one of a process that was killed. Two
-    /// processes that do so at the same time may both believe that they listen.
+    /// processes that do so at the same time may both believe that they listen. The question is a connection: a server
+    /// that listens there accepts it, and finds it ended.
     bool replace_stale = false;
 };
 

@@ -27,7 +27,8 @@ public:
     /// Sends, and has no name that could be answered to.
     /// Errors: std::system_error.
     [[nodiscard]] static unix_datagram unbound();
-    /// Two that are connected to each other, without names.
+    /// Two that are connected to each other, without names. Where one is gone, a send of the other fails with
+    /// std::errc::connection_refused, and its receive waits on: a socket of messages has no end.
     /// Errors: std::system_error.
     [[nodiscard]] static std::pair<unix_datagram, unix_datagram> pair();
 

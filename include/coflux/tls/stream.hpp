@@ -58,6 +58,8 @@ public:
     /// `co_await stream.handshake(here)`: agrees with the peer, and checks its certificate. First of all operations.
     /// Errors: tls_error, as tls_errc::certificate_refused with what is wrong with it; tls_errc::truncated if the peer
     /// ends the connection meanwhile.
+    /// A server's ends once all is sent, its session tickets, too: a client that writes and does not read may hold it
+    /// up where the connection has little room.
     /// Stops: loses nothing: the next handshake() goes on from there.
     call<void> handshake(environment& env);
 

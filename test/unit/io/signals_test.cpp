@@ -274,6 +274,30 @@ TEST(signal_set, leaves_a_handler_alone_that_came_after_it) {
     std::signal(SIGUSR1, SIG_DFL);
 }
 
+task is_assigned(environment&) {
+    signal_set signals{SIGUSR1};
+    std::signal(SIGUSR2, &counts_handled);
+    signals = signal_set{SIGUSR2};
+    ::raise(SIGUSR2);
+    EXPECT_EQ((co_await signals.next()).number, SIGUSR2);
+    signal_set other{SIGUSR1};  // which was let go
+    ::raise(SIGUSR1);
+    EXPECT_EQ((co_await other.next()).number, SIGUSR1);
+    signal_set& same = signals;
+    signals = std::move(same);
+    ::raise(SIGUSR2);
+    EXPECT_EQ((co_await signals.next()).number, SIGUSR2);
+}
+TEST(signal_set, takes_the_signals_of_another_in_place_of_its_own) {
+    const std::size_t before = open_descriptors();
+    handled = 0;
+    on_a_worker(is_assigned);
+    ::raise(SIGUSR2);
+    EXPECT_EQ(handled, 1);
+    EXPECT_EQ(open_descriptors(), before);
+    std::signal(SIGUSR2, SIG_DFL);
+}
+
 std::error_code refused(std::initializer_list<int> numbers) {
     try {
         const signal_set signals(numbers);

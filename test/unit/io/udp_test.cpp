@@ -98,7 +98,7 @@ coflux::task<void, E> tells_errors(coflux::environment&) {
         ADD_FAILURE();
     } catch (const std::system_error& e) {
         EXPECT_EQ(e.code(), std::errc::message_size);
-        EXPECT_NE(std::string(e.what()).find("send from 127.0.0.1"), std::string::npos);
+        EXPECT_NE(std::string(e.what()).find("send to 127.0.0.1"), std::string::npos);
     }
     EXPECT_THROW(udp_socket{a.local_endpoint()}, std::system_error);
     EXPECT_THROW(udp_socket{endpoint()}, std::system_error);

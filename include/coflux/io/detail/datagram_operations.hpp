@@ -5,33 +5,12 @@
 #include <cstddef>
 #include <span>
 
+#include <coflux/io/datagram_types.hpp>
 #include <coflux/io/detail/io_operation.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/result.hpp>
 
 namespace coflux {
-
-/// What has been received: one message.
-struct datagram {
-    std::size_t size = 0;   ///< its bytes, as far as there was room
-    std::size_t whole = 0;  ///< how many were sent
-    endpoint from;          ///< of the sender; none, if that has no name
-
-    /// The buffer was too small, and the rest is lost.
-    [[nodiscard]] bool is_truncated() const noexcept { return whole > size; }
-};
-
-/// A buffer of a batch, and what has been received into it.
-struct incoming_datagram {
-    std::span<std::byte> into;
-    datagram got;
-};
-
-/// A message of a batch.
-struct outgoing_datagram {
-    std::span<const std::byte> bytes;
-    endpoint to;  ///< none: where the socket is connected to
-};
 
 namespace detail {
 
@@ -49,6 +28,8 @@ protected:
 
     /// Errors: std::system_error.
     void resume_or_throw(const char* what);
+    /// Of a message `to` there, or where the socket is connected to.
+    void resume_or_throw_of_sending(const endpoint& to);
     [[nodiscard]] std::error_code resume_with_error() noexcept;
     /// True: the operation ends. Of what gives `result`.
     [[nodiscard]] bool is_end(std::ptrdiff_t result) noexcept;

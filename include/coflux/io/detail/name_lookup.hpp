@@ -22,13 +22,6 @@
 
 namespace coflux {
 
-/// Which addresses of a host are asked for.
-enum class address_family : std::uint8_t {
-    any,  ///< all, in the order of the system
-    v4,   ///< of IPv4
-    v6    ///< of IPv6
-};
-
 namespace detail {
 
 class name_lookup;

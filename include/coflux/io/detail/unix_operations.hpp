@@ -12,12 +12,6 @@ namespace coflux {
 
 class unix_stream;
 
-/// What unix_stream::receive_descriptors() has received.
-struct bytes_and_descriptors {
-    std::size_t bytes = 0;        ///< 0: the end of the stream
-    std::size_t descriptors = 0;  ///< how many came with them
-};
-
 namespace detail {
 
 class unix_accept_awaiter : public accept_awaiter {
