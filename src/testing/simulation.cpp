@@ -1,6 +1,11 @@
 #include <coflux/testing/simulation.hpp>
 
+#include <cstdint>
+#include <numeric>
 #include <utility>
+#include <vector>
+
+#include <coflux/base/assert.hpp>
 
 #include "world.hpp"
 
@@ -23,6 +28,12 @@ void simulation::run() {
 }
 void simulation::advance(std::chrono::nanoseconds d) {
     world_->advance(coflux::detail::tick_of(coflux::detail::later(now(), d)));
+}
+std::size_t simulation::choose(std::size_t of) {
+    COFLUX_VERIFY(of != 0, "simulation::choose() among no numbers");
+    std::vector<std::uint64_t> names(of);
+    std::iota(names.begin(), names.end(), std::uint64_t{0});
+    return of == 1 ? 0 : world_->choose(choice::amount, names);
 }
 std::chrono::steady_clock::time_point simulation::now() const noexcept {
     return coflux::detail::steady_time(std::chrono::nanoseconds(world_->now()));

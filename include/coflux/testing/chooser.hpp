@@ -12,7 +12,7 @@ enum class choice : std::uint8_t {
     next,    ///< what runs: timers that are due, then the ready coroutines, the one that has been ready longest first
     steal,   ///< an awaited fork that has not begun: 0 its parent runs it in place, 1 another worker has taken it
     time,    ///< coroutines are ready, and some sleep: 0 the ready go on, 1 time passes until the next sleeper is due
-    amount,  ///< how many bytes a call on a simulated socket or file moves: 0 as many as it can
+    amount,  ///< how many bytes a call on a simulated socket or file moves: 0 as many as it can; simulation::choose()
     fault,   ///< what goes wrong on a simulated network or disk: 0 nothing
 };
 

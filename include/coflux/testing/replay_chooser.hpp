@@ -15,8 +15,8 @@
 namespace coflux::testing {
 
 /// The decisions of a run that differ from FIFO, as text: `3n2/4,7s1/2` is candidate 2 of 4 in decision 3, a
-/// choice::next, and 1 of 2 in decision 7, a choice::steal; decisions are counted from 0, `t` is choice::time. `fifo`
-/// if there is none.
+/// choice::next, and 1 of 2 in decision 7, a choice::steal; decisions are counted from 0, `t` is choice::time, `a`
+/// choice::amount, `f` choice::fault. `fifo` if there is none.
 [[nodiscard]] std::string to_text(std::span<const decision> schedule);
 
 /// Decides as it was decided. Where a run has other candidates than the recorded one, it diverges: from there on the

@@ -27,7 +27,7 @@ struct sim_network_options {
     std::size_t buffer = 4096;
     /// The chooser is asked how many bytes, or datagrams of a batch, a call moves (choice::amount).
     bool short_moves = true;
-    /// Datagrams of a udp_socket that are on their way arrive in any order (choice::next).
+    /// Datagrams of a udp_socket that have come to their time arrive in any order (choice::next).
     bool reorders = true;
     /// Datagrams that a socket holds unread at most. What comes beyond them is lost; of local sockets none is, and the
     /// sender waits.
@@ -39,6 +39,9 @@ struct sim_network_options {
     bool no_descriptors = true;  ///< an accept fails with too_many_files_open; the connection stays in the backlog
     bool loses = true;           ///< a datagram of a udp_socket does not arrive
     bool duplicates = true;      ///< a datagram of a udp_socket arrives twice
+    bool delays = true;  ///< a datagram of a udp_socket, or its second copy, arrives late: after what is sent later
+    /// How late a datagram that is late arrives beyond the latency: so much, or a 4th or a 16th of it.
+    std::chrono::nanoseconds longest_delay = std::chrono::seconds(1);
     /// A connect whose answer does not come fails then, with timed_out.
     std::chrono::nanoseconds connect_limit = std::chrono::seconds(127);
     /// A connection fails for the sender when so much time has passed since something should have arrived.
@@ -77,8 +80,8 @@ private:
 ///
 /// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
 /// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call
-/// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those on their way the
-/// chooser decides which arrives next; one that finds its receiver without room, or none there, is lost. 0 is the
+/// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those that have come
+/// to their time the chooser decides which arrives next; one that finds its receiver without room, or none there, is lost. 0 is the
 /// network on a good day. Every await of an operation is a point at which others may come in. What is opened where no
 /// host's executor runs (by the test itself, by a coroutine on another executor) is opened by local(); but a listener
 /// or a udp_socket for the address of a host is that host's.

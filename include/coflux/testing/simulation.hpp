@@ -88,6 +88,10 @@ public:
     /// nothing.
     void on_await(std::function<void(std::size_t)> f);
 
+    /// A question of the test's own, as when the power is cut: `co_await (sim.choose(8) * 1ms)`.
+    /// Returns: a number below `of`, which the chooser decides (choice::amount); 0 on a good day.
+    /// Pre: `of` is not 0, checked.
+    [[nodiscard]] std::size_t choose(std::size_t of);
     [[nodiscard]] std::chrono::steady_clock::time_point now() const noexcept;
     /// Virtual time since the beginning.
     [[nodiscard]] std::chrono::nanoseconds elapsed() const noexcept;

@@ -16,7 +16,7 @@ using coflux::detail::wait_operation;
 
 namespace {
 
-/// Candidates for what is lost of a write: nothing, all, so many first cuts and so many last ones.
+/// Candidates for what is lost of a write: nothing, all, so many first cuts and so many last ones, its middle.
 constexpr std::size_t most_cuts = 7;
 
 }  // namespace
@@ -78,8 +78,8 @@ bool disk::happen(std::uint64_t name) noexcept {
 // --- a crash
 
 std::size_t disk::lost_of(std::size_t candidates) noexcept {
-    static constexpr std::array<std::uint64_t, 2 + 2 * most_cuts> names{0, 1, 2,  3,  4,  5,  6,  7,
-                                                                        8, 9, 10, 11, 12, 13, 14, 15};
+    static constexpr std::array<std::uint64_t, 3 + 2 * most_cuts> names{0, 1,  2,  3,  4,  5,  6,  7, 8,
+                                                                        9, 10, 11, 12, 13, 14, 15, 16};
     return world_->choose(choice::fault, std::span(names).first(candidates));
 }
 
@@ -89,17 +89,28 @@ void disk::keep_some(const disk_file& of, std::string& to, const disk_write& w) 
     const std::uint64_t end = w.offset + w.bytes.size();
     const auto boundaries = w.is_size ? std::size_t{0} : static_cast<std::size_t>((end - 1) / sector - first);
     const std::size_t cuts = std::min(boundaries, most_cuts);
-    const std::size_t lost = lost_of(2 + 2 * cuts);
+    const std::size_t lost = lost_of(2 + 2 * cuts + (boundaries > 1 ? 1 : 0));
     if (lost == 0) return of.apply(to, w);
     if (lost == 1) return;
+    // The bytes of the write before its nth boundary.
+    const auto before_boundary = [&](std::size_t n) noexcept {
+        return static_cast<std::size_t>((first + 1 + n) * sector - w.offset);
+    };
+    const auto keep_from = [&](std::size_t at) {
+        of.apply(to, {.offset = w.offset + at, .bytes = w.bytes.substr(at)});
+    };
+    const auto keep_to = [&](std::size_t at) { of.apply(to, {.offset = w.offset, .bytes = w.bytes.substr(0, at)}); };
+    if (lost == 2 + 2 * cuts) {
+        keep_to(before_boundary(0));
+        return keep_from(before_boundary(boundaries - 1));
+    }
     // Where there are more boundaries than cuts, the first ones and the last.
     const std::size_t nth = (lost - 2) % cuts;
     const std::size_t boundary = nth < (cuts + 1) / 2 ? nth : boundaries - (cuts - nth);
-    const auto before = static_cast<std::size_t>((first + 1 + boundary) * sector - w.offset);
     if (lost - 2 < cuts) {
-        of.apply(to, {.offset = w.offset, .bytes = w.bytes.substr(0, before)});
+        keep_to(before_boundary(boundary));
     } else {
-        of.apply(to, {.offset = w.offset + before, .bytes = w.bytes.substr(before)});
+        keep_from(before_boundary(boundary));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <string>
 
@@ -32,6 +33,10 @@ namespace coflux::testing::detail {
 }
 [[nodiscard]] inline bool is_path(const endpoint& e) {
     return is_path(e.family());
+}
+/// What the system says of a path that no socket has: there is no such file, or, of an abstract name, none listens.
+[[nodiscard]] inline int error_of_missing(const endpoint& path) noexcept {
+    return path.to_string().starts_with('@') ? ECONNREFUSED : ENOENT;
 }
 [[nodiscard]] inline bool is_known(int family) {
     static const std::array known{endpoint::any(0).family(), endpoint::ip("::", 0).family(),

@@ -122,7 +122,7 @@ std::size_t network::amount(std::size_t most) noexcept {
 
 std::size_t network::fault(bool kind, std::size_t of) noexcept {
     if (!kind || faults_left_ == 0) return 0;
-    static constexpr std::array<std::uint64_t, 3> names{0, 1, 2};
+    static constexpr std::array<std::uint64_t, most_fates> names{0, 1, 2, 3, 4, 5, 6, 7, 8};
     const std::size_t chosen = world_->choose(choice::fault, std::span(names).first(of));
     if (chosen != 0) --faults_left_;
     return chosen;

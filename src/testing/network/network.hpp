@@ -212,6 +212,12 @@ private:
     // Of datagrams:
     [[nodiscard]] bool is_taken(const sim_socket& by, const endpoint& e, bool any) const noexcept;
     int route(const sim_socket& s, const endpoint& to, way_of_message& found) noexcept;
+    struct fate {
+        std::size_t copies = 1;
+        std::chrono::nanoseconds late{0};  // the last of them
+    };
+    static constexpr std::size_t most_fates = 9;
+    [[nodiscard]] fate choose_fate() noexcept;
     std::ptrdiff_t send_locally(sim_socket& s, const endpoint& to, message sent) noexcept;
     void touch_senders(const sim_socket& at) noexcept;
     void add(packet p) noexcept;

@@ -1,6 +1,8 @@
 // Messages on a simulated network: of Internet sockets each an arrival of its own, of local sockets there at once.
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "addresses.hpp"
@@ -109,7 +111,7 @@ int network::connect_datagram(int descriptor, os::const_socket_name to) noexcept
     const endpoint peer = endpoint_of(to);
     if (is_path(s->family)) {
         if (!is_path(peer)) return -EINVAL;
-        if (bound_at(*s->on, peer) == nullptr) return -ECONNREFUSED;
+        if (bound_at(*s->on, peer) == nullptr) return -error_of_missing(peer);
         s->peer = peer;
         return 0;
     }
@@ -153,20 +155,20 @@ std::ptrdiff_t network::send_datagram(int descriptor, const os::datagram_message
     if (s->error != 0) return -std::exchange(s->error, 0);
     const endpoint to = m.name != nullptr ? endpoint_of(m.name, m.name_size) : s->peer;
     message sent{s->local, std::string(static_cast<const char*>(m.bytes.data), m.bytes.size)};
-    if (is_path(s->family)) return send_locally(*s, to, std::move(sent));
+    if (is_path(s->family)) {
+        if (m.name != nullptr && bound_at(*s->on, to) == nullptr) return -error_of_missing(to);
+        return send_locally(*s, to, std::move(sent));
+    }
     if (to.size() == 0) return -EDESTADDRREQ;
     if (m.bytes.size > longest_message) return -EMSGSIZE;
     way_of_message found;
     if (const int e = route(*s, to, found); e != 0) return e;
     sent.from = found.from;
-    std::size_t copies = 1;
-    if (const std::size_t wrong =
-            fault(options_.loses || options_.duplicates, options_.loses && options_.duplicates ? 3 : 2);
-        wrong != 0)
-        copies = options_.loses && wrong == 1 ? 0 : 2;
-    for (; copies != 0; --copies) {
+    const fate becomes = choose_fate();
+    for (std::size_t copy = 1; copy <= becomes.copies; ++copy) {
+        const auto late = copy == becomes.copies ? becomes.late : std::chrono::nanoseconds(0);
         packet p{world_->new_name(),
-                 world_->now() + ticks(latency(*s->on, *found.host)),
+                 world_->now() + ticks(latency(*s->on, *found.host) + late),
                  s->number,
                  s->on,
                  found.host,
@@ -180,6 +182,21 @@ std::ptrdiff_t network::send_datagram(int descriptor, const os::datagram_message
         add(std::move(p));
     }
     return static_cast<std::ptrdiff_t>(m.bytes.size);
+}
+
+/// What becomes of a datagram: a fault, or what is right.
+network::fate network::choose_fate() noexcept {
+    std::array<fate, most_fates> all;
+    std::size_t n = 1;
+    if (options_.loses) all[n++] = {0, {}};
+    if (options_.duplicates) all[n++] = {2, {}};
+    if (options_.delays) {
+        for (const int part : {16, 4, 1}) {
+            all[n++] = {1, options_.longest_delay / part};
+            if (options_.duplicates) all[n++] = {2, options_.longest_delay / part};
+        }
+    }
+    return all[fault(n != 1, n)];
 }
 
 /// None is lost: where there is no room, the sender waits for it.

@@ -5,6 +5,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
 
+#include "addresses.hpp"
 #include "network.hpp"
 
 namespace coflux::testing::detail {
@@ -219,7 +220,9 @@ void network::arrive(sim_socket& s) noexcept {
     if (s.out.empty()) flying_.erase(number);
     switch (what.what) {
     case arrival::asked: ask_listener(s); break;
-    case arrival::refused: fail(s, ECONNREFUSED); break;
+    case arrival::refused:
+        fail(s, is_path(s.peer) && !is_in_use(*s.on, s.peer, false) ? error_of_missing(s.peer) : ECONNREFUSED);
+        break;
     case arrival::lost: fail(s, ETIMEDOUT); break;
     default: arrive_at(s, *find(s.other), std::move(what)); break;
     }

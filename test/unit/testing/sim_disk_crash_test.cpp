@@ -109,6 +109,18 @@ TEST(sim_disk_crash, tears_a_write_at_sectors_and_never_within_one) {
     EXPECT_EQ(left_by({.sector = 8}, writes_over_sectors), (texts{"", with("345678")}));
 }
 
+crash_task writes_three_sectors(environment&, borrowed<sim_disk>) {
+    file f = co_await file::open("a", makes);
+    co_await f.sync();
+    co_await f.write_at(0, "beg-mid-end-");
+}
+TEST(sim_disk_crash, may_lose_the_middle_of_a_write) {
+    const std::string lost(4, '\0');
+    EXPECT_EQ(left_by({.sector = 4}, writes_three_sectors),
+              (texts{"", "beg-", "beg-mid-", "beg-mid-end-", lost + "mid-end-", lost + lost + "end-",
+                     "beg-" + lost + "end-"}));
+}
+
 crash_task writes_many_sectors(environment&, borrowed<sim_disk>) {
     file f = co_await file::open("a", makes);
     co_await f.sync();

@@ -252,10 +252,32 @@ coflux::task<void, sim_executor> uses_paths(environment&, hosts) {
     EXPECT_EQ((co_await at.receive_from(into)).from.size(), 0U);
     co_await from.send("abc");
     at.close();
+    const auto gone = co_await as_result(from.send_to("abc", endpoint::local("/no/such/folder/name")));
+    EXPECT_EQ(gone.error(), std::errc::no_such_file_or_directory);
+    const endpoint abstract = endpoint::local(std::string_view("\0name", 5));
+    const auto unheard = co_await as_result(from.send_to("abc", abstract));
+    EXPECT_EQ(unheard.error(), std::errc::connection_refused);
     const auto refused = co_await as_result(from.send("abc"));
     EXPECT_EQ(refused.error(), std::errc::connection_refused);
     const auto nowhere = co_await as_result(unix_datagram::unbound().send("abc"));
     EXPECT_EQ(nowhere.error(), std::errc::not_connected);
+}
+coflux::task<void, sim_executor> connects_to_paths(environment&, hosts) {
+    const endpoint path = endpoint::local("/no/such/folder/name");
+    const endpoint abstract = endpoint::local(std::string_view("\0name", 5));
+    const auto never = co_await as_result(coflux::unix_stream::connect(path));
+    EXPECT_EQ(never.error(), std::errc::no_such_file_or_directory);
+    const auto unheard = co_await as_result(coflux::unix_stream::connect(abstract));
+    EXPECT_EQ(unheard.error(), std::errc::connection_refused);
+    {
+        const coflux::unix_listener listener(path);
+        EXPECT_TRUE((co_await as_result(coflux::unix_stream::connect(path))).has_value());
+    }
+    const auto no_more = co_await as_result(coflux::unix_stream::connect(path));
+    EXPECT_EQ(no_more.error(), std::errc::no_such_file_or_directory);
+}
+TEST(sim_network_messages, and_streams_say_as_the_system_does_that_there_is_no_file) {
+    on_a_good_day(connects_to_paths);
 }
 TEST(sim_network_messages, of_local_sockets_wait_for_room) {
     on_a_good_day(uses_paths, {.messages = 2});
@@ -263,21 +285,27 @@ TEST(sim_network_messages, of_local_sockets_wait_for_room) {
 
 // --- what the chooser may do
 
-coflux::task<std::vector<std::string>, sim_executor> sends_three(environment&, hosts m) {
+coflux::task<std::vector<std::string>, sim_executor> sends_three(environment&, hosts m,
+                                                                 std::chrono::nanoseconds apart) {
     udp_socket socket(endpoint::any(0));
-    for (const char* const text : {"1", "2", "3"}) co_await socket.send_to(std::string_view(text), m->a.at(53));
+    for (const char* const text : {"1", "2", "3"}) {
+        co_await socket.send_to(std::string_view(text), m->a.at(53));
+        if (apart.count() != 0) co_await coflux::sleep_for(apart);
+    }
     std::vector<std::string> all;
     std::string into(8, ' ');
     while (const auto n = co_await coflux::timeout(m->at_a.receive(std::as_writable_bytes(std::span(into))), 1s))
         all.push_back(into.substr(0, *n));
     co_return all;
 }
-std::set<std::vector<std::string>> seen_with(const sim_network_options& options, exploration& r) {
-    std::set<std::vector<std::string>> seen;
+using orders = std::set<std::vector<std::string>>;
+orders seen_with(const sim_network_options& options, exploration& r,
+                 std::chrono::nanoseconds apart = std::chrono::nanoseconds(0)) {
+    orders seen;
     r = explore({.runs = 20'000, .search = search_kind::exhaustive, .deviations = 3}, [&](simulation&) {
         two_hosts m(options);
         auto env = coflux::make_environment(m.on_b);
-        seen.insert(sends_three(env, borrowed(m)).get());
+        seen.insert(sends_three(env, borrowed(m), apart).get());
     });
     return seen;
 }
@@ -293,14 +321,29 @@ TEST(sim_network_messages, come_in_each_order_and_all_come_without_faults) {
 }
 TEST(sim_network_messages, are_lost_or_come_twice_as_often_as_they_may) {
     exploration r;
-    const auto lost = seen_with({.latency = 1ms, .reorders = false, .faults = 2, .duplicates = false}, r);
+    const auto lost =
+        seen_with({.latency = 1ms, .reorders = false, .faults = 2, .duplicates = false, .delays = false}, r);
     EXPECT_TRUE(r.exhausted) << r.report();
     EXPECT_EQ(lost.size(), 7U);  // of three all but none
-    const auto twice = seen_with({.latency = 1ms, .reorders = false, .faults = 1, .loses = false}, r);
+    const auto twice = seen_with({.latency = 1ms, .reorders = false, .faults = 1, .loses = false, .delays = false}, r);
     EXPECT_EQ(twice, (std::set<std::vector<std::string>>{
                          {"1", "1", "2", "3"}, {"1", "2", "2", "3"}, {"1", "2", "3", "3"}, {"1", "2", "3"}}));
-    const auto either = seen_with({.latency = 1ms, .reorders = false, .faults = 1}, r);
+    const auto either = seen_with({.latency = 1ms, .reorders = false, .faults = 1, .delays = false}, r);
     EXPECT_EQ(either.size(), 7U);
+}
+
+TEST(sim_network_messages, that_are_late_are_overtaken_by_what_is_sent_later) {
+    exploration r;
+    const orders once =
+        seen_with({.latency = 1ms, .faults = 1, .loses = false, .duplicates = false, .longest_delay = 160ms}, r, 20ms);
+    EXPECT_TRUE(r.exhausted) << r.report();
+    EXPECT_EQ(once, (orders{{"1", "2", "3"}, {"2", "1", "3"}, {"2", "3", "1"}, {"1", "3", "2"}}));
+    const orders twice = seen_with({.latency = 1ms, .faults = 1, .loses = false, .longest_delay = 160ms}, r, 20ms);
+    EXPECT_TRUE(twice.contains({"1", "2", "3", "1"}));
+    EXPECT_TRUE(twice.contains({"1", "2", "1", "3"}));
+    const orders in_order =
+        seen_with({.latency = 1ms, .reorders = false, .faults = 1, .loses = false, .duplicates = false}, r, 20ms);
+    EXPECT_EQ(in_order, (orders{{"1", "2", "3"}}));
 }
 
 // --- a request that is sent again
@@ -360,7 +403,7 @@ TEST(sim_network_messages, can_be_searched_by_priorities) {
         simulation sim(pct);
         two_hosts m({.latency = 1ms});
         auto env = coflux::make_environment(m.on_b);
-        seen.insert(sends_three(env, borrowed(m)).get());
+        seen.insert(sends_three(env, borrowed(m), 0ns).get());
     }
     EXPECT_EQ(seen.size(), 6U);
 }

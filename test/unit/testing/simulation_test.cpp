@@ -46,6 +46,22 @@ bool has(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
+TEST(simulation, decides_what_a_test_asks) {
+    fifo_chooser fifo;
+    simulation sim(fifo);
+    EXPECT_EQ(sim.choose(5), 0U);
+    EXPECT_EQ(sim.choose(1), 0U);
+    ASSERT_EQ(sim.schedule().size(), 1U);
+    EXPECT_EQ(sim.schedule()[0], (coflux::testing::decision{choice::amount, 0, 5}));
+    std::set<std::size_t> seen;
+    for (std::uint64_t seed = 0; seed != 100; ++seed) {
+        random_chooser random(seed);
+        simulation other(random);
+        seen.insert(other.choose(5));
+    }
+    EXPECT_EQ(seen, (std::set<std::size_t>{0, 1, 2, 3, 4}));
+}
+
 coflux::fork<void, sim_executor> writes(auto&&, borrowed<std::string> to, char letter) {
     co_await coflux::yield();
     *to += letter;
