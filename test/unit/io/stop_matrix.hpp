@@ -1,51 +1,80 @@
-// The operations that a stop is tried on, what ends each of them, and what must hold afterwards.
+// The operations that a stop is tried on. What ends each of them, and what must hold afterwards: stop_checks.hpp.
 #pragma once
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <gtest/gtest.h>
-
 #include <coflux/coflux.hpp>
+#include <coflux/io/process.hpp>
+#include <coflux/io/signals.hpp>
 
 #include "connected.hpp"
 
 namespace coflux_test {
 
+/// Not among them: a write over UDP. On the loopback network a message leaves its sender's buffer at once, so that none
+/// has to wait. It is the operation that `send` is.
 enum class stopped_operation {
     read_some,
     read_exactly,
     read_into_two,  ///< buffers
     write_some,
+    write_some_of_two,
     write_all,
+    write_all_of_two,
     accept,
     connect,
     wait_readable,
     read_local,  ///< of a local stream
+    write_some_local,
+    write_all_local,
+    accept_local,
+    send_descriptors,
+    receive_descriptors,
     read_pipe,
+    read_pipe_exactly,
     write_pipe,
-    receive,
+    write_all_pipe,
+    wait_readable_pipe,
+    receive,  ///< a local datagram
     receive_from,
     receive_batch,
-    send  ///< a local datagram
+    send,
+    send_batch,
+    receive_from_udp,
+    next_signal,
+    wait_for_child
 };
-inline constexpr std::array all_stopped_operations{
-    stopped_operation::read_some,    stopped_operation::read_exactly,  stopped_operation::read_into_two,
-    stopped_operation::write_some,   stopped_operation::write_all,     stopped_operation::accept,
-    stopped_operation::connect,      stopped_operation::wait_readable, stopped_operation::read_local,
-    stopped_operation::read_pipe,    stopped_operation::write_pipe,    stopped_operation::receive,
-    stopped_operation::receive_from, stopped_operation::receive_batch, stopped_operation::send};
+inline constexpr auto all_stopped_operations = [] {
+    std::array<stopped_operation, static_cast<std::size_t>(stopped_operation::wait_for_child) + 1> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<stopped_operation>(i);
+    return all;
+}();
+
+/// So much that it is written in parts.
+constexpr bool writes_all(stopped_operation w) {
+    return w == stopped_operation::write_all || w == stopped_operation::write_all_of_two ||
+           w == stopped_operation::write_all_local || w == stopped_operation::write_all_pipe;
+}
+/// To what is full.
+constexpr bool writes_some(stopped_operation w) {
+    return w == stopped_operation::write_some || w == stopped_operation::write_some_of_two ||
+           w == stopped_operation::write_some_local || w == stopped_operation::write_pipe ||
+           w == stopped_operation::send || w == stopped_operation::send_batch ||
+           w == stopped_operation::send_descriptors;
+}
 
 /// When the stop comes.
 enum class stop_phase {
@@ -60,21 +89,47 @@ enum class stop_phase {
 inline constexpr std::array all_stop_phases{stop_phase::before_submit, stop_phase::pending, stop_phase::cancel_first,
                                             stop_phase::completed, stop_phase::target_first};
 
+/// What operations write: each byte tells where it stands.
+inline const std::vector<std::byte>& written_bytes() {
+    static const auto all = [] {
+        std::vector<std::byte> bytes(8'000'000);
+        for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(1 + i % 251);
+        return bytes;
+    }();
+    return all;
+}
+inline std::span<const std::byte> written_by(stopped_operation w) {
+    const std::span all(written_bytes());
+    return writes_all(w) ? all : all.first(1000);
+}
+
 /// What the operations are done with.
 struct stop_place {
     coflux::tcp_stream near;
     coflux::tcp_stream far;
     coflux::tcp_listener listener{own_loopback()};
-    coflux::tcp_listener full{own_loopback(), {.backlog = 0}};
+    coflux::tcp_listener full{own_loopback(), {.backlog = 0, .shared_port = true}};
     std::vector<coflux::tcp_stream> in_the_backlog;
     coflux::tcp_stream got;
     std::pair<coflux::unix_stream, coflux::unix_stream> local = coflux::unix_stream::pair();
+    coflux::unix_listener local_listener{
+        coflux::endpoint::local(std::string(1, '\0') + "coflux-stop-" + std::to_string(getpid()))};
+    coflux::unix_stream got_local;
+    std::array<coflux::owned_descriptor, 2> got_descriptors;
     coflux::pipe_ends pipe = coflux::make_pipe();
     std::pair<coflux::unix_datagram, coflux::unix_datagram> datagrams = coflux::unix_datagram::pair();
+    coflux::udp_socket udp_near{own_loopback()};
+    coflux::udp_socket udp_far{own_loopback()};
+    std::optional<coflux::signal_set> signals;
+    coflux::process child;
     coflux::endpoint connects_to = full.local_endpoint();
-    int client = -1;            // a socket of the test's own
-    std::size_t count = 0;      // that the operation says it moved
-    std::size_t prefilled = 0;  // bytes on their way before
+    std::array<std::byte, 2> two{};  // what is read
+    int client = -1;                 // a socket of the test's own
+    std::size_t count = 0;           // that the operation says it moved
+    std::size_t left = 0;            // what the next operation of its kind gets
+    std::size_t prefilled = 0;       // bytes on their way before
+    std::size_t taken = 0;           // bytes that the test has read
+    std::size_t taken_with = 0;      // descriptors that came with them
     coflux::environment* inside = nullptr;
     bool begins = false;
     bool is_stopped = false;
@@ -82,15 +137,62 @@ struct stop_place {
     std::atomic<bool> has_ended{false};  // in whatever way; ended_on is written before
 };
 
-inline coflux::call<std::size_t> receives_batch(coflux::environment&, coflux::unix_datagram* from) {
-    std::array<std::byte, 4> bytes{};
+inline coflux::call<std::size_t> receives_batch(coflux::environment&, coflux::unix_datagram* from,
+                                                std::array<std::byte, 2>* two) {
+    std::byte more{};
     std::array<coflux::incoming_datagram, 2> into;
-    into[0].into = std::span(bytes).first(2);
-    into[1].into = std::span(bytes).last(2);
+    into[0].into = *two;
+    into[1].into = std::span(&more, 1);
     std::size_t all = 0;
     const std::size_t got = co_await from->receive_batch(into);
     for (std::size_t i = 0; i < got; ++i) all += into[i].got.size;
     co_return all;
+}
+inline coflux::call<std::size_t> sends_batch(coflux::environment&, coflux::unix_datagram* to) {
+    const std::span bytes(written_bytes());
+    const std::array<coflux::outgoing_datagram, 2> both{coflux::outgoing_datagram{bytes.first(1), {}},
+                                                        coflux::outgoing_datagram{bytes.subspan(1, 1), {}}};
+    co_return co_await to->send_batch(both);
+}
+
+/// Those of streams and pipes.
+inline coflux::call<void> moves_bytes(coflux::environment&, stopped_operation w, stop_place* at) {
+    const std::span two(at->two);
+    const std::array<std::span<std::byte>, 2> parts{two.first(1), two.last(1)};
+    const auto much = written_by(w);
+    const std::array much_in_two{much.first(much.size() / 3), much.subspan(much.size() / 3)};
+    const std::array descriptor{at->pipe.reader.native_handle()};
+    switch (w) {
+    case stopped_operation::read_some: at->count = co_await at->near.read_some(two); break;
+    case stopped_operation::read_into_two: at->count = co_await at->near.read_some(parts); break;
+    case stopped_operation::read_local: at->count = co_await at->local.first.read_some(two); break;
+    case stopped_operation::read_pipe: at->count = co_await at->pipe.reader.read_some(two); break;
+    case stopped_operation::write_some: at->count = co_await at->near.write_some(much); break;
+    case stopped_operation::write_some_of_two: at->count = co_await at->near.write_some(much_in_two); break;
+    case stopped_operation::write_some_local: at->count = co_await at->local.first.write_some(much); break;
+    case stopped_operation::write_pipe: at->count = co_await at->pipe.writer.write_some(much); break;
+    case stopped_operation::receive_descriptors: {
+        const auto got = co_await at->local.first.receive_descriptors(two, at->got_descriptors);
+        at->count = got.bytes;
+        break;
+    }
+    case stopped_operation::read_exactly:
+        co_await at->near.read_exactly(two);
+        at->count = two.size();
+        break;
+    case stopped_operation::read_pipe_exactly:
+        co_await at->pipe.reader.read_exactly(two);
+        at->count = two.size();
+        break;
+    default:
+        if (w == stopped_operation::write_all) co_await at->near.write_all(much);
+        if (w == stopped_operation::write_all_of_two) co_await at->near.write_all(much_in_two);
+        if (w == stopped_operation::write_all_local) co_await at->local.first.write_all(much);
+        if (w == stopped_operation::write_all_pipe) co_await at->pipe.writer.write_all(much);
+        if (w == stopped_operation::send_descriptors) co_await at->local.first.send_descriptors(descriptor, much);
+        at->count = much.size();
+        break;
+    }
 }
 
 template <typename E>
@@ -103,74 +205,77 @@ coflux::fork<void, E> does(coflux::environment&, stopped_operation w, stop_place
         }
     };
     const notes_end ends{at};
-    std::array<std::byte, 2> two{};
-    const std::array parts{std::span(two).first(1), std::span(two).last(1)};
-    const std::vector<std::byte> much(w == stopped_operation::write_all ? 8'000'000 : 1000);
+    auto&& here = co_await coflux::context();
+    const std::span two(at->two);
     at->begins = true;
     switch (w) {
-    case stopped_operation::read_some: at->count = co_await at->near.read_some(two); break;
-    case stopped_operation::read_exactly:
-        co_await at->near.read_exactly(two);
-        at->count = 2;
-        break;
-    case stopped_operation::read_into_two: at->count = co_await at->near.read_some(parts); break;
-    case stopped_operation::write_some: at->count = co_await at->near.write_some(much); break;
-    case stopped_operation::write_all:
-        co_await at->near.write_all(much);
-        at->count = much.size();
-        break;
     case stopped_operation::accept: at->got = co_await at->listener.accept(); break;
+    case stopped_operation::accept_local: at->got_local = co_await at->local_listener.accept(); break;
     case stopped_operation::connect: at->got = co_await coflux::tcp_stream::connect(at->connects_to); break;
     case stopped_operation::wait_readable: co_await at->near.wait_readable(); break;
-    case stopped_operation::read_local: at->count = co_await at->local.first.read_some(two); break;
-    case stopped_operation::read_pipe: at->count = co_await at->pipe.reader.read_some(two); break;
-    case stopped_operation::write_pipe: at->count = co_await at->pipe.writer.write_some(much); break;
+    case stopped_operation::wait_readable_pipe: co_await at->pipe.reader.wait_readable(); break;
     case stopped_operation::receive: at->count = co_await at->datagrams.first.receive(two); break;
     case stopped_operation::receive_from: {
         const coflux::datagram got = co_await at->datagrams.first.receive_from(two);
         at->count = got.size;
         break;
     }
-    case stopped_operation::receive_batch: {
-        auto&& here = co_await coflux::context();
-        at->count = co_await receives_batch(here, &at->datagrams.first);
+    case stopped_operation::receive_from_udp: {
+        const coflux::datagram got = co_await at->udp_near.receive_from(two);
+        at->count = got.size;
         break;
     }
+    case stopped_operation::receive_batch:
+        at->count = co_await receives_batch(here, &at->datagrams.first, &at->two);
+        break;
     case stopped_operation::send:
-        co_await at->datagrams.first.send(std::span<const std::byte>(two).first(1));
+        co_await at->datagrams.first.send(written_by(w).first(1));
         at->count = 1;
         break;
+    case stopped_operation::send_batch: at->count = co_await sends_batch(here, &at->datagrams.first); break;
+    case stopped_operation::next_signal:
+        (void)co_await at->signals->next();
+        at->count = 1;
+        break;
+    case stopped_operation::wait_for_child:
+        (void)co_await at->child.wait();
+        at->count = 1;
+        break;
+    default: co_await moves_bytes(here, w, at); break;
     }
 }
 
-/// Where it reads from, or what its peer reads from.
-inline int reading_end(stopped_operation w, const stop_place& at) {
+/// Where it reads and writes, or what the other side of it does.
+struct ends_of_operation {
+    int reads;
+    int writes;
+};
+inline ends_of_operation ends_of(stopped_operation w, const stop_place& at) {
+    const int first_datagrams = at.datagrams.first.native_handle();
+    const int second_datagrams = at.datagrams.second.native_handle();
     switch (w) {
     case stopped_operation::write_some:
-    case stopped_operation::write_all: return at.far.native_handle();
-    case stopped_operation::read_local: return at.local.first.native_handle();
+    case stopped_operation::write_some_of_two:
+    case stopped_operation::write_all:
+    case stopped_operation::write_all_of_two: return {at.far.native_handle(), at.near.native_handle()};
+    case stopped_operation::read_local:
+    case stopped_operation::receive_descriptors:
+        return {at.local.first.native_handle(), at.local.second.native_handle()};
+    case stopped_operation::write_some_local:
+    case stopped_operation::write_all_local:
+    case stopped_operation::send_descriptors: return {at.local.second.native_handle(), at.local.first.native_handle()};
     case stopped_operation::read_pipe:
-    case stopped_operation::write_pipe: return at.pipe.reader.native_handle();
+    case stopped_operation::read_pipe_exactly:
+    case stopped_operation::write_pipe:
+    case stopped_operation::write_all_pipe:
+    case stopped_operation::wait_readable_pipe: return {at.pipe.reader.native_handle(), at.pipe.writer.native_handle()};
     case stopped_operation::receive:
     case stopped_operation::receive_from:
-    case stopped_operation::receive_batch: return at.datagrams.first.native_handle();
-    case stopped_operation::send: return at.datagrams.second.native_handle();
-    default: return at.near.native_handle();
-    }
-}
-/// Where it writes to, or what its peer writes to.
-inline int writing_end(stopped_operation w, const stop_place& at) {
-    switch (w) {
-    case stopped_operation::read_local: return at.local.second.native_handle();
-    case stopped_operation::read_pipe:
-    case stopped_operation::write_pipe: return at.pipe.writer.native_handle();
-    case stopped_operation::receive:
-    case stopped_operation::receive_from:
-    case stopped_operation::receive_batch: return at.datagrams.second.native_handle();
-    case stopped_operation::send: return at.datagrams.first.native_handle();
-    case stopped_operation::write_some:
-    case stopped_operation::write_all: return at.near.native_handle();
-    default: return at.far.native_handle();
+    case stopped_operation::receive_batch: return {first_datagrams, second_datagrams};
+    case stopped_operation::send:
+    case stopped_operation::send_batch: return {second_datagrams, first_datagrams};
+    case stopped_operation::receive_from_udp: return {at.udp_near.native_handle(), at.udp_far.native_handle()};
+    default: return {at.near.native_handle(), at.far.native_handle()};
     }
 }
 
@@ -185,92 +290,26 @@ coflux::fork<void, E> prepares_to_wait(coflux::environment&, stopped_operation w
     auto pair = co_await connected(here);
     at->near = std::move(pair.near);
     at->far = std::move(pair.far);
+    at->udp_far.connect(at->udp_near.local_endpoint());
+    if (w == stopped_operation::next_signal) at->signals.emplace(std::initializer_list<int>{SIGUSR1});
+    if (w == stopped_operation::wait_for_child) {
+        const coflux::command_line reads_to_the_end{"cat"};
+        const coflux::process_options how{.input = coflux::standard_stream::pipe()};
+        at->child = co_await coflux::process::spawn(reads_to_the_end, how);
+    }
     while (w == stopped_operation::connect && at->in_the_backlog.size() < 8 &&
            co_await coflux::timeout(connects_into_backlog<E>(here, at), std::chrono::milliseconds(20))) {}
     const std::array<char, 10'000> some{};
-    const bool fills =
-        w == stopped_operation::write_some || w == stopped_operation::write_pipe || w == stopped_operation::send;
-    const std::size_t at_once = w == stopped_operation::send ? 1 : some.size();
+    const bool is_message = w == stopped_operation::send || w == stopped_operation::send_batch;
+    const std::size_t at_once = is_message ? 1 : some.size();
     // The other side takes in what is on its way later, so that a full socket has room again.
-    for (int full = 0; fills && full < 5;) {
-        const ssize_t n = write(writing_end(w, *at), some.data(), at_once);
+    const bool is_tcp = w == stopped_operation::write_some || w == stopped_operation::write_some_of_two;
+    for (int full = 0; writes_some(w) && full < (is_tcp ? 5 : 1);) {
+        const ssize_t n = write(ends_of(w, *at).writes, some.data(), at_once);
         if (n > 0) at->prefilled += static_cast<std::size_t>(n);
         full = n > 0 ? 0 : full + 1;
         if (n <= 0) usleep(1000);
     }
-}
-
-inline std::size_t receive_all(int from) {
-    std::vector<char> buffer(1'000'000);
-    std::size_t all = 0;
-    for (;;) {
-        const ssize_t n = read(from, buffer.data(), buffer.size());
-        if (n <= 0) return all;
-        all += static_cast<std::size_t>(n);
-    }
-}
-
-/// What ends the operation, by calls of this thread: it has happened when this returns. Returns the bytes that it took.
-inline std::size_t act(stopped_operation w, stop_place& at) {
-    switch (w) {
-    case stopped_operation::write_some:
-    case stopped_operation::write_all:
-    case stopped_operation::write_pipe:
-    case stopped_operation::send: return receive_all(reading_end(w, at));
-    case stopped_operation::accept: {
-        const coflux::endpoint to = at.listener.local_endpoint();
-        at.client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        EXPECT_EQ(connect(at.client, static_cast<const sockaddr*>(to.data()), static_cast<socklen_t>(to.size())), 0);
-        break;
-    }
-    case stopped_operation::connect: break;  // its peer would try again in a second
-    default: EXPECT_EQ(write(writing_end(w, at), "ab", 2), 2); break;
-    }
-    return 0;
-}
-
-/// Nothing is lost, and nothing is done twice.
-inline void check_nothing_is_lost(stopped_operation w, stop_phase when, stop_place& at, std::size_t taken) {
-    const bool acted = when >= stop_phase::completed;
-    switch (w) {
-    default: EXPECT_EQ(receive_all(reading_end(w, at)) + at.count, acted ? 2U : 0U); break;
-    case stopped_operation::write_all:
-        // What was taken may have made room for all the rest, and the system may have used it before the stop.
-        EXPECT_TRUE(at.is_stopped || acted);
-        if (at.is_stopped) break;
-        [[fallthrough]];
-    case stopped_operation::write_some:
-    case stopped_operation::write_pipe:
-    case stopped_operation::send:
-        for (int looks = 0; looks < 1000 && taken < at.prefilled + at.count; ++looks, usleep(100))
-            taken += receive_all(reading_end(w, at));
-        usleep(1000);
-        EXPECT_EQ(taken + receive_all(reading_end(w, at)), at.prefilled + at.count);
-        break;
-    case stopped_operation::accept: {
-        const int left = accept4(at.listener.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        EXPECT_EQ(left >= 0, acted && at.is_stopped);
-        EXPECT_EQ(at.got.is_open(), !at.is_stopped);
-        if (left >= 0) close(left);
-        if (at.client >= 0) close(at.client);
-        break;
-    }
-    case stopped_operation::connect:
-        EXPECT_TRUE(at.is_stopped || when == stop_phase::reaped);
-        EXPECT_EQ(at.got.is_open(), !at.is_stopped);
-        break;
-    }
-    if (!acted) {
-        // On a busy machine the other side takes in what is on its way so late that a full socket has room after all.
-        const bool had_room = w == stopped_operation::write_some && at.count != 0;
-        EXPECT_TRUE(at.is_stopped || had_room);
-    }
-}
-
-/// What the failures of the calling test are about.
-inline testing::AssertionResult has_held(stopped_operation w, stop_phase when) {
-    if (!testing::Test::HasFailure()) return testing::AssertionSuccess();
-    return testing::AssertionFailure() << "operation " << static_cast<int>(w) << ", phase " << static_cast<int>(when);
 }
 
 }  // namespace coflux_test

@@ -13,6 +13,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "stop_checks.hpp"
 #include "stop_matrix.hpp"
 
 namespace {
@@ -27,6 +28,7 @@ struct theft {
     stop_place at;
     coflux_test::stream_pair first;  // what comes here is found before what ends the operation
     bool first_waits = false;
+    bool went_on = false;  // the operation, before the stop was requested
     std::thread::id starter;
     std::atomic<bool> is_held{false};
     std::atomic<bool> is_released{false};
@@ -63,7 +65,7 @@ coflux::task<void, pool> prepares(coflux::environment&, operation w, theft* t) {
     co_await coflux_test::prepares_to_wait<pool>(here, w == operation::connect ? operation::read_some : w, &t->at);
 }
 /// Runs on the only worker that is free, and never leaves it where it does not yield.
-coflux::task<std::size_t, pool> starts(coflux::environment&, operation w, theft* t) {
+coflux::task<void, pool> starts(coflux::environment&, operation w, theft* t) {
     auto&& here = co_await coflux::context();
     t->starter = std::this_thread::get_id();
     auto first = is_found_first(here, t);
@@ -74,16 +76,19 @@ coflux::task<std::size_t, pool> starts(coflux::environment&, operation w, theft*
     auto started = coflux_test::does<pool>(inside, w, &t->at);
     while (!t->at.begins) co_await coflux::this_coroutine::yield();
     if (w != operation::connect) lets_first_end(*t);
-    const std::size_t taken = coflux_test::act(w, t->at);
+    const std::size_t before = coflux_test::writes_all(w) ? coflux_test::accepted(w, t->at) : 0;
+    coflux_test::act(w, t->at);
     t->is_released = true;
     wait_for(t->has_looked);
+    // This thread has not looked: it was the thief.
+    t->went_on = coflux_test::writes_all(w) && coflux_test::accepted(w, t->at) > before;
     inside.request_stop();
     t->is_requested = true;
     wait_for(t->at.has_ended);
     t->at.is_stopped = (co_await coflux::as_outcome(std::move(started))).is_stopped();
     co_await std::move(first);
     co_await inside.join();
-    co_return taken;
+    co_await coflux_test::takes_what_is_left(here, w, &t->at);
 }
 
 /// False: the thief did not find both in one look, or the operation ended before.
@@ -94,11 +99,11 @@ bool is_stolen(operation w) {
     prepares(env, w, &t).get();
     auto held = holds(env, &t);
     wait_for(t.is_held);
-    const std::size_t taken = starts(env, w, &t).get();
+    starts(env, w, &t).get();
     held.join();
-    coflux_test::check_nothing_is_lost(w, stop_phase::reaped, t.at, taken);
-    // What the thief found counts, but for the rest of what was written in part, which waits again.
-    return w == operation::write_all || (!t.at.is_stopped && t.at.ended_on != t.starter);
+    coflux_test::check_nothing_is_lost(w, stop_phase::reaped, t.at);
+    // What the thief found counts. The rest of what it has written in part waits again, and may be stopped.
+    return coflux_test::writes_all(w) ? t.went_on : !t.at.is_stopped && t.at.ended_on != t.starter;
 }
 
 TEST(thief_stop, loses_nothing_of_what_another_worker_has_ended) {

@@ -12,6 +12,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "stop_checks.hpp"
 #include "stop_matrix.hpp"
 
 namespace {
@@ -49,16 +50,16 @@ coflux::task<void, E> stops_in(coflux::environment&, operation w, stop_phase whe
     auto started = coflux_test::does<E>(inside, w, &at);
     while (!at.begins) co_await coflux::this_coroutine::yield();
     if (when != stop_phase::before_submit) co_await lets_look<E>(here);
-    std::size_t taken = 0;
-    if (when == stop_phase::completed) taken = coflux_test::act(w, at);
+    if (when == stop_phase::completed) coflux_test::act(w, at);
     inside.request_stop();
     if (when == stop_phase::cancel_first) co_await lets_look<E>(here);
-    if (when == stop_phase::target_first) taken = coflux_test::act(w, at);
+    if (when == stop_phase::target_first) coflux_test::act(w, at);
     const auto how = co_await coflux::as_outcome(std::move(started));
     at.is_stopped = how.is_stopped();
     co_await inside.join();
+    co_await coflux_test::takes_what_is_left(here, w, &at);
     // A ring whose work waits for its thread may cancel what the system could have ended: either is right.
-    coflux_test::check_nothing_is_lost(w, when, at, taken);
+    coflux_test::check_nothing_is_lost(w, when, at);
 }
 
 template <typename E>
