@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <limits>
 #include <mutex>
@@ -65,5 +66,14 @@ private:
     std::array<std::size_t, 11> calls_{};
     std::size_t followed_ = 0;
 };
+
+/// From now on a set-up of an io_uring with one of these flags fails with EINVAL, as where the kernel is older than the
+/// flag. It is not taken back: it is for a process that a test has for itself.
+void refuse_set_ups(std::uint32_t flags);
+/// The flags of the last io_uring that this process has set up; 0: of none.
+[[nodiscard]] std::uint32_t last_set_up();
+
+/// Messages that sendmmsg has given to the system so far, all of this process.
+[[nodiscard]] std::size_t messages_of_batches();
 
 }  // namespace coflux_test

@@ -33,6 +33,9 @@ inline const bool on_a_ring = [] {
 }();
 
 inline std::atomic<system_rules*> now{nullptr};
+inline std::atomic<std::uint32_t> refused_set_ups{0};
+inline std::atomic<std::uint32_t> set_up{0};
+inline std::atomic<std::size_t> in_batches{0};
 
 struct registration {
     int number;
@@ -86,6 +89,16 @@ struct shorter {
 };
 
 }  // namespace behind_rules
+
+void refuse_set_ups(std::uint32_t flags) {
+    behind_rules::refused_set_ups = flags;
+}
+std::uint32_t last_set_up() {
+    return behind_rules::set_up;
+}
+std::size_t messages_of_batches() {
+    return behind_rules::in_batches;
+}
 
 system_rules::system_rules(std::initializer_list<system_rule> rules) : rules_(rules) {
     behind_rules::now = this;
@@ -169,8 +182,10 @@ int recvmmsg(int descriptor, mmsghdr* into, unsigned count, int flags, timespec*
 int sendmmsg(int descriptor, mmsghdr* from, unsigned count, int flags) {
     const auto* const rule = system_rules::next(system_call::send_batch);
     if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
-    return static_cast<int>(
-        syscall(SYS_sendmmsg, descriptor, from, coflux_test::behind_rules::moved(rule, count), flags));
+    const int sent =
+        static_cast<int>(syscall(SYS_sendmmsg, descriptor, from, coflux_test::behind_rules::moved(rule, count), flags));
+    if (sent > 0) coflux_test::behind_rules::in_batches += static_cast<std::size_t>(sent);
+    return sent;
 }
 int accept4(int descriptor, sockaddr* peer, socklen_t* size, int flags) {
     if (coflux_test::behind_rules::fails(system_rules::next(system_call::accept), descriptor)) return -1;
@@ -237,9 +252,14 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept 
         if (fails(system_rules::next(system_call::enter), -1)) return -1;
         if (static_cast<std::uint32_t>(a[1]) != 0) rings::all().submits(static_cast<int>(a[0]));
     }
+    const std::uint32_t flags =
+        number == SYS_io_uring_setup ? reinterpret_cast<const io_uring_params*>(a[1])->flags : 0;
+    if ((flags & refused_set_ups) != 0) return as_call(-EINVAL);
     const long result = kernel(number, a);
-    if (number == SYS_io_uring_setup && result >= 0)
+    if (number == SYS_io_uring_setup && result >= 0) {
+        set_up = flags;
         rings::all().made(static_cast<int>(result), *reinterpret_cast<const io_uring_params*>(a[1]));
+    }
     return as_call(result);
 }
 
