@@ -6,6 +6,9 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,6 +21,7 @@
 
 #include "connected.hpp"
 #include "simulated.hpp"
+#include "support/executors.hpp"
 
 namespace {
 
@@ -274,6 +278,42 @@ TEST(limits_elsewhere, end_a_read_on_a_strand) {
     auto env = coflux::make_environment(line);
     ends_each<coflux::strand<coflux::thread_pool_executor>>(env).get();
     meet<coflux::strand<coflux::thread_pool_executor>>(env).get();
+}
+
+/// The process has armed a timer of an executor that has none itself: the first one makes the thread of the timers.
+bool has_armed_a_timer() {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream name(entry.path() / "comm");
+        std::string text;
+        if (std::getline(name, text) && text == "coflux-timers") return true;
+    }
+    return false;
+}
+coflux::task<bool, coflux_test::thread_executor> arms_only_where_it_waits(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await connected(here);
+    std::array<std::byte, 1> one{};
+    // Of 60 calls in a row the last has to wait for its turn.
+    for (int i = 0; i < 10; ++i) {
+        (void)co_await coflux::timeout(p.far.write_some("x"), 1h);
+        (void)co_await coflux::timeout(p.near.read_some(one), 1h);
+        (void)co_await coflux::deadline(p.far.write_some("x"), steady::now() + 1h);
+        (void)co_await coflux::deadline(p.near.wait_readable(), steady::now() + 1h);
+        (void)co_await p.near.read_some(one);
+    }
+    const bool too_early = has_armed_a_timer();
+    (void)co_await coflux::timeout(p.near.read_some(one), 1ms);
+    co_return !too_early && has_armed_a_timer();
+}
+/// In a process of its own, which has no timer yet.
+TEST(limits_death, of_an_operation_that_ends_at_once_arm_no_timer) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto arms = [] {
+        coflux_test::thread_executor thread;
+        auto env = coflux::make_environment(thread);
+        std::_Exit(arms_only_where_it_waits(env).get() ? 7 : 1);
+    };
+    EXPECT_EXIT(arms(), testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
