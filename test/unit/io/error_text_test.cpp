@@ -157,10 +157,10 @@ TEST(error_text, of_a_receive_names_the_socket) {
     on_a_worker(receives_at);
 }
 
-task sends_from(coflux::environment&) {
+task sends(coflux::environment&) {
     coflux::udp_socket socket(own_loopback());
     const endpoint own = socket.local_endpoint();
-    const std::string what = "send from " + own.to_string();
+    const std::string what = "send to " + own.to_string();
     const std::string too_long(70'000, 'x');
     const std::array<coflux::outgoing_datagram, 1> batch{
         coflux::outgoing_datagram{std::as_bytes(std::span(too_long)), own}};
@@ -168,10 +168,10 @@ task sends_from(coflux::environment&) {
     expect_told(co_await as_outcome(socket.send_to(too_long, own)), what, why);
     expect_told(co_await as_outcome(socket.send_batch(batch)), what, why);
     socket.connect(own);
-    expect_told(co_await as_outcome(socket.send(too_long)), what, why);
+    expect_told(co_await as_outcome(socket.send(too_long)), "send from " + own.to_string(), why);
 }
-TEST(error_text, of_a_send_names_the_socket) {
-    on_a_worker(sends_from);
+TEST(error_text, of_a_send_names_where_it_goes_or_else_the_socket) {
+    on_a_worker(sends);
 }
 
 task waits_for(coflux::environment&) {
