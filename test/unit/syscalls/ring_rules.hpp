@@ -73,6 +73,9 @@ public:
         mask_ = p.sq_entries - 1;
     }
 
+    /// The eventfd of a poll that ends after its first event; -1: none.
+    int watched = -1;
+
     /// Those that were added since the last time.
     template <typename F>
     void for_new(F each) noexcept {
@@ -93,20 +96,30 @@ private:
     std::uint32_t seen_ = 0;
 };
 
-inline void follow_rule(io_uring_sqe& s) {
+inline void follow_rule(io_uring_sqe& s, int& watched) {
+    if (s.opcode == IORING_OP_POLL_ADD) {
+        if ((s.len & IORING_POLL_ADD_MULTI) == 0) return;
+        const bool ends = system_rules::next(system_call::watch, false, true) != nullptr;
+        if (ends) s.len &= ~IORING_POLL_ADD_MULTI;
+        watched = ends ? s.fd : -1;
+        return;
+    }
     system_call on{};
     switch (s.opcode) {
     case IORING_OP_RECV:
         on = (s.msg_flags & MSG_TRUNC) == 0 ? system_call::receive : system_call::receive_message;
         break;
     case IORING_OP_RECVMSG: on = system_call::receive_message; break;
+    case IORING_OP_READ: on = system_call::pipe_read; break;
     case IORING_OP_SEND: on = system_call::send; break;
     case IORING_OP_ACCEPT: on = system_call::accept; break;
     case IORING_OP_CONNECT: on = system_call::connect; break;
     default: return;
     }
-    const system_rule* const rule = system_rules::next(on);
+    const system_rule* const rule = system_rules::next(on, false, true);
     if (rule == nullptr) return;
+    if (on == system_call::connect && (rule->error == EINTR || rule->error == ECANCELED))  // it goes on
+        kernel(SYS_connect, {s.fd, static_cast<long>(s.addr), static_cast<long>(s.off)});
     if (rule->error != 0) make_fail(s, rule->error);
     if (rule->error == 0 && on != system_call::receive_message)
         s.len = static_cast<std::uint32_t>(std::min<std::size_t>(s.len, rule->moves));
@@ -126,7 +139,17 @@ public:
     void submits(int ring) {
         const std::lock_guard<std::mutex> held(lock_);
         const auto found = of_descriptor_.find(ring);
-        if (found != of_descriptor_.end()) found->second.for_new(follow_rule);
+        if (found != of_descriptor_.end())
+            found->second.for_new([&](io_uring_sqe& s) { follow_rule(s, found->second.watched); });
+    }
+    /// The next poll would end at once if the eventfd stayed readable. The thread of the ring is awake, and looks for
+    /// what it was woken for before it sleeps again.
+    void entered(int ring) {
+        const std::lock_guard<std::mutex> held(lock_);
+        const auto found = of_descriptor_.find(ring);
+        std::uint64_t count = 0;
+        if (found != of_descriptor_.end() && found->second.watched >= 0)
+            kernel(SYS_read, {found->second.watched, reinterpret_cast<long>(&count), sizeof count});
     }
 
 private:

@@ -1,4 +1,4 @@
-// Rules for the system calls of this program's sockets and files: what the system does now and then, at the call where
+// Rules for the system calls of this program's sockets, pipes and files: what the system does now and then, at the call where
 // a test wants it. system_rules_test.cpp defines the calls in place of the C library's.
 #pragma once
 
@@ -13,7 +13,8 @@
 namespace coflux_test {
 
 /// Reads and writes are those of files; `enter` is io_uring_enter. Messages are datagrams, and what has several buffers
-/// or descriptors; a batch moves so many of them.
+/// or descriptors; a batch moves so many of them. A `connect_result` is what a connect that went on has given. A `watch`
+/// is a poll of a ring for many events; a rule lets it end after its first one.
 enum class system_call {
     receive,
     send,
@@ -25,17 +26,24 @@ enum class system_call {
     receive_message,
     send_message,
     receive_batch,
-    send_batch
+    send_batch,
+    pipe_read,
+    pipe_write,
+    sync,
+    connect_result,
+    watch
 };
+inline constexpr std::size_t system_calls = static_cast<std::size_t>(system_call::watch) + 1;
 
 /// "The third send moves 7 bytes": {.on = system_call::send, .from = 3, .moves = 7}.
 struct system_rule {
     system_call on;
     std::size_t from = 1;   ///< the first call that it is for, of those on any descriptor since the rules began
     std::size_t times = 1;  ///< how many calls it is for
-    int error = 0;          ///< what they fail with; an interrupted connect goes on, as it does
+    int error = 0;          ///< what they fail with; an interrupted or cancelled connect goes on
     std::size_t moves = std::numeric_limits<std::size_t>::max();  ///< bytes at most; messages of a batch
-    bool at_once = false;  ///< only for calls that shall not wait for the drive; they do move bytes then
+    bool at_once = false;    ///< only for calls that shall not wait for the drive; they do move bytes then
+    bool requested = false;  ///< only for requests of a ring
 };
 inline constexpr std::size_t always = std::numeric_limits<std::size_t>::max() / 2;
 
@@ -58,12 +66,12 @@ public:
     [[nodiscard]] std::size_t followed() const;
 
     /// For the calls: the rule for this one, or nullptr. Counts.
-    static const system_rule* next(system_call on, bool at_once = false);
+    static const system_rule* next(system_call on, bool at_once = false, bool requested = false);
 
 private:
     mutable std::mutex lock_;
     std::vector<system_rule> rules_;
-    std::array<std::size_t, 11> calls_{};
+    std::array<std::size_t, system_calls> calls_{};
     std::size_t followed_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The system calls of sockets and files, in place of the C library's; and that they follow the rules.
+// The system calls of sockets, pipes and files, in place of the C library's; and that they follow the rules.
 #include "system_rules.hpp"
 
 #include <algorithm>
@@ -12,8 +12,11 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -75,18 +78,43 @@ inline ssize_t received(const system_rule* rule, int descriptor, ssize_t got) {
     return got;
 }
 
+/// The parts with fewer bytes.
+inline std::vector<iovec> shortened(const iovec* of, std::size_t count, std::size_t most) {
+    std::vector<iovec> parts(of, of + count);
+    for (iovec& part : parts) {
+        part.iov_len = std::min(part.iov_len, most);
+        most -= part.iov_len;
+    }
+    return parts;
+}
 /// A header with fewer bytes.
 struct shorter {
-    shorter(const msghdr& of, std::size_t most) : parts(of.msg_iov, of.msg_iov + of.msg_iovlen), header(of) {
-        for (iovec& part : parts) {
-            part.iov_len = std::min(part.iov_len, most);
-            most -= part.iov_len;
-        }
+    shorter(const msghdr& of, std::size_t most) : parts(shortened(of.msg_iov, of.msg_iovlen, most)), header(of) {
         header.msg_iov = parts.data();
     }
     std::vector<iovec> parts;
     msghdr header;
 };
+
+/// Not an eventfd, nor what the test itself reads from a file.
+inline bool is_pipe(int descriptor) {
+    struct stat of{};
+    return fstat(descriptor, &of) == 0 && S_ISFIFO(of.st_mode);
+}
+/// A call that moves these parts through a pipe.
+inline ssize_t moved_in_pipe(system_call on, long number, int pipe, const iovec* parts, std::size_t count, six rest) {
+    const auto* const rule = system_rules::next(on);
+    if (fails(rule, pipe)) return -1;
+    const std::vector<iovec> some = shortened(parts, count, moved(rule, SIZE_MAX));
+    rest[0] = pipe;
+    rest[1] = reinterpret_cast<long>(some.data());
+    rest[2] = static_cast<long>(count);
+    return as_call(kernel(number, rest));
+}
+inline int synced(long number, int descriptor) {
+    if (fails(system_rules::next(system_call::sync), -1)) return -1;
+    return static_cast<int>(as_call(kernel(number, {descriptor})));
+}
 
 }  // namespace behind_rules
 
@@ -117,13 +145,14 @@ std::size_t system_rules::followed() const {
     const std::lock_guard<std::mutex> held(lock_);
     return followed_;
 }
-const system_rule* system_rules::next(system_call on, bool at_once) {
+const system_rule* system_rules::next(system_call on, bool at_once, bool requested) {
     system_rules* const rules = behind_rules::now;
     if (rules == nullptr) return nullptr;
     const std::lock_guard<std::mutex> held(rules->lock_);
     const std::size_t call = ++rules->calls_[static_cast<std::size_t>(on)];
     for (const system_rule& r : rules->rules_) {
-        if (r.on != on || call < r.from || call - r.from >= r.times || (r.at_once && !at_once)) continue;
+        if (r.on != on || call < r.from || call - r.from >= r.times) continue;
+        if ((r.at_once && !at_once) || (r.requested && !requested)) continue;
         ++rules->followed_;
         return &r;
     }
@@ -200,6 +229,39 @@ int connect(int descriptor, const sockaddr* to, socklen_t size) {
     errno = EINTR;
     return -1;
 }
+/// What a connect that was begun has given.
+int getsockopt(int descriptor, int level, int name, void* value, socklen_t* size) noexcept {
+    if (level == SOL_SOCKET && name == SO_ERROR) {
+        const auto* const rule = system_rules::next(system_call::connect_result);
+        if (rule != nullptr) {
+            *static_cast<int*>(value) = rule->error;
+            return 0;
+        }
+    }
+    return static_cast<int>(syscall(SYS_getsockopt, descriptor, level, name, value, size));
+}
+ssize_t read(int descriptor, void* into, std::size_t size) {
+    const bool by_rules = coflux_test::behind_rules::is_pipe(descriptor);
+    const auto* const rule = by_rules ? system_rules::next(system_call::pipe_read) : nullptr;
+    if (coflux_test::behind_rules::fails(rule, descriptor)) return -1;
+    return syscall(SYS_read, descriptor, into, coflux_test::behind_rules::moved(rule, size));
+}
+ssize_t readv(int descriptor, const iovec* parts, int count) {
+    if (!coflux_test::behind_rules::is_pipe(descriptor)) return syscall(SYS_readv, descriptor, parts, count);
+    return coflux_test::behind_rules::moved_in_pipe(system_call::pipe_read, SYS_readv, descriptor, parts,
+                                                    static_cast<std::size_t>(count), {});
+}
+ssize_t writev(int descriptor, const iovec* parts, int count) {
+    if (!coflux_test::behind_rules::is_pipe(descriptor)) return syscall(SYS_writev, descriptor, parts, count);
+    return coflux_test::behind_rules::moved_in_pipe(system_call::pipe_write, SYS_writev, descriptor, parts,
+                                                    static_cast<std::size_t>(count), {});
+}
+int fsync(int descriptor) {
+    return coflux_test::behind_rules::synced(SYS_fsync, descriptor);
+}
+int fdatasync(int descriptor) {
+    return coflux_test::behind_rules::synced(SYS_fdatasync, descriptor);
+}
 ssize_t pread(int descriptor, void* into, std::size_t size, off_t offset) {
     const auto* const rule = system_rules::next(system_call::read);
     if (coflux_test::behind_rules::fails(rule, -1)) return -1;
@@ -217,7 +279,8 @@ ssize_t pwritev2(int descriptor, const iovec* parts, int, off_t offset, int flag
     const iovec part{parts->iov_base, coflux_test::behind_rules::moved(rule, parts->iov_len)};
     // Not every file system writes at once: where a rule says so, this one does.
     const int how = rule != nullptr && rule->at_once ? flags & ~RWF_NOWAIT : flags;
-    return syscall(SYS_pwritev2, descriptor, &part, 1L, static_cast<long>(offset), 0L, how);
+    using namespace coflux_test::behind_rules;
+    return as_call(kernel(SYS_pwritev2, {descriptor, reinterpret_cast<long>(&part), 1L, offset, 0L, how}));
 }
 int epoll_ctl(int epoll, int what, int descriptor, epoll_event* event) noexcept {
     auto& all = coflux_test::behind_rules::known();
@@ -247,7 +310,12 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept 
         part = *reinterpret_cast<const iovec*>(a[1]);
         part.iov_len = moved(rule, part.iov_len);
         a[1] = reinterpret_cast<long>(&part);
+        if (rule != nullptr && rule->at_once) a[5] &= ~RWF_NOWAIT;  // as where pwritev2 is told so
     }
+    // Files are written to by the function.
+    if (number == SYS_pwritev2)
+        return moved_in_pipe(system_call::pipe_write, number, static_cast<int>(a[0]),
+                             reinterpret_cast<const iovec*>(a[1]), static_cast<std::size_t>(a[2]), a);
     if (number == SYS_io_uring_enter) {
         if (fails(system_rules::next(system_call::enter), -1)) return -1;
         if (static_cast<std::uint32_t>(a[1]) != 0) rings::all().submits(static_cast<int>(a[0]));
@@ -256,6 +324,7 @@ __attribute__((no_sanitize("address"))) long syscall(long number, ...) noexcept 
         number == SYS_io_uring_setup ? reinterpret_cast<const io_uring_params*>(a[1])->flags : 0;
     if ((flags & refused_set_ups) != 0) return as_call(-EINVAL);
     const long result = kernel(number, a);
+    if (number == SYS_io_uring_enter) rings::all().entered(static_cast<int>(a[0]));
     if (number == SYS_io_uring_setup && result >= 0) {
         set_up = flags;
         rings::all().made(static_cast<int>(result), *reinterpret_cast<const io_uring_params*>(a[1]));
@@ -301,6 +370,24 @@ TEST(system_rules, end_with_their_object) {
     const local_pair p;
     { const system_rules rules{{.on = system_call::send, .times = coflux_test::always, .error = ENOBUFS}}; }
     EXPECT_EQ(send(p.ends[0], "x", 1, 0), 1);
+}
+
+TEST(system_rules, are_for_reads_and_writes_of_pipes_alone) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const int event = eventfd(0, EFD_CLOEXEC);
+    const system_rules rules{{.on = system_call::pipe_read, .moves = 3}, {.on = system_call::pipe_write, .moves = 7}};
+    std::uint64_t count = 1;
+    EXPECT_EQ(write(event, &count, sizeof count), 8);
+    EXPECT_EQ(read(event, &count, sizeof count), 8);
+    char text[16] = "0123456789abcde";
+    const iovec parts[2] = {{text, 5}, {text + 5, 5}};
+    EXPECT_EQ(writev(ends[1], parts, 2), 7);
+    EXPECT_EQ(read(ends[0], text, 16), 3);
+    EXPECT_EQ(readv(ends[0], parts, 2), 4);
+    EXPECT_EQ(rules.calls(system_call::pipe_read), 2U);
+    EXPECT_EQ(rules.followed(), 2U);
+    for (const int each : {ends[0], ends[1], event}) close(each);
 }
 
 TEST(system_rules, let_epoll_report_what_would_have_blocked) {
