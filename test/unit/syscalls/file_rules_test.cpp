@@ -1,4 +1,4 @@
-// What the system does now and then with a write to a file, and what operations make of it.
+// What the system does now and then with a call of a file, and what operations make of it.
 #include <cerrno>
 #include <cstddef>
 #include <semaphore>
@@ -156,6 +156,144 @@ TEST(file_rules, goes_on_after_a_signal) {
     const temporary_folder folder;
     on_one_worker(is_interrupted, folder.path("a"));
     EXPECT_EQ(text_of(folder.path("a")), std::string(ten) + std::string(ten));
+}
+
+// --- errors ----------------------------------------------------------------------------------------------------------
+
+coflux_test::system_rule moves_three(system_call on, std::size_t from, std::size_t times, bool at_once) {
+    return {.on = on, .from = from, .times = times, .moves = 3, .at_once = at_once};
+}
+struct failure {
+    std::error_code code;
+    std::string text;
+};
+template <typename Awaitable>
+coflux::call<failure> failure_of(environment&, Awaitable what) {
+    failure f;
+    try {
+        co_await std::move(what);
+    } catch (const std::system_error& e) {
+        f = {e.code(), e.what()};
+    }
+    co_return f;
+}
+std::error_code of_system(int error) {
+    return {error, std::system_category()};
+}
+std::string after(std::size_t bytes) {
+    return ", after " + std::to_string(bytes) + " bytes";
+}
+void expect_failure(const failure& f, int error, std::size_t moved) {
+    EXPECT_EQ(f.code, of_system(error));
+    EXPECT_EQ(f.text.find(moved == 0 ? ", after" : after(moved)) == std::string::npos, moved == 0) << f.text;
+}
+
+/// A call that is made at once fails, and so does that of the pool, which tells.
+file_task writes_fail_at(environment&, std::string path, std::size_t n, int error) {
+    auto&& here = co_await coflux::context();
+    const std::size_t moved = 3 * (n - 1);
+    {
+        file f = co_await file::open(path, {.write = true, .create = true, .truncate = true});
+        const system_rules rules{moves_three(system_call::write, 1, n - 1, true),
+                                 {.on = system_call::write, .from = n, .times = always, .error = error}};
+        expect_failure(co_await failure_of(here, f.write_at(0, ten)), error, moved);
+        EXPECT_EQ(rules.calls(system_call::write), n + 1);
+    }
+    EXPECT_EQ(text_of(path), ten.substr(0, moved));
+    {
+        file f = co_await file::open(path, {.write = true, .truncate = true});
+        const system_rules on_the_pool{{.on = system_call::write, .error = EAGAIN, .at_once = true},
+                                       moves_three(system_call::write, 2, n - 1, false),
+                                       {.on = system_call::write, .from = n + 1, .times = always, .error = error}};
+        expect_failure(co_await failure_of(here, f.write_at(0, ten)), error, moved);
+        EXPECT_EQ(on_the_pool.calls(system_call::write), n + 1);
+    }
+    EXPECT_EQ(text_of(path), ten.substr(0, moved));
+    for (const bool append : {false, true}) {
+        file f = co_await file::open(path, {.write = true, .truncate = true, .append = append});
+        const system_rules appending{moves_three(system_call::write, 1, n - 1, false),
+                                     {.on = system_call::write, .from = n, .times = always, .error = error}};
+        expect_failure(co_await failure_of(here, f.append(ten)), error, moved);
+        EXPECT_EQ(appending.calls(system_call::write), n);
+        EXPECT_EQ(text_of(path), ten.substr(0, moved));
+    }
+}
+TEST(file_rules, gives_the_error_of_any_write_and_says_how_much_is_written) {
+    const temporary_folder folder;
+    for (const int error : {ENOSPC, EIO, EDQUOT}) {
+        for (std::size_t n = 1; n <= 4; ++n) on_one_worker(writes_fail_at, folder.path("a"), n, error);
+    }
+}
+
+/// What a call at once says is not told: the pool's call may find room.
+file_task finds_room(environment&, std::string path, int error) {
+    for (std::size_t n = 1; n <= 4; ++n) {
+        file f = co_await file::open(path, {.write = true, .create = true, .truncate = true});
+        const system_rules rules{moves_three(system_call::write, 1, n - 1, true),
+                                 {.on = system_call::write, .from = n, .error = error, .at_once = true}};
+        co_await f.write_at(0, ten);
+        EXPECT_EQ(rules.followed(), n);
+        EXPECT_EQ(text_of(path), ten);
+    }
+}
+TEST(file_rules, a_write_that_fails_at_once_is_made_again_where_it_may_wait) {
+    const temporary_folder folder;
+    for (const int error : {ENOSPC, EIO}) on_one_worker(finds_room, folder.path("a"), error);
+}
+
+file_task reads_fail_at(environment&, std::string path, std::size_t n) {
+    auto&& here = co_await coflux::context();
+    file f = co_await file::open(path, {.read = true, .write = true, .create = true});
+    co_await f.write_at(0, ten);
+    std::string got(ten.size(), ' ');
+    const std::size_t moved = 3 * (n - 1);
+    {
+        const system_rules at_once{moves_three(system_call::read, 1, n - 1, true),
+                                   {.on = system_call::read, .from = n, .times = always, .error = EIO}};
+        expect_failure(co_await failure_of(here, f.read_at(0, coflux_test::bytes_of(got))), EIO, moved);
+        EXPECT_EQ(at_once.calls(system_call::read), n + 1);
+    }
+    {
+        const system_rules on_the_pool{{.on = system_call::read, .error = EAGAIN, .at_once = true},
+                                       moves_three(system_call::read, 2, n - 1, false),
+                                       {.on = system_call::read, .from = n + 1, .times = always, .error = EIO}};
+        const auto read = co_await as_result(f.read_at(0, coflux_test::bytes_of(got)));
+        EXPECT_EQ(read.error(), of_system(EIO));
+        EXPECT_EQ(on_the_pool.calls(system_call::read), n + 1);
+    }
+    const system_rules once{{.on = system_call::read, .from = n, .error = EIO, .at_once = true},
+                            {.on = system_call::read, .times = always, .moves = 3}};
+    EXPECT_EQ(co_await f.read_at(0, coflux_test::bytes_of(got)), ten.size());
+    EXPECT_EQ(got, ten);
+}
+TEST(file_rules, gives_the_error_of_any_read) {
+    const temporary_folder folder;
+    for (std::size_t n = 1; n <= 4; ++n) on_one_worker(reads_fail_at, folder.path("a"), n);
+}
+
+file_task syncs(environment&, std::string path) {
+    auto&& here = co_await coflux::context();
+    file f = co_await file::open(path, {.write = true, .create = true});
+    co_await f.write_at(0, ten);
+    for (const int error : {EIO, ENOSPC}) {
+        const system_rules rules{{.on = system_call::sync, .times = 3, .error = error}};
+        const failure whole = co_await failure_of(here, f.sync());
+        EXPECT_EQ(whole.code, of_system(error));
+        EXPECT_NE(whole.text.find("sync " + path), std::string::npos) << whole.text;
+        const failure data = co_await failure_of(here, f.sync_data());
+        EXPECT_EQ(data.code, of_system(error));
+        EXPECT_NE(data.text.find("sync the data of " + path), std::string::npos) << data.text;
+        EXPECT_EQ((co_await as_result(f.sync())).error(), of_system(error));
+        EXPECT_EQ(rules.calls(system_call::sync), 3U);  // it does not try again: the system forgets the error
+    }
+    const system_rules interrupted{{.on = system_call::sync, .times = 3, .error = EINTR}};
+    co_await f.sync();
+    co_await f.sync_data();
+    EXPECT_EQ(interrupted.calls(system_call::sync), 5U);
+}
+TEST(file_rules, gives_the_error_of_a_sync_and_goes_on_after_a_signal) {
+    const temporary_folder folder;
+    on_one_worker(syncs, folder.path("a"));
 }
 
 }  // namespace
