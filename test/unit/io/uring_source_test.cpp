@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -218,6 +220,32 @@ TEST(uring_source, may_end_on_another_thread_with_its_last_descriptor) {
 
 // --- the poll of the wakers, one request for many events -------------------------------------------------------------
 
+/// How many polls are under way in the rings of this process, or nothing where the system does not list them.
+std::optional<std::size_t> polls_under_way() {
+    std::optional<std::size_t> polls;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code ignored;
+        if (std::filesystem::read_symlink(entry, ignored) != "anon_inode:[io_uring]") continue;
+        std::ifstream of("/proc/self/fdinfo/" + entry.path().filename().string());
+        for (std::string line; std::getline(of, line);) {
+            if (line.starts_with("PollList:") && !polls) polls = 0;
+            if (polls && line.find("op=" + std::to_string(IORING_OP_POLL_ADD) + ',') != std::string::npos) ++*polls;
+        }
+    }
+    return polls;
+}
+/// Where there are rings.
+void expect_polls(std::size_t count) {
+    if (!uses_rings()) return;
+    EXPECT_EQ(polls_under_way().value_or(count), count);
+}
+/// Another thread of the system may end what a thread that is gone submitted.
+void until_polls(std::size_t count) {
+    for (int i = 0; i < 5'000 && uses_rings() && polls_under_way().value_or(count) != count; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    expect_polls(count);
+}
+
 coflux::task<void, run_loop> waits_for(coflux::environment&, coflux::manual_reset_event* e) {
     co_await e->wait();
 }
@@ -235,23 +263,6 @@ void is_woken_by_another_thread(run_loop& loop, coflux::environment& env) {
     }
 }
 
-coflux::task<void, run_loop> reads_last(coflux::environment&, coflux::unix_stream* from) {
-    std::byte one{};
-    (void)co_await from->read_some(std::span(&one, 1));
-}
-TEST(uring_source, is_woken_when_the_thread_that_submitted_its_poll_of_wakers_has_ended) {
-    for (int i = 0; i < 3; ++i) {
-        auto [near, far] = coflux::unix_stream::pair();
-        run_loop loop;
-        auto env = coflux::make_environment(loop);
-        auto reader = reads_last(env, &near);
-        std::thread([&loop] { (void)loop.poll(); }).join();  // the system ends what it had submitted
-        is_woken_by_another_thread(loop, env);
-        EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
-        loop.run(std::move(reader));
-    }
-}
-
 /// Also the one that a waker of this loop writes to.
 void write_to_each_eventfd() {
     const std::uint64_t one = 1;
@@ -261,6 +272,29 @@ void write_to_each_eventfd() {
         EXPECT_EQ(write(std::stoi(entry.path().filename()), &one, sizeof one), 8);
     }
 }
+coflux::task<void, run_loop> reads_last(coflux::environment&, coflux::unix_stream* from) {
+    std::byte one{};
+    (void)co_await from->read_some(std::span(&one, 1));
+}
+TEST(uring_source, is_woken_when_the_thread_that_submitted_its_poll_of_wakers_has_ended) {
+    for (int i = 0; i < 3; ++i) {
+        auto [near, far] = coflux::unix_stream::pair();
+        const std::size_t others = polls_under_way().value_or(0);
+        run_loop loop;
+        auto env = coflux::make_environment(loop);
+        auto reader = reads_last(env, &near);
+        std::thread([&] {
+            (void)loop.poll();
+            expect_polls(others + 1);
+        }).join();
+        write_to_each_eventfd();  // with the first event after its thread the poll ends
+        until_polls(others);
+        is_woken_by_another_thread(loop, env);
+        EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
+        loop.run(std::move(reader));
+    }
+}
+
 coflux::fork<void, run_loop> reads_a_byte(coflux::environment&, coflux::unix_stream* from, std::size_t* begun) {
     std::byte one{};
     ++*begun;
@@ -268,7 +302,7 @@ coflux::fork<void, run_loop> reads_a_byte(coflux::environment&, coflux::unix_str
 }
 /// More of them end than the queue of completions has room for, and then a wake-up comes: the system has no place to
 /// tell of it but the list of what does not fit, and ends the poll.
-coflux::task<void, run_loop> has_more_than_fits(coflux::environment&, std::size_t pairs) {
+coflux::task<void, run_loop> has_more_than_fits(coflux::environment&, std::size_t pairs, std::size_t others) {
     auto&& here = co_await coflux::context();
     std::vector<std::pair<coflux::unix_stream, coflux::unix_stream>> all;
     std::vector<coflux::fork<void, run_loop>> readers;
@@ -291,7 +325,9 @@ coflux::task<void, run_loop> has_more_than_fits(coflux::environment&, std::size_
         EXPECT_EQ(send(near.native_handle(), "x", 1, 0), 1);
         EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
     }
+    expect_polls(others + 1);
     write_to_each_eventfd();
+    until_polls(others);
     for (auto& r : readers) co_await std::move(r);
 }
 
@@ -303,11 +339,12 @@ TEST(uring_source, is_woken_after_its_poll_of_wakers_had_no_room_for_a_completio
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < 2 * pairs + 100) GTEST_SKIP() << "too few descriptors";
     auto [near, far] = coflux::unix_stream::pair();
+    const std::size_t others = polls_under_way().value_or(0);
     run_loop loop;
     auto env = coflux::make_environment(loop);
     auto reader = reads_last(env, &near);
     for (int i = 0; i < 2; ++i) {
-        loop.run(has_more_than_fits(env, pairs));
+        loop.run(has_more_than_fits(env, pairs, others));
         is_woken_by_another_thread(loop, env);
     }
     EXPECT_EQ(send(far.native_handle(), "x", 1, 0), 1);
