@@ -276,13 +276,18 @@ coflux::task<bool, worker> writes_without_the_flag(environment&, int refusal) {
         EXPECT_EQ(co_await gathers(here, &p.reader), text);
         EXPECT_EQ(rules.calls(system_call::pipe_write), 2U);
     }
+    {
+        // It does not ask again: this is the call without the flag, and there is no other.
+        const system_rules rules{{.on = system_call::pipe_write, .error = refusal}};
+        EXPECT_EQ((co_await as_result(p.writer.write_all(text))).error(), of_system(refusal));
+    }
     for (std::size_t k = 1; k <= text.size(); ++k) {
         const system_rules rules{{.on = system_call::pipe_write, .times = 2, .error = EINTR},
                                  {.on = system_call::pipe_write, .from = 3, .error = EAGAIN},
                                  {.on = system_call::pipe_write, .times = always, .moves = k}};
         co_await p.writer.write_all(parts());
         EXPECT_EQ(co_await gathers(here, &p.reader), text);
-        EXPECT_EQ(rules.calls(system_call::pipe_write), 3 + calls_for_all(k));  // it does not ask again
+        EXPECT_EQ(rules.calls(system_call::pipe_write), 3 + calls_for_all(k));
     }
     p.reader.close();
     const auto gone = co_await as_result(p.writer.write_all(text));  // a signal would end the process

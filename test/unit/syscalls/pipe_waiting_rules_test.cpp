@@ -107,6 +107,25 @@ TEST(pipe_rules_waiting, reads_all_of_what_comes_in_parts_to_a_read_that_waits) 
     }
 }
 
+/// The system says EAGAIN to a request of a ring in place of waiting.
+coflux::task<void, worker> is_polled(environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = make_pipe();
+    std::string got(text.size(), ' ');
+    const system_rules rules{{.on = system_call::pipe_read, .times = 100, .error = EAGAIN, .requested = true}};
+    auto reader = reads(here, &p.reader, &got);
+    co_await until_read_from(here, &rules);
+    co_await p.writer.write_all(text.substr(0, 11));
+    co_await until_empty(here, &p.reader);
+    co_await p.writer.write_all(text.substr(11));
+    EXPECT_EQ(co_await std::move(reader), std::error_code());
+    EXPECT_EQ(got, text);
+    EXPECT_EQ(rules.followed(), system_rules::are_on_a_ring() ? 1U : 0U);
+}
+TEST(pipe_rules_waiting, an_end_for_which_the_ring_does_not_wait_is_polled_from_then_on) {
+    on_a_worker(is_polled);
+}
+
 coflux::task<void, worker> a_read_that_waits_fails(environment&, int error, bool has_waited) {
     auto&& here = co_await coflux::context();
     auto p = make_pipe();
