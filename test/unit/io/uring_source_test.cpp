@@ -133,7 +133,7 @@ TEST(uring_source, hands_out_what_has_come_to_a_worker_that_never_sleeps) {
     EXPECT_EQ(reads_beside_yields(env).get(), 8U);
 }
 
-// More in a row without a suspension than a round has: the last ones are submitted without a try.
+// Each is tried, and goes on; tcp_rules_connect has those that are submitted.
 coflux::task<int, worker> connects_in_a_row(coflux::environment&, int times) {
     tcp_listener listener(endpoint::loopback(0), {.backlog = 1000});
     std::vector<tcp_stream> near;
@@ -145,7 +145,7 @@ coflux::task<int, worker> connects_in_a_row(coflux::environment&, int times) {
     }
     co_return right;
 }
-TEST(uring_source, makes_connections_without_a_try) {
+TEST(uring_source, makes_many_connections_in_a_row) {
     worker on;
     auto env = coflux::make_environment(on);
     EXPECT_EQ(connects_in_a_row(env, 300).get(), 300);
@@ -165,7 +165,7 @@ coflux::task<std::error_code, worker> is_refused_at_last(coflux::environment&, i
     close(bound);
     co_return error;
 }
-TEST(uring_source, is_told_of_refused_connections_without_a_try) {
+TEST(uring_source, is_told_of_many_refused_connections_in_a_row) {
     worker on;
     auto env = coflux::make_environment(on);
     EXPECT_EQ(is_refused_at_last(env, 200).get(), std::errc::connection_refused);
