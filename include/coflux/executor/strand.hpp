@@ -35,9 +35,10 @@ private:
 ///
 /// What is posted to it runs in the order of the posts. Coroutines that it makes on itself, coroutines that go on
 /// there, and what other threads post, have their turns one after the other; one that yields may have several steps in
-/// its turn. A fork that its maker awaits as the newest runs in that await, as on a pool. A coroutine leaves the strand whenever it suspends: what others do meanwhile it may see. No lock is held
-/// while a coroutine runs. After 61 resumptions, and fewer long ones, a strand goes to the end of the queue of `E`, so
-/// that it keeps nothing else waiting.
+/// its turn. A fork that its maker awaits as the newest runs in that await, as on a pool. A coroutine leaves the strand
+/// whenever it suspends: what others do meanwhile it may see. No lock is held while a coroutine runs. After 61
+/// resumptions, and fewer long ones, a strand goes to the end of the queue of `E`, so that it keeps nothing else
+/// waiting.
 ///
 /// Shapes: `E` schedules. Movable; moving does not disturb what runs. What is queued when the strand dies still runs.
 /// Errors: std::bad_alloc.

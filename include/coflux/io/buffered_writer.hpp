@@ -23,7 +23,8 @@ namespace coflux {
 /// writes.
 /// Errors: those of the sink; what was not sent stays in the writer. A writer that dies with bytes is a checked error:
 /// the flush was forgotten. It is none where an exception or a stop destroys the writer, where the last send was
-/// stopped or failed, and after discard(). One that dies, or is used, while an operation of it waits is a checked error.
+/// stopped or failed, and after discard(). One that dies, or is used, while an operation of it waits is a checked
+/// error.
 /// Stops: its operations are stop points where the sink waits. A stop loses nothing: unflushed() is what was not sent,
 /// and the next operation goes on there.
 /// Threads: those of the sink; one at a time.

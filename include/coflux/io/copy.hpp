@@ -23,8 +23,8 @@ struct copy_count {
 
 /// How copy() copies.
 struct copy_options {
-    /// How much is read at once; 0 is a std::invalid_argument. Not used for a buffered_reader. Over loopback 64 KiB cost
-    /// twice as much.
+    /// How much is read at once; 0 is a std::invalid_argument. Not used for a buffered_reader. Over loopback 64 KiB
+    /// cost twice as much.
     std::size_t buffer_size = 60 * 1024;
     copy_count* count = nullptr;  ///< where it is told how far it has come; outlives the call
 };

@@ -137,8 +137,8 @@ private:
 ///
 /// Shapes: an operation of I/O, in the expression that makes it.
 /// Returns: io_result of what the operation gives, or the error: also of a system that cannot let it wait, which has no
-/// descriptor for an event source, say. A stop is no error: it stops the coroutine as ever. A mistake of the program, as
-/// options that contradict one another, is thrown all the same (std::invalid_argument).
+/// descriptor for an event source, say. A stop is no error: it stops the coroutine as ever. A mistake of the program,
+/// as options that contradict one another, is thrown all the same (std::invalid_argument).
 /// Costs: none; an error costs neither a throw nor an allocation.
 template <typename Operation, typename... Args>
 [[nodiscard("co_await it")]] auto as_result(detail::io_request<Operation, Args...>&& operation) {

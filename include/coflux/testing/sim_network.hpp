@@ -81,10 +81,10 @@ private:
 /// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
 /// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call
 /// moves (choice::amount), and what fails (choice::fault). A datagram is an event of its own. Of those that have come
-/// to their time the chooser decides which arrives next; one that finds its receiver without room, or none there, is lost. 0 is the
-/// network on a good day. Every await of an operation is a point at which others may come in. What is opened where no
-/// host's executor runs (by the test itself, by a coroutine on another executor) is opened by local(); but a listener
-/// or a udp_socket for the address of a host is that host's.
+/// to their time the chooser decides which arrives next; one that finds its receiver without room, or none there, is
+/// lost. 0 is the network on a good day. Every await of an operation is a point at which others may come in. What is
+/// opened where no host's executor runs (by the test itself, by a coroutine on another executor) is opened by local();
+/// but a listener or a udp_socket for the address of a host is that host's.
 ///
 ///     simulation sim(decides);
 ///     sim_network net({.faults = 1});

@@ -76,9 +76,9 @@ public:
     /// server between two requests: `while (co_await server.idle(here, stream.wait_readable(here)))`.
     /// Errors, Stops: as read_some().
     call<void> wait_readable(environment& env);
-    /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source and
-    /// a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for the
-    /// rest, beside a reader or without one.
+    /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source
+    /// and a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for
+    /// the rest, beside a reader or without one.
     /// Stops: how much was sent by then is not told. What is encrypted already goes out with the next operation that
     /// writes, or waits for bytes.
     call<void> write_all(environment& env, std::span<const std::byte> from);

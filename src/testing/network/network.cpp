@@ -42,6 +42,7 @@ network::network(simulation& in, const sim_network_options& options)
     COFLUX_VERIFY(options_.buffer != 0, "connections of a simulated network that hold no bytes");
     COFLUX_VERIFY(options_.messages != 0, "sockets of a simulated network that hold no datagrams");
     check_latency(options_.latency);
+    check_latency(options_.longest_delay);
     hosts_.push_back({sim_executor(in), "192.0.2.1", 0});
     world_ = &static_cast<sim_worker*>(local().on.identity())->in();
     world_->attach(*this, *this);

@@ -56,8 +56,8 @@ void wait_until_quiet() {
 }
 
 constexpr int window = 2;  // seconds
-/// What the process takes in a window in which nothing comes: long enough for what comes once a second. Of three, because
-/// once in its rest a worker gives memory back, and the system counts interrupts with whom they interrupt.
+/// What the process takes in a window in which nothing comes: long enough for what comes once a second. Of three,
+/// because once in its rest a worker gives memory back, and the system counts interrupts with whom they interrupt.
 double seconds_of_a_window(double enough) {
     double used = enough;
     for (int i = 0; i < 3 && used >= enough; ++i) {

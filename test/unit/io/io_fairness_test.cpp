@@ -1,5 +1,5 @@
-// Law 8 beside a socket: I/O has its turn beside a coroutine that forks and awaits for ever. Counted in forks, and not by
-// the clock.
+// Law 8 beside a socket: I/O has its turn beside a coroutine that forks and awaits for ever. Counted in forks, and not
+// by the clock.
 #include <cstddef>
 #include <span>
 #include <string>
@@ -17,8 +17,8 @@ namespace {
 using coflux::tcp_stream;
 
 constexpr int wanted = 50;  // round trips
-/// Each of its four operations may wait for a look, and no two looks are further apart than 150 us, in which no processor
-/// makes 50 000 forks.
+/// Each of its four operations may wait for a look, and no two looks are further apart than 150 us, in which no
+/// processor makes 50 000 forks.
 constexpr std::size_t enough = wanted * 4 * std::size_t{50'000};
 
 struct course {

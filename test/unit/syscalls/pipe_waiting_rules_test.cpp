@@ -1,4 +1,5 @@
-// What the system does to operations of a pipe that wait already: as a request of a ring, or at the call after an event.
+// What the system does to operations of a pipe that wait already: as a request of a ring, or at the call after an
+// event.
 #include <array>
 #include <cerrno>
 #include <cstddef>

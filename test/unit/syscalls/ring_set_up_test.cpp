@@ -1,5 +1,5 @@
-// The ladder of set-ups of an io_uring: what a kernel does not know, and what the environment asks for. Each in a process
-// of its own, because a process chooses once.
+// The ladder of set-ups of an io_uring: what a kernel does not know, and what the environment asks for. Each in a
+// process of its own, because a process chooses once.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

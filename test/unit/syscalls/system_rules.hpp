@@ -1,5 +1,5 @@
-// Rules for the system calls of this program's sockets, pipes and files: what the system does now and then, at the call where
-// a test wants it. system_rules_test.cpp defines the calls in place of the C library's.
+// Rules for the system calls of this program's sockets, pipes and files: what the system does now and then, at the call
+// where a test wants it. system_rules_test.cpp defines the calls in place of the C library's.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 namespace coflux_test {
 
 /// Reads and writes are those of files; `enter` is io_uring_enter. Messages are datagrams, and what has several buffers
-/// or descriptors; a batch moves so many of them. A `connect_result` is what a connect that went on has given. A `watch`
-/// is a poll of a ring for many events; a rule lets it end after its first one.
+/// or descriptors; a batch moves so many of them. A `connect_result` is what a connect that went on has given. A
+/// `watch` is a poll of a ring for many events; a rule lets it end after its first one.
 enum class system_call {
     receive,
     send,
