@@ -12,9 +12,7 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +20,7 @@
 #include <coflux/testing/alloc_guard.hpp>
 
 #include "unit/io/connected.hpp"
+#include "unit/io/few_descriptors.hpp"
 
 namespace coflux_test {
 
@@ -102,28 +101,10 @@ TEST(allocations_of_sockets, are_none_for_an_error_of_a_connect_that_is_a_value)
     coflux_test::on_a_worker(connects_in_vain);
 }
 
-/// While it lives, the process gets no further descriptor.
-class no_more_descriptors {
-public:
-    no_more_descriptors() {
-        getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = dup(0);
-        close(next);
-        rlimit less = before_;
-        less.rlim_cur = static_cast<rlim_t>(next);
-        setrlimit(RLIMIT_NOFILE, &less);
-    }
-    no_more_descriptors(const no_more_descriptors&) = delete;
-    no_more_descriptors& operator=(const no_more_descriptors&) = delete;
-    ~no_more_descriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-    rlimit before_{};
-};
 coflux::task<void, worker> accepts_in_vain(coflux::environment&) {
     coflux::tcp_listener listener(coflux_test::own_loopback());
     const tcp_stream waits_for_it = co_await tcp_stream::connect(listener.local_endpoint());
-    const no_more_descriptors limit;
+    const coflux_test::few_descriptors none(0);
     made before;
     for (int i = 0; i < 30; ++i) {
         if (i == 10) before = made();

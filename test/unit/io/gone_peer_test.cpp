@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "signal_count.hpp"
 
 namespace {
 
@@ -30,26 +30,9 @@ using coflux::unix_stream;
 using coflux_test::bytes_of;
 using coflux_test::connected;
 using coflux_test::on_a_worker;
+using coflux_test::signal_count;
+using coflux_test::signals;
 using worker = coflux::worker_executor;
-
-volatile std::sig_atomic_t signals = 0;
-extern "C" void counts_a_signal(int) {
-    signals = signals + 1;
-}
-/// SIGPIPE is counted while it lives.
-class signal_count {
-public:
-    signal_count() {
-        signals = 0;
-        struct sigaction counted{};
-        counted.sa_handler = &counts_a_signal;
-        sigaction(SIGPIPE, &counted, &before_);
-    }
-    ~signal_count() { sigaction(SIGPIPE, &before_, nullptr); }
-
-private:
-    struct sigaction before_{};
-};
 
 bool is_of_a_gone_peer(std::error_code e) {
     return e == std::errc::broken_pipe || e == std::errc::connection_reset;

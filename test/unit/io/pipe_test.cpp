@@ -24,6 +24,7 @@
 
 #include "../../../src/os/pipe.hpp"
 #include "connected.hpp"
+#include "signal_count.hpp"
 
 namespace {
 
@@ -32,6 +33,8 @@ using coflux::make_pipe;
 using coflux_test::bytes_of;
 using coflux_test::on_a_worker;
 using coflux_test::open_descriptors;
+using coflux_test::signal_count;
+using coflux_test::signals;
 using pool = coflux::thread_pool_executor;
 using worker = coflux::worker_executor;
 
@@ -110,25 +113,6 @@ TEST(pipe, reads_and_writes_as_a_stream) {
 }
 
 // --- no reader -------------------------------------------------------------------------------------------------------
-
-volatile std::sig_atomic_t signals = 0;
-extern "C" void counts_signals(int) {
-    signals = signals + 1;
-}
-/// SIGPIPE is counted while it lives.
-class signal_count {
-public:
-    signal_count() {
-        signals = 0;
-        struct sigaction counted{};
-        counted.sa_handler = &counts_signals;
-        sigaction(SIGPIPE, &counted, &before_);
-    }
-    ~signal_count() { sigaction(SIGPIPE, &before_, nullptr); }
-
-private:
-    struct sigaction before_{};
-};
 
 coflux::fork<std::error_code, worker> writes_until_error(coflux::environment&, coflux::pipe_writer* to) {
     const std::string much(200'000, 'x');
