@@ -96,11 +96,12 @@ def make_parser() -> Parser:
     parser.add_argument("--resume", type=Path, metavar="DIR", help="go on with an interrupted run, with its arguments")
     parser.add_argument("--retry-failed", action="store_true",
                         help="with --resume: measure the rows again that were wrong, failed or out of time")
-    parser.add_argument("--compare", type=Path, metavar="OLD_DIR",
-                        help="also compare with an older run; with --resume of a complete run, do only that")
+    parser.add_argument("--compare", type=Path, metavar="OLD",
+                        help="also compare with an older run, by its directory or a file of lab/results; with --resume "
+                             "of a complete run, do only that")
     parser.add_argument("--publish", type=Path, metavar="DIR",
-                        help="write the pages of docs/bench, and README's table, from the results of a run or a file of lab/results; "
-                             "measure nothing")
+                        help="write the pages of docs/bench, and README's table, from the results of a run or a file "
+                             "of lab/results; measure nothing")
     parser.add_argument("--help", "-h", action="store_true", help="print this and measure nothing")
     parser.add_argument("--check-args", action="store_true", help=argparse.SUPPRESS)
     return parser
@@ -120,8 +121,9 @@ def main(arguments: list[str]) -> int:
     if chosen.retry_failed and not chosen.resume:
         parser.error("--retry-failed needs --resume DIR: it measures rows of that run again")
     state, directory = resumed(parser, chosen) if chosen.resume else planned(parser, chosen)
-    if chosen.compare is not None and not (chosen.compare / "results.json").is_file():
-        parser.error(f"--compare needs the directory of a complete run, and {chosen.compare} has no results.json")
+    if chosen.compare is not None and not (chosen.compare.is_file() or (chosen.compare / "results.json").is_file()):
+        parser.error(f"--compare needs the directory of a complete run, or a file of lab/results, and {chosen.compare} "
+                     "has no results.json")
     problem = unwritable(directory)
     if problem is not None:
         parser.error(problem)

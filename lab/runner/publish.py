@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import textwrap
 from collections.abc import Callable, Iterator
@@ -75,16 +74,16 @@ def store(directory: Path, root: Path = ROOT) -> Path:
     except results.ResultsError as error:
         raise PublishError(str(error)) from error
     name = axes.of_run(collected) or collected["suite"] or "run"
-    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{name}.json"
+    kept = root / STORE / f"{collected['machine']['date_utc'][:10]}-{name}{results.SUFFIX}"
     kept.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(kept, json.dumps(collected, separators=(",", ":")) + "\n")
+    write_atomically(kept, results.compressed(collected))
     return kept
 
 
 def publish(file: Path, root: Path = ROOT) -> list[Path]:
     """Writes what the file has figures of, and returns what it changed."""
     try:
-        collected = results.read(file)
+        collected = results.load(file)
     except results.ResultsError as error:
         raise PublishError(str(error)) from error
     found = Published(collected, str(file.relative_to(root)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -13,6 +14,8 @@ from runner.state import Repetition, Row, State, write_atomically
 
 SCHEMA_VERSION = 2
 FILE = "results.json"
+# Results that are kept in the checkout.
+SUFFIX = ".json.xz"
 UNIT = "ns/item"
 # The kernel counts CPU in ticks of some milliseconds, and late for threads that run: below this there is no figure of
 # it.
@@ -102,18 +105,22 @@ def save(results: dict[str, Any], directory: Path) -> Path:
     return path
 
 
-def load(directory: Path) -> dict[str, Any]:
-    """Raises ResultsError where there is nothing to compare with."""
-    return read(directory / FILE)
+def compressed(results: dict[str, Any]) -> bytes:
+    """The form of a file that is kept. The settings are fixed, so that the same results are the same bytes."""
+    text = json.dumps(results, separators=(",", ":")) + "\n"
+    return lzma.compress(text.encode(), preset=lzma.PRESET_DEFAULT | lzma.PRESET_EXTREME)
 
 
-def read(path: Path) -> dict[str, Any]:
-    """The same of a file."""
+def load(path: Path) -> dict[str, Any]:
+    """Those of a run's directory, or of a file. Raises ResultsError where there are none."""
+    if not path.is_file():
+        path /= FILE
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        content = path.read_bytes()
+        data = json.loads(lzma.decompress(content) if path.suffix == ".xz" else content)
     except OSError as error:
         raise ResultsError(f"{path.parent} holds no results: {error.strerror}: {path.name}") from error
-    except ValueError as error:
+    except (ValueError, lzma.LZMAError) as error:
         raise ResultsError(f"{path} is damaged: {error}") from error
     try:
         return schemas.to_present(data, SCHEMA_VERSION)

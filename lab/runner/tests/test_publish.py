@@ -1,9 +1,10 @@
 import json
+import lzma
 import re
 import unittest
 from pathlib import Path
 
-from runner import axes, brief, catalog, publish, seeds
+from runner import axes, brief, catalog, publish, results, seeds
 from runner.paths import ROOT
 from runner.tests.fakes import LabTest, near, result_row, results_of
 from runner.verdicts import by_case
@@ -25,9 +26,9 @@ class Publishing(LabTest):
         (self.root / "docs" / "bench" / "fib.md").write_text("# fib\n\nA tree.\n", encoding="utf-8")
 
     def kept(self, *rows: dict[str, object], suite: str = "quick") -> Path:
-        file = self.root / publish.STORE / f"2026-01-01-{suite}.json"
+        file = self.root / publish.STORE / f"2026-01-01-{suite}.json.xz"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(results_of(*rows) | {"suite": suite}), encoding="utf-8")
+        file.write_bytes(results.compressed(results_of(*rows) | {"suite": suite}))
         return file
 
     def published(self, *rows: dict[str, object], suite: str = "quick") -> set[str]:
@@ -42,7 +43,7 @@ class Publishing(LabTest):
         text = self.text("docs/bench/fib.md")
         self.assertTrue(text.startswith("# fib\n\nA tree.\n\n" + publish.BEGIN))
         self.assertIn("| n=18 | 10.0 | **8.00 (0.80 x)** | 30.0 (2.98 x) |", text)
-        self.assertIn("lab/results/2026-01-01-quick.json", text)
+        self.assertIn("lab/results/2026-01-01-quick.json.xz", text)
 
     def rows_of(self, *figures: tuple[float, float], **more: object) -> list[dict[str, object]]:
         """Coflux and Asio in a case each."""
@@ -133,7 +134,7 @@ class Publishing(LabTest):
             rows = results_of(near("coflux", 10.0), near(rival, 8.0)) | {"suite": suite}
             (directory / "results.json").write_text(json.dumps(rows), encoding="utf-8")
             kept = publish.store(directory, self.root)
-            self.assertEqual(kept.name, f"2026-01-01-{name}.json")
+            self.assertEqual(kept.name, f"2026-01-01-{name}.json.xz")
 
     def test_a_run_on_one_thread_has_a_page_of_its_own_without_what_is_the_same_in_each_run(self) -> None:
         (self.root / "docs" / "bench" / "one_thread.md").write_text("# One thread\n", encoding="utf-8")
@@ -254,16 +255,24 @@ class Publishing(LabTest):
     def test_a_run_is_kept_and_what_holds_none_is_refused(self) -> None:
         run = self.root / "run"
         run.mkdir()
-        (run / "results.json").write_text(json.dumps(results_of(near("coflux", 10.0))), encoding="utf-8")
+        measured = results_of(near("coflux", 10.0))
+        (run / "results.json").write_text(json.dumps(measured), encoding="utf-8")
         kept = publish.store(run, self.root)
-        self.assertEqual(kept, self.root / publish.STORE / "2026-01-01-quick.json")
+        self.assertEqual(kept, self.root / publish.STORE / "2026-01-01-quick.json.xz")
+        self.assertEqual(results.load(kept), measured)
         self.assertEqual(publish.store(kept, self.root), kept)
         for wrong in (self.root / "nowhere", run / "results.json"):
             with self.assertRaises(publish.PublishError):
                 publish.store(wrong, self.root)
-        (kept.parent / "broken.json").write_text("{", encoding="utf-8")
-        with self.assertRaises(publish.PublishError):
-            publish.publish(kept.parent / "broken.json", self.root)
+        whole = kept.read_bytes()
+        for broken in (b"{", b"", whole[:-1]):
+            kept.write_bytes(broken)
+            with self.assertRaisesRegex(publish.PublishError, "is damaged"):
+                publish.publish(kept, self.root)
+
+    def test_a_kept_file_is_json_in_xz_and_the_same_bytes_each_time(self) -> None:
+        kept = self.kept(near("coflux", 10.0)).read_bytes()
+        self.assertEqual(results.compressed(json.loads(lzma.decompress(kept, lzma.FORMAT_XZ))), kept)
 
     def test_the_command_line_refuses_what_holds_no_results(self) -> None:
         done = self.lab("--publish", str(self.root / "nowhere"))
@@ -275,11 +284,17 @@ class Publishing(LabTest):
 class InTheTree(unittest.TestCase):
     def test_the_pages_are_those_of_their_result_file(self) -> None:
         """A page that was changed by hand, or a generator that was changed since, is found. A page names its file."""
-        for file in sorted((ROOT / publish.STORE).glob("*.json")):
-            found = publish.Published(publish.results.read(file), str(file.relative_to(ROOT)))
+        for file in sorted((ROOT / publish.STORE).iterdir()):
+            found = publish.Published(results.load(file), str(file.relative_to(ROOT)))
             for path, text in publish.pages(found, ROOT):
                 if path.suffix == ".md" and found.file in (there := path.read_text(encoding="utf-8")):
                     self.assertEqual(there, text, path.name)
+
+    def test_each_file_is_named_by_a_page_and_each_that_is_named_is_there(self) -> None:
+        pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+        text = "".join(page.read_text(encoding="utf-8") for page in pages)
+        named = set(re.findall(rf"{publish.STORE}/([\w.-]*\w)", text))
+        self.assertEqual(named, {file.name for file in (ROOT / publish.STORE).iterdir()})
 
 
 if __name__ == "__main__":

@@ -311,6 +311,8 @@ class Reports(LabTest):
         done = self.measure(*arguments, "--compare", str(old))
         self.assertEqual(done.status, 0, done.stderr)
         self.assertRegex(done.stdout, r"3\.00 .*slower")
+        kept = publish.store(old, self.root)
+        self.assertRegex(self.lab("--resume", str(self.out), "--compare", str(kept)).stdout, r"3\.00 .*slower")
         for name in ("report.md", "report.html"):
             text = (self.out / name).read_text(encoding="utf-8")
             self.assertIn("Against the older run", text)
