@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import stat
 import sys
 import tempfile
@@ -20,6 +21,8 @@ from runner.load import Load
 from runner.paths import BUILD_VARIABLE, LAB
 from runner.runtimes import RUNTIMES
 
+# One that scripts/setup installs.
+COMPILER = shutil.which("clang++-19") or shutil.which("g++")
 QUIET = Load(load1=0.25, runnable=0, others=0.01, stolen=0.0, pressure=0.02, under_load=False)
 BUSY = Load(load1=7.5, runnable=5, others=0.61, stolen=0.0, pressure=0.9, under_load=True)
 

@@ -1,6 +1,5 @@
 """Runtimes that cheat: what the answer of a workload tells of them."""
 
-import shutil
 import subprocess
 import unittest
 from pathlib import Path
@@ -8,8 +7,7 @@ from tempfile import TemporaryDirectory
 
 from runner import catalog
 from runner.paths import LAB
-
-COMPILER = shutil.which("clang++-19") or shutil.which("g++")
+from runner.tests.fakes import COMPILER
 
 # A scheduler of one thread. With `nothing` its yield does not go to the back of the queue.
 YIELDS = r"""
@@ -75,7 +73,8 @@ class Yields(unittest.TestCase):
         with TemporaryDirectory() as folder:
             source, program = Path(folder) / "yields.cpp", str(Path(folder) / "yields")
             source.write_text(YIELDS, encoding="utf-8")
-            subprocess.run([COMPILER, "-std=c++20", "-I", str(LAB / "runtimes" / "common"), str(source), "-o", program], check=True)
+            subprocess.run([COMPILER, "-std=c++20", "-I", str(LAB / "runtimes" / "common"), str(source), "-o", program],
+                           check=True)
             workload = catalog.all_workloads()["yield"]
             params = {"tasks": 8, "yields": 100}
             self.assertIsNone(workload.check(self.answer(program, "queue", "8"), params, 1))
