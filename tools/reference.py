@@ -1,9 +1,7 @@
 #!/usr/bin/python3
-"""Writes docs/reference/ from the public headers: a page for each that declares something that users name.
+"""Writes the reference from the public headers: a page for each that declares something that users name.
 
-    tools/reference.py check     fails where a page is not what would be written (house.reference)
-    tools/reference.py write     writes the pages
-    tools/reference.py problems  what the generator could not find out
+    tools/reference.py write [--out DIR]   writes the pages; fails on what it could not find out (house.reference)
 
 A page has the signatures, the docstrings with their sections in the house's order, and what an await gives: that is
 compiled, as `co_await mutex.lock()` in a coroutine that is never run. Needs libclang's bindings (python3-clang-19;
@@ -32,7 +30,7 @@ try:
 except ImportError:
     sys.exit("reference: the bindings of libclang are missing; scripts/setup installs them (python3-clang-19)")
 
-FOLDER = "docs/reference"
+FOLDER = "build/reference"
 DATA = "tools/reference.toml"
 ARGUMENTS = ["-x", "c++", "-std=c++20", "-fcoro-aligned-allocation", "-ferror-limit=0"]
 CLASSES = (CursorKind.CLASS_DECL, CursorKind.STRUCT_DECL, CursorKind.CLASS_TEMPLATE,
@@ -500,54 +498,32 @@ def headers_of(root: Path) -> list[Path]:
     return [path for path in docstrings.headers(root) if path.name != "replace_new.hpp"]
 
 
-def generate(root: Path, data: dict) -> tuple[dict[str, str], list[str]]:
-    """The pages by their paths, and what could not be found out."""
+def generate(root: Path, out: Path, data: dict) -> tuple[dict[str, str], list[str]]:
+    """The pages by their paths below `out`, and what could not be found out."""
     headers = headers_of(root)
     reader = Reader(root, data)
     reader.read(headers)
     reader.find_out(headers)
-    missing = [f"{entry.name}: there is no {path}" for entries in reader.entries.values() for top in entries for entry in top.all()
-               for path in reference_pages.examples(entry) if not (root / path).is_file()]
-    return reference_pages.pages(root, FOLDER, reader.entries), reader.problems + missing
-
-
-def differences(root: Path, pages: dict[str, str]) -> list[str]:
-    there = {str(path.relative_to(root)) for path in (root / FOLDER).rglob("*.md")}
-    problems = [f"{path}:1: no header says this any more" for path in sorted(there - pages.keys())]
-    for path, text in pages.items():
-        if path not in there:
-            problems.append(f"{path}:1: does not exist")
-        elif (old := (root / path).read_text(encoding="utf-8")) != text:
-            lines = zip([*old.splitlines(), ""], [*text.splitlines(), ""])
-            line = next((number for number, (a, b) in enumerate(lines, start=1) if a != b), 1)
-            problems.append(f"{path}:{line}: is not what the header says")
-    return problems
-
-
-def write(root: Path, pages: dict[str, str]) -> None:
-    for path in (root / FOLDER).rglob("*.md"):
-        if str(path.relative_to(root)) not in pages:
-            path.unlink()
-    for path, text in pages.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(text, encoding="utf-8")
+    missing = [f"{entry.name}: there is no {path}" for entries in reader.entries.values() for top in entries
+               for entry in top.all() for path in reference_pages.examples(entry) if not (root / path).is_file()]
+    return reference_pages.pages(root, out, reader.entries), reader.problems + missing
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=tree.ROOT)
-    parser.add_argument("command", choices=("check", "write", "problems"))
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where the pages go (default: {FOLDER})")
+    parser.add_argument("command", choices=("write",))
     options = parser.parse_args(arguments)
     root = options.root.resolve()
-    pages, problems = generate(root, tomllib.loads((root / DATA).read_text(encoding="utf-8")))
-    if options.command == "write":
-        write(root, pages)
-    else:
-        problems += differences(root, pages) if options.command == "check" else []
+    out = (options.out or root / FOLDER).resolve()
+    pages, problems = generate(root, out, tomllib.loads((root / DATA).read_text(encoding="utf-8")))
+    for page, text in pages.items():
+        (out / page).parent.mkdir(parents=True, exist_ok=True)
+        (out / page).write_text(text, encoding="utf-8")
     for problem in problems:
         print(problem)
-    print(f"reference: {len(pages)} pages, {len(problems)} problems" + (
-        "; tools/reference.py write" if problems and options.command == "check" else ""))
+    print(f"reference: {len(pages)} pages in {out}, {len(problems)} problems")
     return 1 if problems else 0
 
 

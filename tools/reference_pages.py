@@ -1,7 +1,8 @@
-"""The pages of docs/reference/, from what tools/reference.py has read."""
+"""The pages of the reference, from what tools/reference.py has read."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import textwrap
@@ -20,15 +21,14 @@ SIMPLE = ("variable", "value")  # one line each
 
 INDEX_TEXT = """# Reference
 
-One page for each public header, with what users may name in it. `tools/reference.py` writes them from the headers;
-`house.reference` fails where a page is not what its header says.
+One page for each public header, with what users may name in it. `tools/reference.py` writes them from the headers.
 
 * Sections have the order of the house: what template parameters and arguments must be, units, what is returned, where
   the coroutine resumes, errors, what a stop does, threads, costs, preconditions, lifetimes, source, an example.
 * `co_await` → `X` is what an await of the result gives. The result itself is awaited in the expression that makes it and
   has no name for users; it is written `auto`. In templates, `T` stands for the type of a value, and `A` and `B` for those
   of two forks that were given.
-* What a stop can lose at each operation, and what allocates nothing, stands in [promises.md](../promises.md).
+* What a stop can lose at each operation, and what allocates nothing, stands in [promises.md](docs/promises.md).
 
 | header | |
 | --- | --- |
@@ -139,7 +139,9 @@ def formatted(root: Path, entries: list[Entry]) -> None:
         entry.signatures[at] = signature.strip("\n")
 
 
-def pages(root: Path, folder: str, headers: dict[str, list[Entry]]) -> dict[str, str]:
+def pages(root: Path, out: Path, headers: dict[str, list[Entry]]) -> dict[str, str]:
+    """By their paths below `out`, whose links lead into `root`."""
+    up = os.path.relpath(root, out)
     shown = {header: entries for header, entries in sorted(headers.items()) if entries}
     formatted(root, [below for entries in shown.values() for entry in entries for below in entry.all()])
     made = {}
@@ -152,9 +154,8 @@ def pages(root: Path, folder: str, headers: dict[str, list[Entry]]) -> dict[str,
         for entry in entries:
             lines += entry_lines(entry, 2)
         page = inside.removesuffix(".hpp") + ".md"
-        up = "../" * (2 + page.count("/"))
-        made[f"{folder}/{page}"] = "\n".join(lines).replace("](examples/", f"]({up}examples/")
+        made[page] = "\n".join(lines).replace("](examples/", f"]({'../' * page.count('/')}{up}/examples/")
         names = ", ".join(dict.fromkeys(f"`{entry.name}`" for entry in entries))
         rows.append(f"| [{inside}]({page}) | {names} |")
-    made[f"{folder}/README.md"] = INDEX_TEXT + "\n".join(rows) + "\n"
+    made["README.md"] = INDEX_TEXT.replace("](docs/", f"]({up}/docs/") + "\n".join(rows) + "\n"
     return made

@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""Sees that the reference says what a small header says, that a wrong page is found, and what cannot be found out."""
+"""Sees that the reference says what a small header says, and that what cannot be found out is told."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import re
 import shutil
 import tempfile
 import unittest
@@ -195,6 +196,7 @@ Makes one.
 Checks it.
 """
 DATA = {"prelude": "", "awaited": [], "arguments": {}, "probes": {"thing::plumbing": ""}, "not_for_users": {}}
+LINK = re.compile(r"\]\(([^)]+\.\w+)\)")
 
 
 class Reference(unittest.TestCase):
@@ -212,53 +214,54 @@ class Reference(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text.lstrip("\n"), encoding="utf-8")
 
+    def generated(self, **changed: dict) -> tuple[dict[str, str], list[str]]:
+        return reference.generate(self.root, self.root / reference.FOLDER, DATA | changed)
+
     def test_a_page_says_what_the_header_says(self) -> None:
-        pages, problems = reference.generate(self.root, DATA)
+        pages, problems = self.generated()
         self.maxDiff = None
-        self.assertEqual(pages["docs/reference/core/thing.md"], PAGE)
-        self.assertIn("| [core/thing.hpp](core/thing.md) | `thing<T>`, `make`, `CO_CHECK` |", pages["docs/reference/README.md"])
+        self.assertEqual(pages["core/thing.md"], PAGE)
+        self.assertIn("| [core/thing.hpp](core/thing.md) | `thing<T>`, `make`, `CO_CHECK` |", pages["README.md"])
         self.assertEqual(problems, [])
 
     def test_what_an_await_gives_that_cannot_be_found_out(self) -> None:
-        pages, problems = reference.generate(self.root, DATA | {"probes": {"thing::plumbing": "", "thing::wait": "give<thing<T>&>().nothing()"}})
+        problems = self.generated(probes={"thing::plumbing": "", "thing::wait": "give<thing<T>&>().nothing()"})[1]
         self.assertEqual(len(problems), 1, problems)
-        self.assertIn("thing::wait: what does `co_await give<thing<T>&>().nothing()` give? no member named 'nothing'", problems[0])
+        self.assertIn("thing::wait: what does `co_await give<thing<T>&>().nothing()` give? no member named 'nothing'",
+                      problems[0])
 
     def test_an_example_that_is_not_there(self) -> None:
         (self.root / "examples/01_hello.cpp").unlink()
-        self.assertEqual(reference.generate(self.root, DATA)[1], ["thing<T>: there is no examples/01_hello.cpp"])
+        self.assertEqual(self.generated()[1], ["thing<T>: there is no examples/01_hello.cpp"])
 
     def test_headers_that_do_not_compile(self) -> None:
         self.plant("include/coflux/core/wrong.hpp", "int f() { return none; }")
         with self.assertRaisesRegex(SystemExit, "wrong.hpp:1:18: error: use of undeclared identifier 'none'"):
-            reference.generate(self.root, DATA)
+            self.generated()
 
-    def run_tool(self, command: str) -> tuple[int, str]:
+    def write(self, *arguments: str) -> tuple[int, str]:
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
-            status = reference.main(["--root", str(self.root), command])
+            status = reference.main(["--root", str(self.root), "write", *arguments])
         return status, output.getvalue()
 
-    def test_pages_that_are_not_what_the_headers_say(self) -> None:
+    def test_the_pages_are_written_where_they_are_asked_for_and_their_links_lead_to_files(self) -> None:
+        self.plant("docs/promises.md", "")
         self.plant("tools/reference.toml", """
             prelude = ""
             awaited = []
             arguments = {}
             probes = {"thing::plumbing" = ""}
             not_for_users = {}""")
-        self.assertEqual(self.run_tool("write"), (0, "reference: 2 pages, 0 problems\n"))
-        self.assertEqual(self.run_tool("check"), (0, "reference: 2 pages, 0 problems\n"))
-        self.plant("docs/reference/core/thing.md", PAGE.replace("A thing that", "One that"))
-        self.plant("docs/reference/core/gone.md", "")
-        (self.root / "docs/reference/README.md").unlink()
-        status, text = self.run_tool("check")
-        self.assertEqual(status, 1)
-        self.assertEqual(sorted(text.splitlines()[:-1]), [
-            "docs/reference/README.md:1: does not exist", "docs/reference/core/gone.md:1: no header says this any more",
-            "docs/reference/core/thing.md:5: is not what the header says"])
-        self.assertIn("3 problems; tools/reference.py write", text)
-        self.run_tool("write")
-        self.assertEqual(self.run_tool("check")[0], 0)
+        site = self.root / "site"
+        for out, arguments in ((self.root / reference.FOLDER, ()), (site, ("--out", str(site)))):
+            self.assertEqual(self.write(*arguments), (0, f"reference: 2 pages in {out}, 0 problems\n"))
+            links = [page.parent / link for page in out.rglob("*.md")
+                     for link in LINK.findall(page.read_text(encoding="utf-8"))]
+            self.assertEqual(sorted((link.name, link.is_file()) for link in links),
+                             [("01_hello.cpp", True), ("promises.md", True), ("thing.md", True)])
+        (self.root / "examples/01_hello.cpp").unlink()
+        self.assertEqual(self.write()[0], 1)
 
 
 if __name__ == "__main__":
