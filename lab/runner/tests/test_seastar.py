@@ -3,9 +3,12 @@ import io
 import os
 import shutil
 import signal
+import unittest
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest import mock
 
-from runner import seastar, sid
+from runner import seastar
 from runner.paths import LAB
 from runner.tests.fakes import LabTest
 
@@ -34,17 +37,15 @@ class Rows(LabTest):
 
 
 class Build(LabTest):
-    """In a root that is a folder; its compiler and linker are a function that makes the files that they would."""
+    """In a root that is a folder; scripts/root is functions, which make the files that its compiler and linker would."""
 
     def setUp(self) -> None:
         super().setUp()
-        cache = self.root / "cache"
-        self.enterContext(mock.patch.dict("os.environ", {"XDG_CACHE_HOME": str(cache)}))
-        self.sysroot = cache / "coflux-lab" / "seastar-root"
-        for place in ("lib64/ld-linux-x86-64.so.2", "usr/lib/x86_64-linux-gnu/libc.so.6", sid.MADE_OF):
+        self.sysroot = self.root / "sid"
+        for place in ("lib64/ld-linux-x86-64.so.2", "usr/lib/x86_64-linux-gnu/libc.so.6", "made-of.txt"):
             (self.sysroot / place).parent.mkdir(parents=True, exist_ok=True)
             (self.sysroot / place).write_text("", encoding="utf-8")
-        self.sources = self.root / "runtimes"
+        self.sources = self.root / "lab" / "runtimes"
         for part in seastar.PARTS:
             shutil.copytree(LAB / "runtimes" / part, self.sources / part)
         self.commands: list[list[str]] = []
@@ -52,23 +53,25 @@ class Build(LabTest):
             self.addCleanup(signal.signal, number, signal.getsignal(number))
         self.fails = ""
         self.enterContext(mock.patch("runner.seastar.RUNTIMES", self.sources))
-        self.enterContext(mock.patch("runner.sid.run", side_effect=self.run_command))
-        self.enterContext(mock.patch("runner.sid.output", side_effect=lambda *command, env: next(
-            printed for word, printed in PRINTED.items() if word in command)))
-        self.enterContext(mock.patch("runner.sid.os.geteuid", return_value=0))
+        self.enterContext(mock.patch("runner.seastar.paths.ROOT", self.root))
+        self.enterContext(mock.patch("runner.seastar.run", side_effect=self.run_script))
+        self.enterContext(mock.patch("runner.seastar.output", side_effect=self.output_of))
 
-    def run_command(self, *command: object, env: dict[str, str] | None = None) -> None:
-        words = [str(word) for word in command]
-        if words[0] == "rm":
-            shutil.rmtree(words[-1])
-            return
-        self.assertEqual(words[:3], ["chroot", str(self.sysroot), "g++"])
+    def run_script(self, *words: str) -> None:
+        self.assertEqual(words[:3], ("sid", "--", "g++"))
         if self.fails and self.fails in words:
-            raise sid.SidError(f"g++: {self.fails}: error: no good")
-        self.commands.append(words[3:])
+            raise seastar.SeastarError(f"{self.fails}: error: no good")
+        self.commands.append(list(words[3:]))
         if "-c" in words:
-            self.assertTrue((self.sysroot / words[words.index("-c") + 1][1:]).is_file())
-        (self.sysroot / words[words.index("-o") + 1][1:]).write_text("made", encoding="utf-8")
+            self.assertTrue(Path(words[words.index("-c") + 1]).is_file())
+        Path(words[words.index("-o") + 1]).write_text("made", encoding="utf-8")
+
+    def output_of(self, *words: str) -> str:
+        if words == ("--path", "sid"):
+            if not self.sysroot.exists():
+                raise seastar.SeastarError("scripts/root: there is no root of sid: scripts/root sid makes it")
+            return f"{self.sysroot}\n"
+        return next(printed for word, printed in PRINTED.items() if word in words)
 
     def build_it(self) -> tuple[int, str]:
         self.commands.clear()
@@ -81,8 +84,8 @@ class Build(LabTest):
         self.assertEqual(self.build_it()[0], 0)
         *compiled, linked = self.commands
         sources = [words[words.index("-c") + 1] for words in compiled]
-        self.assertIn("/lab/seastar/main.cpp", sources)
-        self.assertIn("/lab/common/harness.cpp", sources)
+        self.assertIn(f"{self.sources}/seastar/main.cpp", sources)
+        self.assertIn(f"{self.sources}/common/harness.cpp", sources)
         for words in compiled:
             self.assertEqual([word for word in words if word.startswith("-std=")], ["-std=c++23"])
             self.assertIn('-DLAB_SEASTAR_VERSION="25.05.0-1"', words)
@@ -90,7 +93,7 @@ class Build(LabTest):
         self.assertIn(f"-Wl,--disable-new-dtags,-rpath,{self.sysroot}/usr/lib/x86_64-linux-gnu", linked)
         self.assertEqual(linked[-2:], ["/usr/lib/libseastar.a", "-lz"])
         self.assertEqual((self.build / "bin" / "lab_seastar").read_text(encoding="utf-8"), "made")
-        self.assertFalse((self.sysroot / "lab").exists())
+        self.assertFalse((self.root / "build" / "seastar").exists())
 
     def test_each_source_counts_for_the_progress(self) -> None:
         _, said = self.build_it()
@@ -107,34 +110,28 @@ class Build(LabTest):
         (self.sources / "common" / "harness.cpp").write_text("int x;", encoding="utf-8")
         self.build_it()
         self.assertNotEqual(self.commands, [])
-        (self.sysroot / sid.MADE_OF).unlink()
-        (self.sysroot / sid.MADE_OF).write_text("", encoding="utf-8")
+        (self.sysroot / "made-of.txt").unlink()
+        (self.sysroot / "made-of.txt").write_text("", encoding="utf-8")
         self.build_it()
         self.assertNotEqual(self.commands, [])
 
-    def test_a_failure_is_told_last_and_leaves_nothing_in_the_root(self) -> None:
-        self.fails = "/lab/seastar/main.cpp"
+    def test_a_failure_is_told_last_and_leaves_nothing(self) -> None:
+        self.fails = f"{self.sources}/seastar/main.cpp"
         status, said = self.build_it()
-        self.assertEqual((status, said.splitlines()[-1]), (1, "g++: /lab/seastar/main.cpp: error: no good"))
-        self.assertFalse((self.sysroot / "lab").exists())
+        self.assertEqual((status, said.splitlines()[-1]), (1, f"{self.fails}: error: no good"))
+        self.assertFalse((self.root / "build" / "seastar").exists())
         self.fails = ""
         self.assertEqual(self.build_it()[0], 0)
 
-    def test_an_interruption_is_told_and_leaves_nothing_in_the_root(self) -> None:
-        with mock.patch("runner.seastar.sid.output", side_effect=lambda *_, env: os.kill(os.getpid(), signal.SIGTERM)):
+    def test_an_interruption_is_told_and_leaves_nothing(self) -> None:
+        with mock.patch("runner.seastar._said", side_effect=lambda *_: os.kill(os.getpid(), signal.SIGTERM)):
             status, said = self.build_it()
         self.assertEqual((status, said), (130, "interrupted\n"))
-        self.assertFalse((self.sysroot / "lab").exists())
+        self.assertFalse((self.root / "build" / "seastar").exists())
 
     def test_a_root_that_is_gone_is_told(self) -> None:
         shutil.rmtree(self.sysroot)
-        self.assertEqual(self.build_it(), (1, f"there is no {self.sysroot} any more: scripts/lab --with seastar makes it\n"))
-
-    def test_the_root_is_of_the_packages_beside_the_adapter(self) -> None:
-        with mock.patch("runner.sid.provide") as provided:
-            self.assertEqual(seastar.main("root", []), 0)
-        provided.assert_called_once_with(seastar.PACKAGES, self.sysroot)
-        self.assertIn("seastar-dev", sid.names(seastar.PACKAGES.read_text(encoding="utf-8")))
+        self.assertEqual(self.build_it(), (1, "scripts/root: there is no root of sid: scripts/root sid makes it\n"))
 
     def test_only_with_its_name_is_it_asked_for(self) -> None:
         for arguments, status in ((["--with", "seastar"], 0), (["--with=seastar", "--reps", "3"], 0),
@@ -145,3 +142,40 @@ class Build(LabTest):
         project = (LAB / "CMakeLists.txt").read_text(encoding="utf-8")
         self.assertIn(f'set(CMAKE_CXX_FLAGS_RELEASE "{" ".join(seastar.FLAGS)}")', project)
         self.assertIn(f'add_compile_options({" ".join(seastar.WARNINGS)})', project)
+
+
+class Script(unittest.TestCase):
+    """Real commands in the place of scripts/root."""
+
+    def assert_says(self, script: str, said: str) -> None:
+        with mock.patch("runner.seastar.SCRIPT", "sh"), self.assertRaises(seastar.SeastarError) as raised, \
+             mock.patch("builtins.print"):
+            seastar.run("-c", script)
+        self.assertEqual(str(raised.exception), said)
+
+    def test_a_failure_is_told_by_its_first_error(self) -> None:
+        self.assert_says("echo a; echo 'E: no mirror' >&2; echo 'E: then'; echo z; exit 1", "E: no mirror")
+        self.assert_says("echo 'x.cpp:1: error: no y'; echo compilation terminated; exit 1", "x.cpp:1: error: no y")
+        self.assert_says("echo 'scripts/root: makes it'; echo 'scripts/root: no rights'; exit 1", "scripts/root: no rights")
+
+    def test_or_by_the_last_that_was_said_or_by_its_status(self) -> None:
+        self.assert_says("echo a; echo z; echo; exit 1", "z")
+        self.assert_says("exit 3", "scripts/root: status 3")
+
+    def test_the_mirror_is_not_named(self) -> None:
+        self.assert_says("echo 'E: Failed getting http://mirror.invalid/dists/sid/Release'; exit 1", "E: Failed getting the mirror")
+
+    def test_an_interruption_ends_the_command(self) -> None:
+        with TemporaryDirectory() as folder:
+            ended = Path(folder) / "ended"
+            script = f"trap 'echo x > {ended}; exit' TERM; echo ready; while :; do sleep 0.01; done"
+            with mock.patch("runner.seastar.SCRIPT", "sh"), self.assertRaises(KeyboardInterrupt), \
+                 mock.patch("builtins.print", side_effect=[None, KeyboardInterrupt]):
+                seastar.run("-c", script)
+            self.assertTrue(ended.is_file())
+
+    def test_output_is_what_a_command_prints(self) -> None:
+        with mock.patch("runner.seastar.SCRIPT", "sh"):
+            self.assertEqual(seastar.output("-c", "echo a"), "a\n")
+            with self.assertRaisesRegex(seastar.SeastarError, "^wrong$"):
+                seastar.output("-c", "echo wrong >&2; exit 1")
