@@ -13,7 +13,7 @@ import tree
 
 # What installs, configures, builds or measures. In these tests each of them only says that it was called.
 SET_UP = ("apt-get", "dpkg-query", "sudo", "cmake", "ctest", "ninja", "make", "cargo", "valgrind", "gcovr", "g++", "clang++-19",
-          "pkg-config", "flock")
+          "pkg-config", "flock", "debootstrap", "unshare")
 
 SCRIPTS = sorted(path for path in (tree.ROOT / "scripts").iterdir() if os.access(path, os.X_OK) and path.is_file()) + \
     [tree.ROOT / ".ci/run", tree.ROOT / "test/package/run"]
@@ -26,16 +26,20 @@ WRONG = {
                              (["--out"], "needs a value")],
     "scripts/lab": [(["--threads", "9999"], "--threads 9999"), (["--suite", "foo"], "suites: smoke"), (["--reps", "0"], "at least 1"),
                     (["--workload", "foo"], "workloads: "), (["--compare", "/none"], "no results.json")],
+    "scripts/check": [(["no-such-commit"], "no commit 'no-such-commit'"), (["HEAD", "HEAD"], "takes one commit")],
     "scripts/ladder": [(["stray"], "stray"), (["--from", "foo"], "unknown step 'foo'"), (["--from"], "needs a value")],
     "scripts/mutate": [(["stray"], "stray"), (["--sample", "x"], "--sample")],
-    "scripts/setup": [(["stray"], "stray")],
+    "scripts/root": [([], "takes one suite"), (["stray"], "unknown suite 'stray'"), (["trixie", "sid"], "takes one suite"),
+                     (["trixie", "--"], "no command"), (["--path", "trixie", "--", "true"], "with a suite alone")],
+    "scripts/setup": [(["stray"], "stray"), (["--lab", "--gcc"], "exclude each other")],
     "scripts/simulate": [([], "one build folder"), (["/none"], "is not built"), (["--seeds", "x", "/none"], "no number"),
                          (["--seed"], "needs a value")],
     "scripts/soak": [(["stray"], "stray"), (["--preset", "foo"], "unknown preset 'foo'"), (["--minutes", "x"], "no number"),
                      (["--job", "foo"], "no job 'foo'"), (["--job"], "needs a value")],
     "scripts/test": [(["--label", "foo"], "unknown label 'foo'"), (["--preset", "foo"], "unknown preset 'foo'"),
                      (["--label", "unit", "--label", "soaks"], "unknown label 'soaks'"), (["--report"], "needs a value"),
-                     (["stray"], "stray")],
+                     (["--tree", "x"], "with one preset"), (["--preset", "dev", "--tree", "a/b"], "is no name"),
+                     (["-D", "X"], "no VARIABLE=VALUE"), (["stray"], "stray")],
     ".ci/run": [(["stray"], "stray")],
     "test/package/run": [(["stray"], "stray")],
 }
