@@ -1,6 +1,12 @@
 // Facts about compiler and build; the only header that tests predefined macros.
 #pragma once
 
+#if defined(__clang__) && __clang_major__ < 18
+#    error "coflux: clang before 18 is not tested (README, Compilers): apt-get install clang-19"
+#elif !defined(__clang__) && (__GNUC__ < 13 || (__GNUC__ == 13 && __GNUC_MINOR__ < 3))
+#    error "coflux: g++ before 13.3 miscompiles co_await (README, Compilers): apt-get install clang-19, or a newer g++"
+#endif
+
 #include <cstddef>
 
 #if defined(__clang__)
