@@ -1,4 +1,4 @@
-// An await that is completed and never resumed from: what g++ leaves behind of an expression whose first await throws.
+// An await that is completed and never resumed from, as those of an expression whose first await throws may be.
 #pragma once
 
 #include <coroutine>
@@ -32,7 +32,8 @@ private:
     Awaiter inner_;
 };
 
-/// `co_await left(x)` throws once `x` has been completed. On g++ only: clang's awaits rely on being resumed from.
+/// `co_await left(x)` throws once `x` has been completed. Only with
+/// COFLUX_LATE_RESULTS: elsewhere awaits rely on being resumed from.
 template <typename A>
 class left {
     using awaiter = decltype(coflux::detail::bind_await(std::declval<coflux::detail::promise_base&>(),

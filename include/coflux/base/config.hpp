@@ -20,6 +20,14 @@
 // (core/detail/thread/transfer.hpp).
 #define COFLUX_TAIL_CALLS COFLUX_CLANG
 
+// g++ completes all awaits of an expression before it takes their results, but for objects of a class. Where one of
+// them throws, or the coroutine is stopped in one, awaiters die that were completed and never resumed from
+// (docs/design/sync.md, rule 7). clang takes each result before the next await begins.
+#define COFLUX_LATE_RESULTS (!COFLUX_CLANG)
+
+// g++ tells operator new no frame's alignment, but rounds the size up to it. clang does not round.
+#define COFLUX_ROUNDED_FRAMES (!COFLUX_CLANG)
+
 #if defined(__SANITIZE_ADDRESS__)
 #    define COFLUX_ASAN 1
 #elif defined(__has_feature)
@@ -37,6 +45,12 @@
 #    if __has_feature(undefined_behavior_sanitizer)
 #        define COFLUX_HIDE_ORIGIN(pointer) asm("" : "+r"(pointer))
 #    endif
+#endif
+// clang computes the pointer anew, from what it was made of, where it would otherwise keep it in a register.
+#if COFLUX_CLANG
+#    define COFLUX_REMATERIALIZE(pointer) asm volatile("" : "+r"(pointer))
+#else
+#    define COFLUX_REMATERIALIZE(pointer) static_cast<void>(0)
 #endif
 #if !defined(COFLUX_HIDE_ORIGIN)
 #    define COFLUX_HIDE_ORIGIN(pointer) static_cast<void>(0)
@@ -84,6 +98,17 @@
 #else
 #    define COFLUX_IN_REGISTER
 #    define COFLUX_NAMED_SO
+#endif
+
+// Around coroutines of a header that have types of its users in their frames: g++ warns where such a type is of an
+// unnamed namespace.
+#if COFLUX_CLANG
+#    define COFLUX_TYPES_OF_USERS_BEGIN
+#    define COFLUX_TYPES_OF_USERS_END
+#else
+#    define COFLUX_TYPES_OF_USERS_BEGIN \
+        _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wsubobject-linkage\"")
+#    define COFLUX_TYPES_OF_USERS_END _Pragma("GCC diagnostic pop")
 #endif
 
 // State that a process has once, also where a library that uses Coflux hides its symbols.

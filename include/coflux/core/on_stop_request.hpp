@@ -39,9 +39,9 @@ public:
           inner_(p, std::forward<A>(awaited)),
           on_request_(std::move(on_request)) {}
 
-    /// g++: as wait_operation::is_unresumed(). A stopper may be calling back.
+    /// As wait_operation::is_unresumed(). A stopper may be calling back.
     ~stop_callback_awaiter() {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (waits_) (void)is_over();
         }
     }

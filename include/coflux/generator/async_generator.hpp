@@ -106,7 +106,7 @@ public:
         : consumer_(&consumer),
           of_(of) {}
     COFLUX_INLINE ~next_awaiter() {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (consumer_ != nullptr) [[unlikely]]
                 detail::async_generator_base::end_next(*consumer_, of_);
         }
@@ -128,7 +128,7 @@ public:
         if (!of_.word.ended_with_value()) [[unlikely]]
             throw_error();
         const pointer element = static_cast<pointer>(detail::async_generator_base::of(of_).element());
-        if constexpr (!COFLUX_CLANG) consumer_ = nullptr;  // right before the destructor asks for it
+        if constexpr (COFLUX_LATE_RESULTS) consumer_ = nullptr;  // right before the destructor asks for it
         return element;
     }
 
@@ -138,7 +138,7 @@ private:
         of_.error->rethrow();
     }
 
-    detail::promise_base* consumer_;  // g++: nullptr once it has resumed
+    detail::promise_base* consumer_;  // COFLUX_LATE_RESULTS: nullptr once it has resumed
     detail::frame_control& of_;
 };
 

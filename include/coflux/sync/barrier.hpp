@@ -53,7 +53,7 @@ class [[nodiscard]] barrier_base::wait_awaiter : wait_operation {
 public:
     wait_awaiter(promise_base& p, barrier_base& of) noexcept : wait_operation(p, kind), of_(of) {}
     ~wait_awaiter() {
-        if constexpr (!COFLUX_CLANG) end_phase_if_last();  // as is_unresumed(): the other waiters depend on it
+        if constexpr (COFLUX_LATE_RESULTS) end_phase_if_last();  // as is_unresumed(): the other waiters depend on it
     }
     [[nodiscard]] bool await_ready() noexcept {
         last_ = of_.arrive_if_last();

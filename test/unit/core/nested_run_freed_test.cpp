@@ -196,7 +196,7 @@ TEST(nested_run_freed, gives_references_and_nothing) {
     references(env).get();
 }
 
-// g++ begins all awaits of an expression before it resumes from the first.
+// All may begin before the first result is taken (COFLUX_LATE_RESULTS).
 coflux::task<void, pool> awaits_several_at_once(auto&&) {
     auto&& here = co_await coflux::context();
     for (int which = 0; which < 16; ++which) {

@@ -1,5 +1,5 @@
-// Several awaits in one expression. g++ completes them all before it takes the first result; if that throws, the
-// results of the other awaits are never taken. What they hold must not stay, and their errors must not be lost.
+// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the first
+// result is taken; if that throws, the results of the other awaits are never taken. What they hold must not stay, and their errors must not be lost.
 #include <coflux/core/detail/frame/frame_control.hpp>
 
 #include <optional>

@@ -470,7 +470,7 @@ TEST(blocking_pool, serves_combinators) {
     EXPECT_EQ(t.get(), 1 + 2 + 1 + 10 + 2 + 1);
 }
 
-#if !COFLUX_CLANG
+#if COFLUX_LATE_RESULTS
 TEST(blocking_pool, drops_the_result_of_an_await_that_is_not_resumed_from) {
     const watchdog guard("a blocking call");
     pool workers(1);

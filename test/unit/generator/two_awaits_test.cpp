@@ -1,5 +1,5 @@
-// Several awaits in one expression. g++ completes them all before it takes the first result that is no object of a
-// class, and where that throws it never looks at the element that the other awaits got.
+// Several awaits in one expression. Where results are taken late (COFLUX_LATE_RESULTS), all are completed before the first
+// result that is no object of a class is taken; where that throws, the element that the other awaits got is never looked at.
 #include <coflux/generator/async_generator.hpp>
 
 #include <stdexcept>

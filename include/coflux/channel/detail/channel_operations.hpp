@@ -70,9 +70,9 @@ public:
     receive_into_operation(channel_base<T>& at, T* into, Context&... context) noexcept
         : receive_operation<T, Node>(at, into, context...),
           into_(into) {}
-    /// g++: as wait_operation::is_unresumed(). What was received is where it was to go.
+    /// As wait_operation::is_unresumed(). What was received is where it was to go.
     ~receive_into_operation() {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (this->outcome != channel_outcome::done) return;
             try {
                 (void)result();
@@ -82,7 +82,7 @@ public:
     }
     [[nodiscard]] bool result() noexcept(std::is_nothrow_move_assignable_v<T>) {
         if (!this->room_.has_value()) return false;
-        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;
+        if constexpr (COFLUX_LATE_RESULTS) this->outcome = channel_outcome::pending;
         *into_ = std::move(*this->room_);
         return true;
     }
@@ -100,9 +100,9 @@ public:
     reserve_operation(channel_base<T>& at, T*, Context&... context) noexcept : Node(context..., at) {
         Node::value = nullptr;
     }
-    /// g++: as wait_operation::is_unresumed().
+    /// As wait_operation::is_unresumed().
     ~reserve_operation() {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (this->outcome != channel_outcome::done) return;
             if constexpr (requires { Node::is_unresumed(); })
                 (void)Node::is_unresumed();  // a stopper looks at the channel
@@ -117,7 +117,7 @@ public:
     [[nodiscard]] COFLUX_INLINE bool would_wait() const noexcept { return this->core->send_would_wait(); }
     [[nodiscard]] std::optional<permit<T>> result() noexcept {
         if (this->outcome != channel_outcome::done) return std::nullopt;
-        if constexpr (!COFLUX_CLANG) this->outcome = channel_outcome::pending;  // the permit has the slot
+        if constexpr (COFLUX_LATE_RESULTS) this->outcome = channel_outcome::pending;  // the permit has the slot
         return std::optional<permit<T>>(permit<T>(at()));
     }
 

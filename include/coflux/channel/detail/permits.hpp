@@ -63,7 +63,7 @@ protected:
     std::coroutine_handle<> wait() { return lazy_wait::wait(p_, from_); }
     /// First thing in await_resume: true with a permit, false if closed.
     [[nodiscard]] COFLUX_INLINE bool resumed() noexcept {
-        if constexpr (COFLUX_CLANG) {
+        if constexpr (!COFLUX_LATE_RESULTS) {
             if (answer_ != permits::answer::none) [[likely]]
                 return answer_ == permits::answer::granted;
         }

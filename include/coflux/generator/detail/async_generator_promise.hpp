@@ -81,7 +81,7 @@ public:
             leaf.begin_unwind();
         return transfer(leaf.handle());
     }
-    /// g++, as wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
+    /// As wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
     /// goes on.
     COFLUX_COLD static void end_next(const promise_base& consumer, frame_control& root) noexcept;
     /// The present element; nullptr at the end.

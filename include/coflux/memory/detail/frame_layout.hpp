@@ -31,7 +31,7 @@ inline constexpr std::size_t largest_frame_alignment = 64;
 /// and costs a frame that did not need it some padding. clang does not; without -fcoro-aligned-allocation, which the
 /// CMake target sets, every frame pays for the largest.
 COFLUX_INLINE constexpr frame_shape guess_frame_shape(std::size_t size) noexcept {
-    std::size_t alignment = COFLUX_CLANG ? largest_frame_alignment : default_frame_alignment;
+    std::size_t alignment = COFLUX_ROUNDED_FRAMES ? default_frame_alignment : largest_frame_alignment;
     while (alignment < largest_frame_alignment && size % (2 * alignment) == 0) alignment *= 2;
     return {size, alignment};
 }

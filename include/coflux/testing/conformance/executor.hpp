@@ -18,12 +18,7 @@
 #include <coflux/testing/conformance/detail/subject.hpp>
 #include <coflux/testing/conformance/violation.hpp>
 
-#if !COFLUX_CLANG
-// A type under test may be of an anonymous namespace: g++ warns of each coroutine here whose frame then has a member of
-// it.
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wsubobject-linkage"
-#endif
+COFLUX_TYPES_OF_USERS_BEGIN
 
 namespace coflux::testing {
 
@@ -312,6 +307,4 @@ violations check_executor(Make make, const conformance_options& options = {}) {
 
 }  // namespace coflux::testing
 
-#if !COFLUX_CLANG
-#    pragma GCC diagnostic pop
-#endif
+COFLUX_TYPES_OF_USERS_END

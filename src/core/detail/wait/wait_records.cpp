@@ -135,7 +135,7 @@ void wait_records::end(environment& e) noexcept {
     { const adaptive_guard stopper(r->lock); }
     if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->remove_root(*r);
     if (r->above != nullptr) unlink(*r, *r->above);
-    // Awaits that g++ completed and never resumes from (is_unresumed()) outlive the record of a stopped coroutine.
+    // Awaits that were completed and never resumed from (is_unresumed()) outlive the record of a stopped coroutine.
     while (wait_operation* const w = r->waiting.front()) w->detach_from_record();
     free_record(r);
 }

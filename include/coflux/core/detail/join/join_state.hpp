@@ -211,8 +211,8 @@ public:
         const join_snapshot now(word_.load(memory_order_acquire));
         return !now.has_ended() && !now.is_in_plain_await();
     }
-    /// Woken by its end, the awaiter has not taken the result. g++ completes all awaits of an expression before it
-    /// takes the first result; if that throws, the other results stay where they are.
+    /// Woken by its end, the awaiter has not taken the result. Where results are taken late
+    /// (COFLUX_LATE_RESULTS), another await of the expression may have thrown.
     [[nodiscard]] bool is_untaken() const noexcept {
         // acquire pairs with the end's, where that was elsewhere. The awaiter keeps the handle until it is woken.
         return (word_.load(memory_order_acquire) & bits::nested_bits) == bits::direct_bit;

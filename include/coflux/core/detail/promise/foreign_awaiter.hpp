@@ -51,7 +51,7 @@ public:
 
     foreign_awaiter(const foreign_awaiter&) = delete;
     foreign_awaiter& operator=(const foreign_awaiter&) = delete;
-    ~foreign_awaiter() { end_wait(); }  // another await of the same expression threw (g++)
+    ~foreign_awaiter() { end_wait(); }  // another await of the expression threw
 
     bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
 

@@ -32,13 +32,9 @@ public:
     /// promise's too, in each of its awaits, the optimiser would keep that in a second one, and save and restore it
     /// wherever the coroutine runs.
     [[nodiscard]] COFLUX_INLINE promise_base* rematerialized_this() noexcept {
-        if constexpr (COFLUX_CLANG) {
-            void* frame = handle().address();
-            asm volatile("" : "+r"(frame));
-            return &std::coroutine_handle<promise_base>::from_address(frame).promise();
-        } else {
-            return this;
-        }
+        void* frame = handle().address();
+        COFLUX_REMATERIALIZE(frame);
+        return &std::coroutine_handle<promise_base>::from_address(frame).promise();
     }
     [[nodiscard]] COFLUX_INLINE frame_control& control() noexcept { return frame_control::of(handle()); }
     [[nodiscard]] static promise_base& of(frame_control& c) noexcept {
@@ -107,9 +103,9 @@ public:
     }
 
     /// Before it waits for a coroutine whose stop is its own. An as_outcome() in the same expression may have completed
-    /// and not resumed (g++, as in join_state::is_untaken()).
+    /// and not resumed (COFLUX_LATE_RESULTS).
     COFLUX_INLINE void clear_takes_stop() noexcept {
-        if constexpr (!COFLUX_CLANG) control().word.clear(frame_flags::takes_stop);
+        if constexpr (COFLUX_LATE_RESULTS) control().word.clear(frame_flags::takes_stop);
     }
 
     /// The coroutine asks for its context: it is an environment for children from now on.

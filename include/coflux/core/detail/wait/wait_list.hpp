@@ -163,7 +163,7 @@ protected:
 
     /// What await_ready returns: `taken`, which is true if the operation has been done.
     COFLUX_INLINE bool ready_if(bool taken) noexcept {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (taken) progress_ = wait_progress::ready;
         }
         return taken;
@@ -177,13 +177,13 @@ protected:
         const bool has_waited = progress_ == wait_progress::waited;
         if (has_waited) [[unlikely]]
             node_.end();
-        if constexpr (!COFLUX_CLANG) progress_ = wait_progress::none;
+        if constexpr (COFLUX_LATE_RESULTS) progress_ = wait_progress::none;
         return has_waited;
     }
     /// For destructors, as wait_operation::is_unresumed(): true if the operation has been done, and resumed() was not
     /// called. What it took is the destructor's to release.
     COFLUX_INLINE bool is_unresumed() noexcept {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (progress_ != wait_progress::none) [[unlikely]]
                 return progress_ == wait_progress::ready || node_.is_unresumed();
         }

@@ -123,11 +123,11 @@ protected:
     COFLUX_INLINE wait_operation(promise_base& p, const wait_kind& kind) noexcept : coroutine_(&p), kind_(&kind) {}
     ~wait_operation() { (void)is_unresumed(); }
 
-    /// For destructors. Of several awaits of one expression g++ completes all before it resumes from one; if that
-    /// throws, or if a later one is stopped, the completed ones end here. True, once, for one that was woken and did
+    /// For destructors. Where results are taken late (COFLUX_LATE_RESULTS), an await that was completed may end here
+    /// because another one of its expression threw or was stopped. True, once, for one that was woken and did
     /// not come to its end(): it is withdrawn, and has what it waited for.
     COFLUX_INLINE bool is_unresumed() noexcept {
-        if constexpr (!COFLUX_CLANG) {
+        if constexpr (COFLUX_LATE_RESULTS) {
             if (record_ != nullptr) [[unlikely]] {
                 withdraw_left();
                 return true;
@@ -145,7 +145,7 @@ private:
     COFLUX_COLD void withdraw_left() noexcept;
     COFLUX_INLINE void unpublish() noexcept {
         record_->waiting.remove(*this);
-        if constexpr (!COFLUX_CLANG) record_ = nullptr;
+        if constexpr (COFLUX_LATE_RESULTS) record_ = nullptr;
     }
     /// Its record ends before it: no request finds it any more.
     void detach_from_record() noexcept {
