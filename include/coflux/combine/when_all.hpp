@@ -108,7 +108,7 @@ detail::all_of_request<Policy, As...> when_all(As&&... awaited) noexcept {
 /// when_all() of a range, which is consumed: `auto values = co_await coflux::when_all(std::move(forks));`
 ///
 /// Shapes: an input range of awaitables but calls; a random-access range of forks or tasks is used in place, and given
-/// away: std::move(range). With g++ 12 a std::array needs a name (docs/promises.md).
+/// away: std::move(range).
 /// Returns: for a std::array of forks or tasks a std::array, for another range and for an empty array a
 /// std::pmr::vector in the environment's resource: of the values in the order of the range. Nothing for void,
 /// std::reference_wrapper for a reference, as views give them.

@@ -9,7 +9,6 @@
 
 #include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
-#include <coflux/core/detail/handle/awaited_frame.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/fwd.hpp>
@@ -154,13 +153,10 @@ private:
     friend class detail::view_outcome_awaiter<T>;
     explicit fork_view(detail::frame_control& c) noexcept : control_(&c) {}
 
-    detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location where) const noexcept {
-        if (!address_.is_here()) detail::fail_copied(p, where);
+    detail::view_awaiter<T> await_in(detail::promise_base& p, std::source_location) const noexcept {
         return detail::view_awaiter<T>(p, *this);
     }
-    detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p,
-                                                     std::source_location where) const noexcept {
-        if (!address_.is_here()) detail::fail_copied(p, where);
+    detail::view_outcome_awaiter<T> await_outcome_in(detail::promise_base& p, std::source_location) const noexcept {
         return detail::view_outcome_awaiter<T>(p, *this);
     }
 
@@ -169,7 +165,6 @@ private:
         return *control_;
     }
 
-    [[no_unique_address]] detail::handle_address address_;
     detail::frame_control* control_;
 };
 

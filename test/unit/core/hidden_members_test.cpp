@@ -29,9 +29,9 @@ template <typename H>
 concept shows_its_frame =
     requires(H&& h) { h.release(); } || requires(H&& h) { h.used(); } || requires(H&& h) { h.checked(); } ||
     requires(H&& h) { h.frame(); } || requires(H&& h) { h.address(); } || requires(H&& h) { h.control(); } ||
-    requires(H&& h) { h.is_copied(); } || requires(H&& h) { h.is_empty(); } || requires(H&& h) { h.swap(h); } ||
-    requires(H&& h) { h.take([] {}); } || requires(H&& h) { h.assume_not_waited(); } ||
-    requires { std::remove_cvref_t<H>::starts_queued; } || requires { std::remove_cvref_t<H>::starts_in_creator; } ||
+    requires(H&& h) { h.is_empty(); } || requires(H&& h) { h.swap(h); } || requires(H&& h) { h.take([] {}); } ||
+    requires(H&& h) { h.assume_not_waited(); } || requires { std::remove_cvref_t<H>::starts_queued; } ||
+    requires { std::remove_cvref_t<H>::starts_in_creator; } ||
     requires { typename std::remove_cvref_t<H>::single_use; };
 
 template <typename H>

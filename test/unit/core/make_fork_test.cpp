@@ -44,10 +44,6 @@ TEST(make_fork, runs_functions_lambdas_and_members) {
     s.run(root(s.env));
 }
 
-struct holder {  // a local one in a coroutine makes g++ 12 end with an internal error where it counts what runs
-    std::unique_ptr<int> held;
-};
-
 TEST(make_fork, gives_the_value_of_a_member_whose_object_it_has_and_a_reference_into_one_that_it_refers_to) {
     stage<noop> s;
     const auto root = [](coflux::environment&) -> coflux::task<void, noop> {
@@ -61,9 +57,10 @@ TEST(make_fork, gives_the_value_of_a_member_whose_object_it_has_and_a_reference_
         counter mine{7};
         EXPECT_EQ(&co_await coflux::make_fork(here, &counter::value, &mine), &mine.value);
         EXPECT_EQ(&co_await coflux::make_fork(here, &counter::value, std::ref(mine)), &mine.value);
-        holder given{std::make_unique<int>(8)};  // g++ 12 destroys an aggregate that is written in the operand twice
-        auto of_holder = coflux::make_fork(here, &holder::held, std::move(given));
-        EXPECT_EQ(*co_await std::move(of_holder), 8);
+        struct holder {
+            std::unique_ptr<int> held;
+        };
+        EXPECT_EQ(*co_await coflux::make_fork(here, &holder::held, holder{std::make_unique<int>(8)}), 8);
     };
     s.run(root(s.env));
 }

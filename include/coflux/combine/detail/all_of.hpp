@@ -71,9 +71,8 @@ inline constexpr std::size_t array_size<std::array<Handle, N>> = N;
 
 /// `Range` holds the handles; a random-access range, so that waiting can begin with the youngest.
 ///
-/// A std::array is left with empty handles. With clang it is used where it lies; g++ 12 destroys a copy of an array
-/// that is a temporary of the await. The frames of its children that run nested are freed at their end, as in a plain
-/// await, if their results fit into a word.
+/// A std::array is used where it lies, and left with empty handles. The frames of its children that run nested are freed
+/// at their end, as in a plain await, if their results fit into a word.
 template <typename Results, typename Range>
 class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Range>> {
     using base = all_awaiter<all_of_range<Results, Range>>;
@@ -83,7 +82,7 @@ class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Rang
 public:
     static constexpr bool many = true;
     static constexpr std::size_t fixed_size = array_size<Range>;
-    static constexpr bool in_place = COFLUX_CLANG && fixed_size != 0;
+    static constexpr bool in_place = fixed_size != 0;
     static constexpr nested_frame frame_after_nested_run =
         fixed_size != 0 && !Results::takes_stops
             ? await_access::frame_after_nested_run<std::ranges::range_value_t<Range>>()

@@ -150,11 +150,6 @@ struct alignas(16) frame_control {
     [[nodiscard]] atomic_ref<std::uint32_t> references() noexcept { return atomic_ref<std::uint32_t>(references_); }
 
     [[nodiscard]] std::coroutine_handle<> frame() noexcept { return std::coroutine_handle<>::from_address(this + 1); }
-    /// The frame of a control that may be nullptr; then it is null.
-    [[nodiscard]] static std::coroutine_handle<> frame_of(const frame_control* c) noexcept {
-        return std::coroutine_handle<>::from_address(
-            reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(c) + sizeof(frame_control)));
-    }
     static frame_control& of(std::coroutine_handle<> h) noexcept {
         return static_cast<frame_control*>(h.address())[-1];
     }

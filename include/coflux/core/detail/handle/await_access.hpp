@@ -125,10 +125,6 @@ struct await_access {
     [[nodiscard]] static COFLUX_INLINE const void* address(const H& handle) noexcept {
         return handle.address();
     }
-    template <typename H>
-    [[nodiscard]] static COFLUX_INLINE bool is_copied(const H& handle) noexcept {
-        return handle.is_copied();
-    }
     /// What becomes of the frame that a handle of type H owns when it has run nested.
     template <typename H>
     [[nodiscard]] static consteval nested_frame frame_after_nested_run() noexcept {

@@ -1,9 +1,7 @@
-// What a handle holds: its coroutine's frame, how its await went, and on g++ whether the handle is where it was made.
+// What a handle holds: its coroutine's frame, and how its await went.
 #pragma once
 
 #include <cstdint>
-#include <source_location>
-#include <type_traits>
 #include <utility>
 
 #include <coflux/base/config.hpp>
@@ -11,40 +9,12 @@
 
 namespace coflux::detail {
 
-/// Where a handle was made or moved to. g++ 12 copies what a conditional operator chooses bit by bit,
-/// `co_await (c ? f(here) : g(here))`, and destroys the original, too. A copy that is awaited stands at another
-/// address, and that is detected. With clang it costs nothing, because it is nothing.
-class kept_address {
-public:
-    COFLUX_INLINE kept_address() noexcept : address_(this) {}
-    kept_address(const kept_address&) = delete;
-    kept_address& operator=(const kept_address&) = delete;
-    [[nodiscard]] COFLUX_INLINE bool is_here() const noexcept { return address_ == this; }
-    [[nodiscard]] bool is_left() const noexcept { return address_ == nullptr; }
-    COFLUX_INLINE void leave() noexcept { address_ = nullptr; }
-
-private:
-    const kept_address* address_;
-};
-struct no_address {
-    [[nodiscard]] static constexpr bool is_here() noexcept { return true; }
-    [[nodiscard]] static constexpr bool is_left() noexcept { return false; }
-    static constexpr void leave() noexcept {}
-};
-using handle_address = std::conditional_t<COFLUX_CLANG, no_address, kept_address>;
-
-class promise_base;
-/// What `p` awaits is a bitwise copy.
-[[noreturn]] COFLUX_COLD void fail_copied(promise_base& p, std::source_location where) noexcept;
-
 /// A handle's pointer to a frame, and whether its await had to wait: if not, it ran in place to its end, and there is
 /// nothing to ask of the frame but its value.
 class awaited_frame {
 public:
     COFLUX_INLINE explicit awaited_frame(frame_control* c) noexcept : pointer_(c) {}
 
-    /// Not where it was made: a bitwise copy.
-    [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return !address_.is_here(); }
     [[nodiscard]] COFLUX_INLINE bool empty() const noexcept { return pointer_ == nullptr; }
     COFLUX_INLINE frame_control* take() noexcept {
         frame_control* const c = get();
@@ -75,29 +45,7 @@ public:
 private:
     static constexpr std::uintptr_t waited_bit = 1;
 
-protected:
-    [[no_unique_address]] handle_address address_;  // first: where the handle is, too
-
-private:
     frame_control* pointer_;
-};
-
-/// The awaited frame of a handle that never moves. Where the handle keeps its address, it is empty at any other
-/// address, and so is a copy.
-class awaited_call_frame : public awaited_frame {
-public:
-    using awaited_frame::awaited_frame;
-
-    [[nodiscard]] COFLUX_INLINE bool empty() const noexcept {
-        if constexpr (COFLUX_CLANG) return awaited_frame::empty();
-        return is_copied();
-    }
-    COFLUX_INLINE void clear() noexcept {
-        if constexpr (COFLUX_CLANG) awaited_frame::clear();
-        address_.leave();
-    }
-    /// Of an empty one: because it is a copy.
-    [[nodiscard]] bool is_empty_copy() const noexcept { return !COFLUX_CLANG && !address_.is_left(); }
 };
 
 /// Empties a handle at the end of a scope.

@@ -6,6 +6,7 @@
 #include <source_location>
 
 #include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/handle/late_awaiter.hpp>
 #include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 
@@ -35,27 +36,9 @@ public:
         }
     }
 
-    /// For g++ 12, as of a fork (owned_awaiter); elsewhere the call is its own awaiter.
-    class awaiter {
-    public:
-        COFLUX_INLINE explicit awaiter(call_frame& of) noexcept : of_(of), result_(thread_result) {}
-        [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept { return of_.await_ready(); }
-        template <typename P>
-        COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const noexcept {
-            h.promise().clear_takes_stop();
-            return of_.await_suspend(h);
-        }
-        COFLUX_INLINE T await_resume() const {
-            return of_.take([this]() noexcept { return result_; });
-        }
-
-    private:
-        call_frame& of_;
-        std::uint64_t result_;
-    };
-    COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
+    COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location) && noexcept {
         if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
-            fail_used(p, where);
+            fail_awaited_twice(p);
         if (p.run_call_nested<frame_after_nested_run>(control_.plain())) [[likely]] {
             if constexpr (frame_after_nested_run == nested_frame::freed) {
                 control_.clear();
@@ -65,11 +48,7 @@ public:
         } else {
             control_.set_waited();
         }
-        if constexpr (COFLUX_CLANG) {
-            return static_cast<call_frame&>(*this);
-        } else {
-            return awaiter(*this);
-        }
+        return begun_awaiter<T>(*this);
     }
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
         return ended_in_place() || control_.get()->is_ready();
@@ -84,6 +63,17 @@ public:
     }
     COFLUX_INLINE T await_resume() {
         return take([]() noexcept { return thread_result; });
+    }
+    /// `result()`: what went by the thread, if it ended in place and has no frame any more.
+    template <typename Result>
+    COFLUX_INLINE T take([[maybe_unused]] Result result) {
+        if (!ended_in_place()) [[unlikely]]
+            return take_aside(*control_.get());
+        if constexpr (frame_after_nested_run == nested_frame::freed) {
+            return take_from<T>(result());
+        } else {
+            return take_value<T>(*control_.plain());
+        }
     }
 
     class outcome_awaiter {
@@ -116,8 +106,7 @@ public:
     /// For combinators, before it begins: it becomes part of `p`, which awaits it in place of the coroutine that made
     /// it.
     void set_caller(promise_base& p) noexcept { promise_base::of(*control_.get()).set_caller(p); }
-    outcome_awaiter await_outcome_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_.is_copied()) fail_used(p, where);
+    outcome_awaiter await_outcome_in(promise_base& p, std::source_location) && noexcept {
         control_.set_waited();
         return outcome_awaiter(p, *this);
     }
@@ -142,16 +131,6 @@ private:
     }
     static constexpr nested_frame frame_after_nested_run = nested_frame_for<T>;
 
-    template <typename Result>
-    COFLUX_INLINE T take([[maybe_unused]] Result result) {
-        if (!ended_in_place()) [[unlikely]]
-            return take_aside(*control_.get());
-        if constexpr (frame_after_nested_run == nested_frame::freed) {
-            return take_from<T>(result());
-        } else {
-            return take_value<T>(*control_.plain());
-        }
-    }
     [[nodiscard]] COFLUX_INLINE bool ended_in_place() const noexcept {
         // Each a form that the optimiser follows from where it ran to where its result is taken.
         return frame_after_nested_run == nested_frame::freed ? control_.empty() : !control_.waited();
@@ -166,10 +145,6 @@ private:
             throw_error(callee);
         return take_value<T>(callee);
     }
-    [[noreturn]] COFLUX_COLD void fail_used(promise_base& p, std::source_location where) const noexcept {
-        if (control_.empty() && control_.is_empty_copy()) fail_copied(p, where);
-        fail_awaited_twice(p);
-    }
     [[noreturn]] COFLUX_COLD static void throw_error(frame_control& callee) {
         callee.error->retain();
         callee.error->rethrow();
@@ -179,7 +154,7 @@ protected:
     call_frame(const call_frame&) noexcept = default;  // never used: see call
 
 private:
-    awaited_call_frame control_;
+    awaited_frame control_;
 };
 
 }  // namespace coflux::detail

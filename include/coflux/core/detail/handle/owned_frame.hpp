@@ -8,34 +8,13 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/awaited_frame.hpp>
+#include <coflux/core/detail/handle/late_awaiter.hpp>
 #include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/promise/coroutine_kind.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 
 namespace coflux::detail {
-
-/// The await of a fork or task, for g++ 12, which copies an awaiter that await_transform returns as an lvalue. It also
-/// begins several awaits of one expression before it resumes from the first: a result that went by the thread waits
-/// here. Elsewhere the handle is its own awaiter, and an await costs no store for one.
-template <typename Handle, typename T>
-class [[nodiscard]] owned_awaiter {
-public:
-    explicit owned_awaiter(Handle& handle) noexcept : handle_(handle), result_(thread_result) {}
-    [[nodiscard]] bool await_ready() const noexcept { return handle_.await_ready(); }
-    template <typename P>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) const {
-        h.promise().clear_takes_stop();
-        return handle_.await_suspend(h);
-    }
-    T await_resume() const {
-        return handle_.take([this]() noexcept { return result_; });
-    }
-
-private:
-    Handle& handle_;
-    std::uint64_t result_;
-};
 
 /// An await of a fork or task as an outcome: error and stop are values.
 template <typename Handle, typename T>
@@ -96,11 +75,7 @@ public:
     owned_frame& operator=(const owned_frame&) = delete;
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location where) && noexcept {
-        // The newest of the worker's forks was not used up.
-        constexpr bool checks_after_nested_run = !COFLUX_CLANG && !starts_in_creator;
-        if (control_.is_copied()) [[unlikely]]
-            fail_copied(p, where);
-        if (!checks_after_nested_run && control_.empty()) [[unlikely]]
+        if (control_.empty()) [[unlikely]]
             fail_empty(p, where);
         if constexpr (!starts_in_creator) {
             if (p.run_fork_nested<frame_after_nested_run>(control_.plain())) {
@@ -110,19 +85,12 @@ public:
                     control_.assume_not_waited();
                 }
             } else {
-                if (checks_after_nested_run && control_.empty()) [[unlikely]]
-                    fail_empty(p, where);
                 control_.set_waited();
             }
         }
-        if constexpr (COFLUX_CLANG) {
-            return static_cast<owned_frame&>(*this);
-        } else {
-            return owned_awaiter<owned_frame, T>(*this);
-        }
+        return begun_awaiter<T>(*this);
     }
     owned_outcome_awaiter<owned_frame, T> await_outcome_in(promise_base& p, std::source_location where) && noexcept {
-        if (control_.is_copied()) fail_copied(p, where);
         if (control_.empty()) fail_empty(p, where);
         control_.set_waited();
         return owned_outcome_awaiter<owned_frame, T>(p, *this);
@@ -166,8 +134,6 @@ public:
         }
     }
 
-    /// For combinators: a bitwise copy (awaited_frame.hpp).
-    [[nodiscard]] COFLUX_INLINE bool is_copied() const noexcept { return control_.is_copied(); }
     /// For combinators: gives the frame up to the caller.
     [[nodiscard]] COFLUX_INLINE frame_control& release() noexcept { return *control_.take(); }
     /// For combinators: the frame, which was nested, has freed itself.

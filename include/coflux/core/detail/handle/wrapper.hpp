@@ -106,10 +106,6 @@ template <std::size_t Position = 0, typename First, typename... Rest>
 COFLUX_INLINE void check_arguments(const char* operation, const First& first, const Rest&... rest) noexcept {
     check_handle(operation, "argument", Position, first);
     if constexpr (is_owned_handle<First>) {
-        if (await_access::is_copied(first)) [[unlikely]]
-            fail_argument(
-                operation, "argument", Position,
-                "is a copy that g++ made of a branch of c ? a : b, bit by bit: write if and else, or choose in a statement before");
         const void* const self = detail::address_of(first);
         if ((... || (self == detail::address_of(rest)))) [[unlikely]]
             fail_argument(operation, "argument", Position, "is a handle that is given a second time");

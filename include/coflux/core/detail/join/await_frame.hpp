@@ -32,12 +32,10 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
     if (!may_run_nested()) return false;
     const promise_base* const self = rematerialized_this();
     // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in this
-    // sum, too. g++: the handle may be empty.
-    const auto is_own = [child, self]() noexcept { return of(*child).parent_.is_unshared(self); };
-    if (COFLUX_CLANG && !is_own()) [[unlikely]]
+    // sum, too.
+    if (!of(*child).parent_.is_unshared(self)) [[unlikely]]
         return false;
-    const auto may_take = [&]() noexcept { return COFLUX_CLANG || is_own(); };
-    if (!this_thread.queues->pop_if_newest(frame_control::frame_of(child), may_take)) return false;
+    if (!this_thread.queues->pop_if_newest(child->frame())) return false;
     child->join.nest<Frame>(self);
     child->frame().resume();
     if (!ended_nested()) [[unlikely]]

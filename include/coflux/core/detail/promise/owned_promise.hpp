@@ -45,38 +45,8 @@ public:
         return bind_await(*this, std::forward<A>(awaited), where);
     }
 
-    /// For g++ 12, which copies what initial_suspend() returns as an lvalue.
-    class start_awaiter {
-    public:
-        explicit start_awaiter(owned_promise_base& p) noexcept : p_(p) {}
-        [[nodiscard]] bool await_ready() const noexcept { return p_.await_ready(); }
-        void await_suspend(std::coroutine_handle<> h) const noexcept { p_.await_suspend(h); }
-        void await_resume() const noexcept { p_.await_resume(); }
-
-    private:
-        owned_promise_base& p_;
-    };
-
-    /// Starts a coroutine that is queued, which asks nothing before.
-    struct queued_start_awaiter {
-        [[nodiscard]] bool await_ready() const noexcept { return false; }
-        template <typename P>
-        void await_suspend(std::coroutine_handle<P> h) const noexcept {
-            h.promise().await_suspend(h);
-        }
-        void await_resume() const noexcept {}
-    };
-
     /// The promise is its own first awaiter: one object less in every frame.
-    COFLUX_INLINE decltype(auto) initial_suspend() noexcept {
-        if constexpr (COFLUX_CLANG) {
-            return static_cast<owned_promise_base&>(*this);
-        } else if constexpr (kind == start_kind::queued) {
-            return queued_start_awaiter();
-        } else {
-            return start_awaiter(*this);
-        }
-    }
+    COFLUX_INLINE owned_promise_base& initial_suspend() noexcept { return *this; }
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
         // Without guaranteed tail calls an inline start runs under a loop of its own, in await_suspend.
         if constexpr (kind == start_kind::queued || starts_deferred<E> || !COFLUX_TAIL_CALLS) {

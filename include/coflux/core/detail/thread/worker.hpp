@@ -48,13 +48,7 @@ public:
     /// Pops `h` if it is the newest fork, for its parent to run. Refuses when the tick budget is exhausted and other
     /// coroutines wait.
     COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h) noexcept {
-        return pop_if_newest(h, []() noexcept { return true; });
-    }
-    /// Pops `h` if `allowed()`, which is asked only if `h` is the newest fork.
-    template <typename Allowed>
-    COFLUX_INLINE bool pop_if_newest(std::coroutine_handle<> h, Allowed allowed) noexcept {
-        return forks_.pop_if(h.address(), [this, allowed]() noexcept {
-            if (!allowed()) return false;
+        return forks_.pop_if(h.address(), [this]() noexcept {
             // Unsigned, so that a compiler may decrement in memory and look at the sign.
             tick_budget_ = static_cast<std::int32_t>(static_cast<std::uint32_t>(tick_budget_) - 1);
             return tick_budget_ >= 0 || !budget_exhausted_aside();
