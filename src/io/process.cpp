@@ -172,9 +172,9 @@ spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, proce
       options_(options),
       arguments_(argument_pointers(command.words())) {
     if (command_.empty() || command_[0].empty()) throw std::invalid_argument("coflux: spawn: there is no program");
-    if (const std::string* const d = options.directory.path(); d != nullptr && d->find('\0') != std::string::npos)
-        throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + *d);
-    if (const auto* const own = options.environment.entries(); own != nullptr) environment_ = argument_pointers(*own);
+    if (options.directory.find('\0') != std::string::npos)
+        throw std::invalid_argument("coflux: spawn: the directory has a zero byte: " + options.directory);
+    if (const auto& own = options.environment.entries(); own.has_value()) environment_ = argument_pointers(*own);
     made_ = child_handle(new made_child);
     made_.get().leaves_running = options.dropped == when_dropped::leave;
 }
@@ -187,9 +187,8 @@ void spawn_awaiter::spawn(pool_operation& op) noexcept {
 int spawn_awaiter::spawn_now() noexcept {
     take_left_children();
     os::child_plan plan{.arguments = arguments_.data(),
-                        .environment = options_.environment.entries() != nullptr ? environment_.data() : nullptr,
-                        .directory =
-                            options_.directory.path() == nullptr ? nullptr : options_.directory.path()->c_str(),
+                        .environment = options_.environment.entries().has_value() ? environment_.data() : nullptr,
+                        .directory = options_.directory.empty() ? nullptr : options_.directory.c_str(),
                         .streams = {}};
     int child_ends[3] = {-1, -1, -1};
     const standard_stream asked[3] = {options_.input, options_.output, options_.error};
@@ -241,7 +240,7 @@ int spawn_awaiter::spawn_now() noexcept {
 std::string spawn_awaiter::text() const {
     std::string text = command_[0];
     if (*failed_ != '\0') text += std::string(" ") + failed_;
-    if (failed_ == in_the_directory) text += " " + *options_.directory.path();
+    if (failed_ == in_the_directory) text += " " + options_.directory;
     return text;
 }
 

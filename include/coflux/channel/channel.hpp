@@ -28,8 +28,7 @@ namespace coflux {
 /// Threads: any; try_send(), try_receive() and close() also from outside coroutines.
 /// Costs: nothing is allocated. Uncontended, without a wait: one locked instruction.
 /// Lifetime: the channel outlives all that wait at it, which its destructor checks; values that were not received die
-/// with it. With g++ 12 take the result of a send into a variable before you test it (docs/promises.md, "What is not
-/// promised").
+/// with it.
 /// Example: examples/12_channel.cpp
 template <typename T>
 class basic_channel : protected detail::channel_base<T> {

@@ -92,8 +92,7 @@ public:
     /// `co_await submit_to(i, f)` calls `f()` on shard `i`, and gives what it gives.
     ///
     /// Shapes: `f` is a function object that is moved into the await; it is no coroutine, and may refer to what lives
-    /// in the awaiting one. On shard `i` itself it is called in place. A lambda that owns what it captures gets a name
-    /// first, because g++ 12 destroys such captures twice inside `co_await`: `submit_to(i, std::move(named))`.
+    /// in the awaiting one. On shard `i` itself it is called in place.
     /// Returns: the result of `f`, moved; lvalue references as they are.
     /// Resumes: on the coroutine's own executor.
     /// Errors: what `f` throws. std::bad_alloc in the first wait ever of a coroutine; then nothing was sent. A number

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include <coflux/io/detail/process_operations.hpp>
-#include <coflux/io/detail/twin_owner.hpp>
 #include <coflux/io/pipe.hpp>
 #include <coflux/io/result.hpp>
 
@@ -45,8 +45,7 @@ private:
 
 /// A program and its arguments: `{"sort", "-r"}`. No shell reads it.
 ///
-/// Shapes: owns copies of the words. It takes them one by one, because g++ 12 cannot compile a list of strings inside a
-/// co_await.
+/// Shapes: owns copies of the words.
 class command_line {
 public:
     command_line() = default;
@@ -95,24 +94,6 @@ enum class when_dropped : unsigned char {
     leave  ///< it runs on by itself
 };
 
-/// Where a child begins: a path, or nothing.
-///
-/// Shapes: owns a copy of the path.
-class child_directory {
-public:
-    child_directory() noexcept = default;
-    template <std::convertible_to<std::string_view> Path>
-    child_directory(const Path& path)  // NOLINT(google-explicit-constructor): a path
-        : path_(std::string(std::string_view(path))) {}
-    /// nullptr: that of this process.
-    [[nodiscard]] const std::string* path() const noexcept {
-        return path_.get() == nullptr || path_.get()->empty() ? nullptr : path_.get();
-    }
-
-private:
-    detail::twin_owner<std::string> path_;
-};
-
 /// The environment variables of a child: `{"LANG=C", "PATH=/usr/bin"}`, and no others, or nothing said.
 ///
 /// Shapes: owns copies. An empty vector is a child without variables.
@@ -124,12 +105,12 @@ public:
     child_environment(const Entries&... entries)  // NOLINT(google-explicit-constructor): a list of them
         : entries_(command_line(entries...).words()) {}
     // NOLINTNEXTLINE(google-explicit-constructor): a list of them
-    child_environment(const std::vector<std::string>& entries) : entries_(entries) {}
-    /// nullptr: those of this process.
-    [[nodiscard]] const std::vector<std::string>* entries() const noexcept { return entries_.get(); }
+    child_environment(std::vector<std::string> entries) noexcept : entries_(std::move(entries)) {}
+    /// nullopt: those of this process.
+    [[nodiscard]] const std::optional<std::vector<std::string>>& entries() const noexcept { return entries_; }
 
 private:
-    detail::twin_owner<std::vector<std::string>> entries_;
+    std::optional<std::vector<std::string>> entries_;
 };
 
 /// How a child is started.
@@ -138,7 +119,7 @@ struct process_options {
     standard_stream output = standard_stream::inherit();
     standard_stream error = standard_stream::inherit();
     child_environment environment{};  ///< by default that of this process
-    child_directory directory{};      ///< in which it begins; by default that of this process
+    std::string directory{};          ///< in which it begins; empty: that of this process
     when_dropped dropped = when_dropped::kill;
     blocking_pool* pool = nullptr;  ///< whose threads start it; nullptr: blocking_pool::shared()
 };

@@ -62,10 +62,6 @@ consteval void check_serve() {
                           "with the executor that it runs on");
         }
     }
-    static_assert(
-        std::is_lvalue_reference_v<Handler> || std::is_trivially_destructible_v<Handler>,
-        "coflux: g++ destroys the captures of a lambda that is written inside co_await twice: name the handler, "
-        "auto handler = [...](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> { ... };");
 }
 
 }  // namespace detail
@@ -75,8 +71,7 @@ consteval void check_serve() {
 ///
 /// Shapes: a connection_listener, and a handler that is called with an environment, the connection, and, if it takes a
 /// third, a drain_token. It returns a call, which runs on the executor of the serving coroutine, or a fork or task,
-/// which runs on its own; what that gives is dropped. Its children belong in its own `context()`. A handler whose
-/// captures have destructors has a name and is passed by it.
+/// which runs on its own; what that gives is dropped. Its children belong in its own `context()`.
 /// Returns: a serve_report, once all handlers have ended.
 /// Errors: an error of a handler is counted, and given to serve_options::on_error; it ends the server in no case,
 /// std::bad_alloc included. Where accept() finds no descriptors or memory, the next one waits. Errors of single

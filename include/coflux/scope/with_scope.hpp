@@ -54,11 +54,6 @@ consteval void check_block() {
             called<std::invoke_result_t<std::remove_reference_t<Block>&, task_scope&>>::is_call,
             "coflux: the block of a with_scope is a coroutine that returns a coflux::call: [&](coflux::task_scope& scope) -> coflux::call<int> { ... }");
     }
-    // On every compiler, so that what one compiler accepts is right with each.
-    static_assert(
-        std::is_lvalue_reference_v<Block> || std::is_trivially_destructible_v<Block>,
-        "coflux: g++ destroys the captures of a lambda that is written inside co_await twice: name a block that captures by value, "
-        "auto block = [...](coflux::task_scope& scope) -> coflux::call<int> { ... }; co_await coflux::with_scope(here, block)");
 }
 
 template <typename Block>
@@ -100,8 +95,7 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// int sum = co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<int> { ... });`
 ///
 /// Shapes: the block takes the scope, a task_scope, as its first parameter and returns a call; a lambda may capture.
-/// What is made in the scope may borrow (coflux::borrowed) what stands outside the block. A block whose captures have
-/// destructors has a name and is passed by it: g++ would destroy them twice.
+/// What is made in the scope may borrow (coflux::borrowed) what stands outside the block.
 /// Returns: what the block returns, once the children have ended; it does not stop them.
 /// Resumes: as a call does.
 /// Errors: an error of the block, or of a child that is not awaited when it fails, stops the block and the children;

@@ -48,8 +48,7 @@ public:
     /// `co_await call(f)`: goes on when `f`, or the function of an earlier caller, has been run to its end.
     ///
     /// Shapes: `f()` or `f(environment&)`, a plain function or a function that gives something to await: it is run in a
-    /// call below the awaiting coroutine. What it returns is dropped. A lambda with captures that have destructors is
-    /// given a name first: g++ 12 destroys twice the captures of a lambda that is written in an awaited expression.
+    /// call below the awaiting coroutine. What it returns is dropped.
     /// Returns: nothing; what was done is visible.
     /// Resumes: on the coroutine's executor.
     /// Errors: what `f` throws goes to the caller that passed it, and the next waiter tries its own function.

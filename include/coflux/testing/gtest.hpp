@@ -116,8 +116,7 @@ void run_test_body(task<void, E> (*body)(environment&)) {
     } else                                                           \
         co_return GTEST_MESSAGE_(coflux_result.failure_message(), ::testing::TestPartResult::kFatalFailure)
 
-/// Ends a coroutine of type void with a failure of the test unless the check holds; a message may follow by `<<`. Await
-/// on a line of its own, and check what came: g++ 12 miscompiles awaits in conditions.
+/// Ends a coroutine of type void with a failure of the test unless the check holds; a message may follow by `<<`.
 #define CO_ASSERT_TRUE(condition)                                                  \
     COFLUX_CO_ASSERT(static_cast<bool>(condition) ? ::testing::AssertionSuccess()  \
                                                   : ::testing::AssertionFailure()  \

@@ -40,8 +40,6 @@ struct tls_identity {
 enum class tls_version { tls_1_2, tls_1_3 };
 
 /// How a client's context is made.
-///
-/// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_client_options {
     /// The roots that a server's certificate must lead to; none: those of the system.
     std::optional<tls_pem> trusted = std::nullopt;
@@ -55,8 +53,6 @@ struct tls_client_options {
 };
 
 /// How a server's context is made.
-///
-/// Pre: with g++ 12 it is no temporary of a co_await expression, which would destroy its members twice.
 struct tls_server_options {
     tls_identity identity;
     /// Of a server with several names. A client that asks for a name (SNI) is shown the first certificate that is for
@@ -77,7 +73,6 @@ struct tls_server_options {
 /// a file that cannot be opened; std::invalid_argument for a name in `alpn` that is empty or longer than 255 bytes.
 /// Threads: any.
 /// Costs: reads files, in the calling thread.
-/// Pre: with g++ 12 it is made before the co_await that uses it: options in an awaited expression are destroyed twice.
 /// Example: examples/39_tls.cpp
 class tls_context {
 public:

@@ -122,12 +122,7 @@ coflux::fork<void, pool> receives_in_order(coflux::environment&, borrowed<Channe
 
 template <typename Channel>
 coflux::fork<void, pool> sends_in_order(coflux::environment&, borrowed<Channel> ch, borrowed<int> next) {
-    // Not in the condition: g++ 12 miscompiles an await there if its operand makes a temporary.
-    for (;;) {
-        const bool sent = co_await ch->send(*next);
-        if (!sent) co_return;
-        ++*next;
-    }
+    while (co_await ch->send(*next)) ++*next;
 }
 
 /// A sender and a receiver, one of which is stopped while both run; then the rest is drained: what send() said was sent

@@ -324,11 +324,7 @@ coflux::task<void, pool> closes_in_between(coflux::environment&, std::size_t aft
     auto one = sends_until_refused(here, tx);
     auto two = sends_until_refused(here, tx);
     std::size_t received = 0;
-    for (; received < after; ++received) {
-        // On its own line: g++ 12 evaluates an await behind && whatever stands before it.
-        const auto value = co_await rx.receive();
-        if (!value) break;
-    }
+    while (received < after && co_await rx.receive()) ++received;
     rx.close();
     while (const auto value = co_await rx.receive()) ++received;
     auto [a, b] = co_await coflux::when_all(std::move(one), std::move(two));

@@ -339,11 +339,7 @@ coflux::task<void, pool> closes_in_between(coflux::environment&, std::size_t aft
     auto [tx, rx] = make_spsc<int>(3);
     auto sending = sends_until_refused(here, std::move(tx));
     std::size_t received = 0;
-    for (; received < after; ++received) {
-        // On its own line: g++ 12 evaluates an await behind && whatever stands before it.
-        const auto value = co_await rx.receive();
-        if (!value) break;
-    }
+    while (received < after && co_await rx.receive()) ++received;
     rx.close();
     while (const auto value = co_await rx.receive()) ++received;
     const std::size_t sent = co_await std::move(sending);

@@ -124,8 +124,7 @@ coflux::task<std::string, shard> asks_for_other_results(coflux::environment&, sh
     std::string& same = co_await shards->submit_to(whom, [&text]() -> std::string& { return text += "b"; });
     EXPECT_EQ(&same, &text);
     auto kept = std::make_unique<int>(4);
-    auto gives = [kept = std::move(kept)] { return *kept; };  // a name: g++ 12 destroys captures in an operand twice
-    const int given = co_await shards->submit_to(whom, std::move(gives));
+    const int given = co_await shards->submit_to(whom, [kept = std::move(kept)] { return *kept; });
     co_return text + std::to_string(*owned) + std::to_string(given);
 }
 

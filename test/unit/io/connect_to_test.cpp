@@ -55,7 +55,7 @@ TEST(interleaved, begins_with_as_many_of_the_first_family_as_is_said) {
 
 // --- the race, in virtual time ---------------------------------------------------------------------------------------
 
-/// [fe80::1]:1, 10.0.0.1:2, … (g++ 12 has no list of values in an awaited expression.)
+/// [fe80::1]:1, 10.0.0.1:2, …
 endpoints order(std::uint16_t count) {
     endpoints all;
     for (std::uint16_t port = 1; port <= count; ++port) all.push_back(port % 2 == 1 ? six(port) : four(port));

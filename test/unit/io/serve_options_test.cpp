@@ -104,7 +104,6 @@ TEST(serve_error_callback, refers_to_what_it_calls) {
     by_reference(nullptr);
     copy(nullptr);
     EXPECT_EQ(counter.calls, 2);
-    static_assert(std::is_trivially_destructible_v<serve_options>, "g++ would destroy it twice in a co_await");
 }
 
 }  // namespace

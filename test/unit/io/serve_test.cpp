@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -414,6 +415,21 @@ TEST(serve, gives_its_report_to_a_timeout) {
         if (report.has_value()) {
             EXPECT_EQ(report->served, 1U);
         }
+    });
+}
+TEST(serve, takes_a_handler_that_is_written_in_the_await_and_owns_what_it_captures) {
+    in_virtual_time([](environment& here, fake_listener& from) -> coflux::call<void> {
+        from.connect(2);
+        const auto owned = std::make_shared<int>(7);
+        int sum = 0;
+        (void)co_await coflux::timeout(coflux::serve(here, from,
+                                                     [owned, &sum](environment&, peer) -> coflux::call<void> {
+                                                         co_await 1ms;
+                                                         sum += *owned;
+                                                     }),
+                                       500ms);
+        EXPECT_EQ(sum, 14);
+        EXPECT_EQ(owned.use_count(), 1);
     });
 }
 TEST(serve, may_lose_a_race_and_drains_all_the_same) {

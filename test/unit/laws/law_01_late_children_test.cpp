@@ -155,7 +155,6 @@ TEST(law_01_late_children, that_fail_while_a_stopped_coroutine_dies_fail_it) {
     }(s.env));
 }
 
-/// Not within a coroutine: there a local class makes g++ 12 end with an internal error where it counts what runs.
 struct sleeps_at_the_end {
     coflux::environment& env;
     ~sleeps_at_the_end() {

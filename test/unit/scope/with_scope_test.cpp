@@ -78,6 +78,9 @@ TEST(with_scope, takes_any_form_of_block_and_gives_any_kind_of_value) {
         EXPECT_EQ(co_await coflux::with_scope(here, named), 7);
         EXPECT_EQ(co_await coflux::with_scope(here, std::as_const(named)), 7);
         EXPECT_EQ(sum, 14);
+        const int eight = co_await coflux::with_scope(
+            here, [owned = std::make_unique<int>(8)](auto&&) -> coflux::call<int> { co_return *owned; });
+        EXPECT_EQ(eight, 8);
         int& same = co_await coflux::with_scope(here, [&](coflux::environment& scope) -> coflux::call<int&> {
             co_await adds_after(scope, 1, borrowed(sum), 1);
             co_return sum;

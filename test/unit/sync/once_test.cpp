@@ -67,10 +67,7 @@ TEST(once, takes_plain_functions_and_is_ready_when_it_is_done) {
         co_await o.call([&] { ++runs; });
         co_await o.call([&](coflux::environment&) { runs += 10; });
         auto owned = std::make_unique<int>(100);
-        // A function that can only be moved; named, because g++ 12 destroys the captures of a lambda in an awaited
-        // expression twice.
-        auto adds = [&runs, owned = std::move(owned)] { runs += *owned; };
-        co_await o.call(std::move(adds));
+        co_await o.call([&runs, owned = std::move(owned)] { runs += *owned; });
         co_return runs;
     };
     auto t = root(s.env);
