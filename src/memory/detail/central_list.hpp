@@ -109,7 +109,8 @@ public:
             return sort(size_class, blocks, pages_stay);
         }
         reserve_uses.fetch_add(1, memory_order_relaxed);
-        auto* const c = ::new (static_cast<void*>(blocks)) chain{blocks->next, nullptr, bytes};
+        free_block* const rest = blocks->next;  // before the chain is made in its place
+        auto* const c = ::new (static_cast<void*>(blocks)) chain{rest, nullptr, bytes};
         const adaptive_guard guard(lock_);
         chains_.push(*c);
     }
