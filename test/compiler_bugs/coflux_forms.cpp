@@ -1,12 +1,6 @@
-// The forms that Coflux asks for (docs/promises.md), with its own coroutines, and those that g++ 12 gets wrong with them.
-// clang also builds this at -O0 with AddressSanitizer, as a Debug build of a user does: there it takes the locals of
-// functions that are inlined by force for used after their scope (COFLUX_INLINE).
-//
-// known: closure_in_operand | g++ 12 | captures are destroyed twice | closure_named
-// known: conditional_operand | g++ 12 | both branches are evaluated, copied bit by bit and destroyed: Coflux ends the program with a message | conditional_by_if
-// known: conditional_call | g++ 12 | the same | conditional_by_if
-// known: choice_of_awaited_strings | g++ 12 | both branches are awaited, and a string is destroyed twice, which nothing detects | choice_of_strings_by_if
-// known: aggregate_in_operand | g++ 12 | members are destroyed twice | aggregate_named
+// Forms of programs, with Coflux's own coroutines. clang also builds this at -O0 with AddressSanitizer, as a Debug build
+// of a user does: there it takes the locals of functions that are inlined by force for used after their scope
+// (COFLUX_INLINE).
 #include "shapes.hpp"
 
 #include <coroutine>
@@ -85,17 +79,15 @@ coflux::fork<int, hand> twice(environment&, int n) {
 
 const char* const long_text = "which is longer than a small string";
 
-task send_named(environment&) {
+task send_in_if(environment&) {
     strings ch;
-    const bool sent = co_await ch.send(std::string(long_text));
-    if (sent) co_return static_cast<int>(ch.size());
+    if (co_await ch.send(std::string(long_text))) co_return static_cast<int>(ch.size());
     co_return 0;
 }
 task receive_declared_in_while(environment&) {
     strings ch;
     for (int i = 0; i < 3; ++i) {
-        const bool sent = co_await ch.send(std::string(long_text));
-        if (!sent) co_return -1;
+        if (!co_await ch.send(std::string(long_text))) co_return -1;
     }
     ch.close();
     int sum = 0;
@@ -109,21 +101,10 @@ task closure_in_operand(environment&) {
     auto&& here = co_await coflux::context();
     co_return co_await calls(here, [p = probe(1)] { return p.value(); });
 }
-task closure_named(environment&) {
-    auto&& here = co_await coflux::context();
-    auto f = [p = probe(1)] { return p.value(); };
-    co_return co_await calls(here, std::move(f));
-}
 task aggregate_in_operand(environment&) {
     auto&& here = co_await coflux::context();
     co_return co_await adds(here, two{probe(1), probe(2)});
 }
-task aggregate_named(environment&) {
-    auto&& here = co_await coflux::context();
-    two t{probe(1), probe(2)};
-    co_return co_await adds(here, std::move(t));
-}
-/// A block of a with_scope, written in the operand: its captures are references. One that owns has a name.
 task block_in_operand(environment&) {
     auto&& here = co_await coflux::context();
     const probe outside(3);
@@ -132,13 +113,12 @@ task block_in_operand(environment&) {
         co_return n;
     });
 }
-task block_named(environment&) {
+task block_that_owns(environment&) {
     auto&& here = co_await coflux::context();
-    auto block = [p = probe(4)](auto& scope) -> coflux::call<probe> {
+    const probe p = co_await coflux::with_scope(here, [p = probe(4)](auto& scope) -> coflux::call<probe> {
         co_await depth(scope, 1);
         co_return probe(p.value());
-    };
-    const probe p = co_await coflux::with_scope(here, block);
+    });
     co_return p.value();
 }
 task block_that_fails(environment&) {
@@ -245,23 +225,6 @@ task choice_of_awaited_strings(environment&) {
     const std::string s = here.stop_requested() ? co_await text(here, "no") : co_await text(here, long_text);
     co_return static_cast<int>(s.size());
 }
-task choice_of_strings_by_if(environment&) {
-    auto&& here = co_await coflux::context();
-    std::string s = "no";
-    if (!here.stop_requested()) s = co_await text(here, long_text);
-    co_return static_cast<int>(s.size());
-}
-task conditional_by_if(environment&) {
-    auto&& here = co_await coflux::context();
-    int made = 0;
-    int sum = 0;
-    if (here.stop_requested()) {
-        sum = co_await counted(here, &made);
-    } else {
-        sum = co_await counted(here, &made);
-    }
-    co_return made * 10 + sum;
-}
 task caught(environment&) {
     auto&& here = co_await coflux::context();
     int got = 0;
@@ -281,26 +244,14 @@ task caught(environment&) {
 int main() {
     shapes::limit_stack();
     static constexpr shape all[] = {
-        SHAPE(send_named, 1),
-        SHAPE(receive_declared_in_while, 3),
-        SHAPE(closure_in_operand, 1),
-        SHAPE(closure_named, 1),
-        SHAPE(aggregate_in_operand, 3),
-        SHAPE(aggregate_named, 3),
-        SHAPE(block_in_operand, 3),
-        SHAPE(block_named, 4),
-        SHAPE(block_that_fails, 5),
-        SHAPE(results_bound, 6),
-        SHAPE(chain, 100'000),
-        SHAPE(completions, 200'000),
-        SHAPE(frames_of_64, 0),
-        SHAPE(caught, 4),
-        SHAPE(two_awaits, 4),
-        SHAPE(conditional_operand, 11),
-        SHAPE(conditional_by_if, 11),
-        SHAPE(conditional_call, 11),
-        SHAPE(choice_of_awaited_strings, 35),
-        SHAPE(choice_of_strings_by_if, 35),
+        SHAPE(send_in_if, 1),         SHAPE(receive_declared_in_while, 3),
+        SHAPE(closure_in_operand, 1), SHAPE(aggregate_in_operand, 3),
+        SHAPE(block_in_operand, 3),   SHAPE(block_that_owns, 4),
+        SHAPE(block_that_fails, 5),   SHAPE(results_bound, 6),
+        SHAPE(chain, 100'000),        SHAPE(completions, 200'000),
+        SHAPE(frames_of_64, 0),       SHAPE(caught, 4),
+        SHAPE(two_awaits, 4),         SHAPE(conditional_operand, 11),
+        SHAPE(conditional_call, 11),  SHAPE(choice_of_awaited_strings, 35),
     };
     return shapes::run_shapes(all);
 }

@@ -1,7 +1,7 @@
 // Frames and the ways between them: depth, tail calls, alignment, and an await_suspend whose own frame goes away.
 //
-// known: chain | g++ 12 at -O0, -O1 and with a sanitizer | no tail call: the stack runs over | Coflux: law 6, by the executor's loop
-// known: completions | g++ 12 at -O0, -O1 and with a sanitizer | the same | Coflux: law 6
+// known: chain | g++ at -O0, -O1 and with a sanitizer | no tail call: the stack runs over | Coflux: law 6, by the executor's loop
+// known: completions | g++ at -O0, -O1 and with a sanitizer | the same | Coflux: law 6
 // known: local_of_32 | clang 19 without -fcoro-aligned-allocation | the frame has the alignment of operator new | Coflux: frames up to 64
 // known: local_of_64 | both | the same | Coflux: frames up to 64
 // known: parameter_of_64 | both | the same | Coflux: frames up to 64

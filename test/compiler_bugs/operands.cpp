@@ -1,22 +1,9 @@
 // What stands in the operand of co_await, or around it in one expression or condition.
 //
-// known: closure_in_operand | g++ 12 | captures are destroyed twice | closure_named
-// known: immediate_lambda_coroutine | g++ 12 | captures are destroyed twice | named_lambda_coroutine
-// known: aggregate_in_operand | g++ 12 | members are destroyed twice | aggregate_named
-// known: temporary_in_if | g++ 12 | the condition awaits and the statement returns: temporaries die twice or never | temporary_in_if_named
-// known: request_in_if | g++ 12 | the same | reference_named
-// known: return_in_if_of_an_await | g++ 12 | the same | temporary_in_if_named
-// known: switch_of_an_await | g++ 12 | the same | switch_of_a_variable
-// known: aggregate_in_parentheses | g++ 12 | members are destroyed twice | aggregate_named
-// known: conditional_operand | g++ 12 | both branches are evaluated, copied bit by bit and destroyed | choice_by_if
-// known: conditional_argument | g++ 12 | the same | choice_by_if
-// known: conditional_argument_with_a_name | g++ 12 | the same | choice_by_if
-// known: conditional_beside_an_await | g++ 12 | the same | conditional_before_an_await
-// known: choice_of_a_string_and_an_await | g++ 12 | the same | choice_by_if
-// known: choice_of_awaited_strings | g++ 12 | the same | choice_of_strings_by_if
-// refused: TRY_LIST_IN_OPERAND | g++ 12 | internal error: array used as initializer | list_named
+// known: results_in_turn | g++ | all awaits are completed before the first result is taken | Coflux: COFLUX_LATE_RESULTS
 #include "shapes.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -60,10 +47,6 @@ task<bool> notes(int& count, bool answer) {
 task<int> closure_in_operand() {
     co_return co_await calls([p = probe(1)] { return p.value(); });
 }
-task<int> closure_named() {
-    auto f = [p = probe(1)] { return p.value(); };
-    co_return co_await calls(std::move(f));
-}
 task<int> closure_with_references_in_operand() {
     int one = 1;
     co_return co_await calls([&] { return one; });
@@ -71,34 +54,17 @@ task<int> closure_with_references_in_operand() {
 task<int> aggregate_in_operand() {
     co_return co_await adds(two{probe(1), probe(2)});
 }
-task<int> aggregate_named() {
-    two t{probe(1), probe(2)};
-    co_return co_await adds(std::move(t));
-}
-#ifdef TRY_LIST_IN_OPERAND
+#if defined(__clang__) || __GNUC__ > 13  // g++ 13 ends with an internal error
 task<int> list_in_operand() {
     co_return co_await adds_all({probe(1), probe(2), probe(3)});
 }
 #endif
-task<int> list_named() {
-    std::vector<probe> all{probe(1), probe(2), probe(3)};
-    co_return co_await adds_all(std::move(all));
-}
 task<int> temporary_in_operand() {
     co_return co_await value_of(probe(4));
 }
 task<int> temporary_in_while() {
     int i = 0;
     while (co_await is_below(probe(i), 5)) ++i;
-    co_return i;
-}
-task<int> temporary_in_while_body() {
-    int i = 0;
-    for (;;) {
-        const bool more = co_await is_below(probe(i), 5);
-        if (!more) break;
-        ++i;
-    }
     co_return i;
 }
 task<int> declared_in_while() {
@@ -108,11 +74,6 @@ task<int> declared_in_while() {
 }
 task<int> temporary_in_if() {
     if (co_await is_below(probe(1), 5)) co_return co_await later(5);
-    co_return 0;
-}
-task<int> temporary_in_if_named() {
-    const bool below = co_await is_below(probe(1), 5);
-    if (below) co_return co_await later(5);
     co_return 0;
 }
 task<int> temporary_in_for() {
@@ -131,22 +92,10 @@ task<int> and_then() {
     const bool both = off && co_await notes(count, true);
     co_return count * 10 + both;
 }
-task<int> and_then_nested() {
-    int count = 0;
-    bool both = co_await later(false);
-    if (both) both = co_await notes(count, true);
-    co_return count * 10 + both;
-}
 task<int> or_else() {
     int count = 0;
     const bool on = co_await later(true);
     const bool any = on || co_await notes(count, true);
-    co_return count * 10 + any;
-}
-task<int> or_else_nested() {
-    int count = 0;
-    bool any = co_await later(true);
-    if (!any) any = co_await notes(count, true);
     co_return count * 10 + any;
 }
 task<int> choice() {
@@ -158,16 +107,6 @@ task<int> choice() {
 task<int> choice_of_temporaries() {
     const bool on = co_await later(true);
     const int a = on ? co_await value_of(probe(3)) : co_await value_of(probe(4));
-    co_return a;
-}
-task<int> choice_by_if() {
-    const bool on = co_await later(true);
-    int a = 0;
-    if (on) {
-        a = co_await value_of(probe(3));
-    } else {
-        a = co_await value_of(probe(4));
-    }
     co_return a;
 }
 task<int> aggregate_in_parentheses() {
@@ -193,17 +132,8 @@ task<int> conditional_beside_an_await() {
     const bool on = co_await later(true);
     co_return sum_of(on ? probe(1) : probe(2), co_await later(4));
 }
-task<int> conditional_before_an_await() {
-    const bool on = co_await later(true);
-    const probe chosen = on ? probe(1) : probe(2);
-    co_return sum_of(chosen, co_await later(4));
-}
 task<int> immediate_lambda_coroutine() {
     co_return co_await [p = probe(6)]() -> task<int> { co_return co_await later(p.value()); }();
-}
-task<int> named_lambda_coroutine() {
-    auto f = [p = probe(6)]() -> task<int> { co_return co_await later(p.value()); };
-    co_return co_await f();
 }
 task<std::string> text(std::string s) {
     const int n = co_await later(static_cast<int>(s.size()));
@@ -220,18 +150,30 @@ task<std::string> choice_of_awaited_strings() {
     std::string s = on ? co_await text(long_text) : co_await text("none");
     co_return s;
 }
-task<std::string> choice_of_strings_by_if() {
-    const bool on = co_await later(true);
-    std::string s = "none";
-    if (on) s = co_await text(long_text);
-    co_return s;
-}
 task<std::string> strings_in_operands() {
     co_return co_await text("one, which is longer than a small string ") + co_await text(std::string("two"));
 }
 task<int> arguments() {
     const auto add = [](int a, int b, int c) { return a * 100 + b * 10 + c; };
     co_return add(co_await later(1), 2, co_await value_of(probe(3)));
+}
+/// How many awaits are begun and not resumed from.
+struct counts_begun {
+    int& begun;
+    int& most;
+    bool await_ready() const noexcept {
+        most = std::max(most, ++begun);
+        return true;
+    }
+    void await_suspend(std::coroutine_handle<>) const noexcept {}
+    int await_resume() const noexcept { return --begun; }
+};
+task<int> results_in_turn() {
+    int begun = 0;
+    int most = 0;
+    const auto add = [](int a, int b) { return a + b; };
+    (void)add(co_await counts_begun{begun, most}, co_await counts_begun{begun, most});
+    co_return most;
 }
 /// The right operand of an assignment comes first.
 task<int> compound_assignment() {
@@ -274,12 +216,6 @@ task<int> reference_in_if_with_await() {
     if (co_await refers(1)) i = co_await later(5);
     co_return i;
 }
-task<int> reference_named() {
-    int i = 0;
-    const bool below = co_await refers(1);
-    if (below) i = co_await later(5);
-    co_return i;
-}
 /// As Coflux makes them: the operand gives an awaiter, a second temporary.
 struct [[nodiscard]] request {
     explicit request(int&& v) noexcept : value(v) {}
@@ -314,14 +250,6 @@ task<int> request_and_then() {
 }
 task<int> switch_of_an_await() {
     switch (co_await later(2)) {
-    case 1: co_return 1;
-    case 2: co_return co_await later(7);
-    default: co_return 0;
-    }
-}
-task<int> switch_of_a_variable() {
-    const int n = co_await later(2);
-    switch (n) {
     case 1: co_return 1;
     case 2: co_return co_await later(7);
     default: co_return 0;
@@ -403,54 +331,41 @@ bool gives_long_text() {
 int main() {
     static constexpr shape all[] = {
         SHAPE(closure_in_operand, 2),
-        SHAPE(closure_named, 2),
         SHAPE(closure_with_references_in_operand, 2),
         SHAPE(aggregate_in_operand, 4),
-        SHAPE(aggregate_named, 4),
-#ifdef TRY_LIST_IN_OPERAND
+#if defined(__clang__) || __GNUC__ > 13
         SHAPE(list_in_operand, 7),
 #endif
-        SHAPE(list_named, 7),
         SHAPE(temporary_in_operand, 4),
         SHAPE(temporary_in_while, 5),
-        SHAPE(temporary_in_while_body, 5),
         SHAPE(declared_in_while, 5),
         SHAPE(temporary_in_if, 5),
-        SHAPE(temporary_in_if_named, 5),
         SHAPE(temporary_in_for, 5),
         SHAPE(plain_in_while, 5),
         SHAPE(and_then, 0),
-        SHAPE(and_then_nested, 0),
         SHAPE(or_else, 1),
-        SHAPE(or_else_nested, 1),
         SHAPE(choice, 4),
         SHAPE(choice_of_temporaries, 3),
-        SHAPE(choice_by_if, 3),
         SHAPE(aggregate_in_parentheses, 4),
         SHAPE(conditional_operand, 3),
         SHAPE(conditional_argument, 3),
         SHAPE(conditional_argument_with_a_name, 3),
         SHAPE(conditional_beside_an_await, 5),
-        SHAPE(conditional_before_an_await, 5),
         {"choice_of_a_string_and_an_await", gives_long_text<choice_of_a_string_and_an_await>},
         {"choice_of_awaited_strings", gives_long_text<choice_of_awaited_strings>},
-        {"choice_of_strings_by_if", gives_long_text<choice_of_strings_by_if>},
         SHAPE(immediate_lambda_coroutine, 6),
-        SHAPE(named_lambda_coroutine, 6),
         {"strings_in_operands",
          [] { return run(strings_in_operands()) == "one, which is longer than a small string 41two3"; }},
         SHAPE(reference_in_while, 5),
         SHAPE(reference_in_for, 5),
         SHAPE(reference_in_if, 5),
         SHAPE(reference_in_if_with_await, 5),
-        SHAPE(reference_named, 5),
         SHAPE(request_in_while, 5),
         SHAPE(request_in_while_with_await, 5),
         SHAPE(request_in_for, 5),
         SHAPE(request_in_if, 5),
         SHAPE(request_and_then, 0),
         SHAPE(switch_of_an_await, 7),
-        SHAPE(switch_of_a_variable, 7),
         SHAPE(return_in_if_of_an_await, 7),
         SHAPE(break_in_while_of_an_await, 5),
         SHAPE(continue_in_while_of_an_await, 3),
@@ -462,6 +377,7 @@ int main() {
         SHAPE(choice_of_references, 1),
         SHAPE(two_temporaries_in_if, 5),
         SHAPE(arguments, 123),
+        SHAPE(results_in_turn, 1),
         SHAPE(compound_assignment, 15),
     };
     return run_shapes(all);

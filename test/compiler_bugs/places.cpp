@@ -38,6 +38,11 @@ std::vector<std::string> plain_strings() {
     return {"one, which is longer than a small string", "two"};
 }
 
+task<int> loop_over_a_list() {
+    int sum = 0;
+    for (const probe& p : {probe(1), probe(2), probe(3)}) sum += co_await later(p.value());
+    co_return sum;
+}
 task<int> binding_across_suspension() {
     auto [a, b] = co_await makes_two();
     const int c = co_await later(4);
@@ -326,6 +331,7 @@ bool gives() {
 
 int main() {
     static constexpr shape all[] = {
+        SHAPE(loop_over_a_list, 6),
         SHAPE(binding_across_suspension, 7),
         SHAPE(binding_of_a_tuple, 7),
         SHAPE(binding_by_reference, 7),

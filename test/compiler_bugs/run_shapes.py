@@ -3,7 +3,6 @@
 
 A shape must be right, unless a line of the file's head says that a compiler is known to get it wrong:
     // known: <shape> | <compiler, levels> | <what is wrong> | <the form that is right>
-    // refused: <macro> | <compiler> | <what it says> | <the form that is right>
 What is known is looked at as well, and printed when it is not as the line says: a mended compiler is news, no failure.
 """
 
@@ -17,10 +16,10 @@ import tempfile
 import time
 
 
-def known_of(source, kind):
+def known_of(source):
     found = {}
     for line in source.read_text().splitlines():
-        match = re.fullmatch(r"// %s: (\w+) \| ([^|]*) \| ([^|]*) \| ([^|]*)" % kind, line)
+        match = re.fullmatch(r"// known: (\w+) \| ([^|]*) \| ([^|]*) \| ([^|]*)", line)
         if match:
             found[match[1]] = [part.strip() for part in match.groups()[1:]]
     return found
@@ -49,7 +48,7 @@ def main():
     given = options.parse_args()
     levels = given.level or ["-O0", "-O1 -fsanitize=address", "-O2", "-O3"]
     begun = time.monotonic()
-    known = known_of(given.source, "known")
+    known = known_of(given.source)
     seen = {}
     failures = []
     with tempfile.TemporaryDirectory() as folder:
@@ -68,10 +67,6 @@ def main():
                 seen.setdefault(name, {})[level] = answer
                 if answer != "right" and name not in known:
                     failures.append(f"{name} is {answer} at {level}")
-        for macro, (who, what, instead) in known_of(given.source, "refused").items():
-            command = [given.compiler, "-std=c++20", "-w", "-fsyntax-only", f"-D{macro}", *given.flag, str(given.source)]
-            accepted = subprocess.run(command, capture_output=True).returncode == 0
-            print(f"{macro}: {'accepted' if accepted else 'refused'} here; known of {who}: {what}; write {instead}")
     for name, (who, what, instead) in known.items():
         if name not in seen:
             failures.append(f"{name} is said to be known, and there is no such shape")
