@@ -411,10 +411,10 @@ class Instructions(PlantedTree):
     def test_a_second_compiler_leaves_the_first(self) -> None:
         self.count("--record")
         path = self.root / "bin/valgrind"
-        path.write_text(path.read_text(encoding="utf-8").replace("clang\\tDebian Clang 19.1.7 (3+b1)", "g++\\t12.2.0"), encoding="utf-8")
+        path.write_text(path.read_text(encoding="utf-8").replace("clang\\tDebian Clang 19.1.7 (3+b1)", "g++\\t14.2.0"), encoding="utf-8")
         self.assertEqual(self.count()[0], 1)
         self.assertEqual(self.count("--record")[0], 0)
-        self.assertEqual(list(instructions.load_record(self.root)["compilers"]), [self.KEY, f"g++ 12, {platform.machine()}"])
+        self.assertEqual(list(instructions.load_record(self.root)["compilers"]), [self.KEY, f"g++ 14, {platform.machine()}"])
 
     def test_what_cannot_be_counted(self) -> None:
         self.counted(push=[(700, 50)])

@@ -1,7 +1,6 @@
 // Relacy, without the words that it takes from the language and the standard library by macros.
 //
-// Source: D. Vyukov's Relacy race detector, package relacy-dev. Only this header of it compiles with g++ 12 and clang
-// 19.
+// Source: D. Vyukov's Relacy race detector, package relacy-dev. Only this header of it compiles with g++ 14 and clang 19.
 #pragma once
 
 #include <cassert>
