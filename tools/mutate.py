@@ -2,10 +2,21 @@
 """Weakens the lock-free cores, the coroutines' protocols and I/O one place at a time, and sees that a model finds each
 weakness.
 
-The mutants stand in test/model/mutants*.toml: a file, an exact text that occurs once in it, what takes its place, and
-the model that must fail. In place of what takes its place, a mutant of a model of coroutines may say
-`weaken = "success acquire"`: the order of the operation that begins at the text, or at `site` within it, is taken for
-that one in the run. A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
+The mutants stand in test/model/mutants*.toml. Each names the mark of a statement in the code (tools/marks.py) and the
+model that must fail, and says one thing of the statement:
+
+    order = "relaxed"     takes the place of the operation's order, that of success for a CAS
+    failure = "relaxed"   takes the place of the order of a CAS that fails; both may change at once
+    delete = true         deletes it
+    condition = "false"   takes the place of the condition of an if or a while, or of what is returned
+    before = "some.mark"  moves it in front of that mark's statement, with the block that it opens
+    replace = "x = 0; @"  takes its place, where @ is the statement as it was
+    find, replace         one text in it takes the place of another
+
+`operation = 2` names another operation of the statement than the first. Models of coroutines take a weaker order in the
+run, without a compilation.
+
+A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
 `beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the
 reason is wrong. Each is applied to a copy of the tree; only its model is built and run. Models of I/O are programs in
 simulation, linked with the libraries of a build (--libraries), and each fault must be found within a thousand seeds.
@@ -32,6 +43,7 @@ from pathlib import Path
 
 import coroutine_models
 import io_models
+import marks
 import tree
 
 DATA = "test/model"
@@ -43,12 +55,16 @@ FINDING = re.compile(r"^(\w+): (.*) in (interleaving|run) (\d+)", re.MULTILINE)
 @dataclass(frozen=True)
 class Mutant:
     name: str
-    file: str
-    find: str
+    mark: str
     model: str
-    replace: str = ""
-    weaken: str = ""  # "success" or "failure", and an order
-    site: str = ""  # where in `find` the operation begins that is weakened
+    order: str = ""
+    failure: str = ""
+    operation: int = 1
+    delete: bool = False
+    condition: str = ""
+    before: str = ""
+    find: str = ""
+    replace: str | None = None
     equivalent: str = ""
     beyond: str = ""
     scenario: str = ""  # the only one to run, for what is rare in all others
@@ -61,11 +77,34 @@ class Mutant:
     def survives(self) -> bool:
         return bool(self.equivalent or self.beyond)
 
-    def operation(self, root: Path) -> tuple[str, str, str]:
-        """File, line and column of what is weakened, as clang counts them."""
-        text = (root / self.file).read_text(encoding="utf-8")
-        at = text.index(self.find) + self.find.index(self.site)
-        return self.file, str(text.count("\n", 0, at) + 1), str(at - text.rfind("\n", 0, at))
+    @property
+    def weakens(self) -> bool:
+        """Whether its model takes a weaker order in the run."""
+        return coroutine_models.is_one(self.model) and bool(self.order or self.failure)
+
+    def applied_to(self, text: str) -> str:
+        """The file of its mark with the mutant in it."""
+        asked = [self.order or self.failure, self.delete, self.condition, self.before, self.replace is not None]
+        if sum(map(bool, asked)) != 1 or self.find and self.replace is None:
+            raise marks.Misfit("does not say one thing of its statement")
+        statement = marks.statement_of(text, self.mark)
+        if self.order or self.failure:
+            return marks.with_orders(text, statement, self.operation, self.order, self.failure)
+        if self.delete:
+            return marks.deleted(text, statement)
+        if self.condition:
+            return marks.with_condition(text, statement, self.condition)
+        if self.before:
+            return marks.moved(text, statement, self.before)
+        if self.find:
+            return marks.with_part(text, statement, self.find, self.replace)
+        return marks.replaced(text, statement, self.replace)
+
+    def weakening(self, text: str) -> tuple[str, str, str, str]:
+        """Line and column of the operation, as clang counts them; which of its orders, and what that becomes."""
+        at, _ = marks.operation_of(text, marks.statement_of(text, self.mark), self.operation)
+        line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+        return str(line), str(column), "success" if self.order else "failure", self.order or self.failure
 
 
 @dataclass(frozen=True)
@@ -87,21 +126,33 @@ def load(root: Path) -> list[Mutant]:
     return mutants
 
 
+def misfit(root: Path, file: str, mutant: Mutant) -> str:
+    """Why the mutant does not fit its file, or nothing."""
+    text = (root / file).read_text(encoding="utf-8")
+    try:
+        changed = mutant.applied_to(text)
+    except marks.Misfit as why:
+        return str(why)
+    if marks.without_comments(changed).split() == marks.without_comments(text).split():
+        return "changes nothing"
+    return "weakens two orders in one run" if mutant.weakens and mutant.order and mutant.failure else ""
+
+
 def data_problems(root: Path, mutants: list[Mutant]) -> list[str]:
-    """What is wrong with the data: without building anything."""
-    problems = []
-    names = [mutant.name for mutant in mutants]
-    problems += [f"{name}: two mutants of this name" for name in sorted(set(names)) if names.count(name) > 1]
+    """What is wrong with the data and with the marks: without building anything."""
+    names, found = [mutant.name for mutant in mutants], list(marks.all_marks(root))
+    problems = [f"{name}: two mutants of this name" for name in sorted(set(names)) if names.count(name) > 1]
+    files = dict(found)
+    used = {mark for mutant in mutants for mark in (mutant.mark, mutant.before)}
+    for mark, file in found:
+        if files[mark] != file or found.count((mark, file)) > 1:
+            problems.append(f"{file}: another mark is named {mark}")
+        if mark not in used:
+            problems.append(f"{file}: no mutant names the mark {mark}")
     for mutant in mutants:
-        path = root / mutant.file
-        found = path.read_text(encoding="utf-8").count(mutant.find) if path.is_file() else -1
-        if found != 1:
-            problems.append(f"{mutant.name}: its text occurs {found} times in {mutant.file}" if found >= 0
-                            else f"{mutant.name}: no file {mutant.file}")
-        if mutant.find == mutant.replace:
-            problems.append(f"{mutant.name}: changes nothing")
-        if mutant.weaken and (not coroutine_models.is_one(mutant.model) or mutant.replace or mutant.find.count(mutant.site) == 0):
-            problems.append(f"{mutant.name}: weakens no operation of a model of coroutines")
+        why = misfit(root, files[mutant.mark], mutant) if mutant.mark in files else f"no mark {mutant.mark}"
+        if why:
+            problems.append(f"{mutant.name}: {why}")
         if not (root / DATA / f"{mutant.model}_model.cpp").is_file():
             problems.append(f"{mutant.name}: no model {mutant.model}")
         if mutant.equivalent and mutant.beyond:
@@ -115,7 +166,7 @@ class Copy:
     def __init__(self, root: Path, place: Path, coroutines: coroutine_models.Unchanged, compiler: str, iterations: int,
                  seed: int, libraries: Path) -> None:
         self.simulated = io_models.Programs(root, place, libraries, compiler, FLAGS)
-        self.root, self.place, self.coroutines = root, place, coroutines
+        self.place, self.coroutines, self.files = place, coroutines, dict(marks.all_marks(root))
         self.compiler, self.iterations, self.seed = compiler, iterations, seed
         for folder in ("include", "src", DATA):
             shutil.copytree(root / folder, place / folder)
@@ -147,25 +198,26 @@ class Copy:
 
     def build(self, mutant: Mutant) -> str:
         """Makes `program`; what was wrong, or nothing."""
+        file = self.files[mutant.mark]
         if io_models.is_one(mutant.model):
-            return self.simulated.build(mutant.model, mutant.file)
+            return self.simulated.build(mutant.model, file)
         if coroutine_models.is_one(mutant.model):
-            return self.coroutines.changed_program(self.place, mutant.model, mutant.file, self.place / "program")
+            return self.coroutines.changed_program(self.place, mutant.model, file, self.place / "program")
         built = self.run([self.compiler, *FLAGS, *self.includes(mutant.seam), *self.precompiled(),
                           f"{DATA}/{mutant.model}_model.cpp", *mutant.sources.split(), self.support(mutant.seam), "-o", "program"], 300)
         return built.stderr.strip().splitlines()[0] if built.returncode != 0 else ""
 
-    def verdict(self, mutant: Mutant) -> tuple[str, str]:
+    def verdict(self, mutant: Mutant, text: str) -> tuple[str, str]:
         program, weakening, iterations = "./program", "", self.iterations * mutant.longer
         if coroutine_models.is_one(mutant.model):
             iterations = max(1, iterations // 15)  # each is that much longer
-        if mutant.weaken:
-            part, order = mutant.weaken.split()
-            operation = mutant.operation(self.root)
-            if not self.coroutines.executes(mutant.model, (*operation, part)):
-                return "broken", f"{mutant.model} executes no such operation at {':'.join(operation)}"
+        if mutant.weakens:
+            file = self.files[mutant.mark]
+            line, column, part, order = mutant.weakening(text)
+            if not self.coroutines.executes(mutant.model, (file, line, column, part)):
+                return "broken", f"{mutant.model} executes no such operation at {file}:{line}:{column}"
             program = str(self.coroutines.program(mutant.model))
-            weakening = f"{Path(mutant.file).name} {operation[1]} {operation[2]} {part} {order}"
+            weakening = f"{Path(file).name} {line} {column} {part} {order}"
         else:
             error = self.build(mutant)
             if error:
@@ -190,12 +242,12 @@ class Copy:
 
     def judge(self, mutant: Mutant) -> Result:
         begun = time.monotonic()
-        path = self.place / mutant.file
+        path = self.place / self.files[mutant.mark]
         text = path.read_text(encoding="utf-8")
-        if not mutant.weaken:
-            path.write_text(text.replace(mutant.find, mutant.replace), encoding="utf-8")
+        if not mutant.weakens:
+            path.write_text(mutant.applied_to(text), encoding="utf-8")
         try:
-            verdict, detail = self.verdict(mutant)
+            verdict, detail = self.verdict(mutant, text)
         finally:
             path.write_text(text, encoding="utf-8")
         return Result(mutant, verdict, detail, time.monotonic() - begun)
@@ -250,7 +302,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", type=Path, default=tree.ROOT)
     parser.add_argument("--list", action="store_true", help="the mutants, and what is expected of each")
-    parser.add_argument("--check", action="store_true", help="only that each mutant still fits its file")
+    parser.add_argument("--check", action="store_true", help="only that mutants and marks fit each other")
     parser.add_argument("--only", metavar="NAME", help="mutants whose name contains NAME")
     parser.add_argument("--model", metavar="NAME", help="mutants of one model, or of a folder of models")
     parser.add_argument("--sample", type=int, metavar="N", help="N of them, chosen by the seed")

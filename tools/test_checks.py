@@ -24,6 +24,7 @@ import check_text
 import coverage
 import docstrings
 import instructions
+import mutate
 import reliability
 import std_headers
 import tree
@@ -457,6 +458,81 @@ class Instructions(PlantedTree):
         self.assertEqual(len(instructions.problems(self.root)), 1)
         instructions.main(["--root", str(self.root), "write"])
         self.assertEqual(page.read_text(encoding="utf-8"), text)
+
+
+class Mutants(PlantedTree):
+    CODE = ("void push() noexcept {", "    // [core.push]",
+            "    word_.store(1, memory_order_release);  // pairs with take()", "    // [core.look]",
+            "    if (!seen(word_.load(memory_order_acquire))) {", "        leave();", "    }", "}", "// [core.take]",
+            "int take() { return flag_.load(memory_order_relaxed) & word_.exchange(0, memory_order_acq_rel); }")
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.plant("src/core.cpp", *self.CODE)
+        self.plant("test/model/core_model.cpp")
+
+    def mutants(self, *changes: dict[str, object]) -> list[mutate.Mutant]:
+        """One for each mark of the code that no change names, and the changes."""
+        rest = {"core.push", "core.look", "core.take"} - {change["mark"] for change in changes}
+        every = [*changes, *({"mark": mark, "order": "seq_cst"} for mark in rest)]
+        return [mutate.Mutant(name=str(number), model="core", **change) for number, change in enumerate(every)]
+
+    def problems(self, *changes: dict[str, object]) -> str:
+        return "\n".join(mutate.data_problems(self.root, self.mutants(*changes)))
+
+    def changed(self, mark: str, **change: object) -> list[str]:
+        """The lines that the mutant writes anew."""
+        mutant = mutate.Mutant(name="it", model="core", mark=mark, **change)
+        self.assertEqual("", mutate.misfit(self.root, "src/core.cpp", mutant))
+        lines = mutant.applied_to((self.root / "src/core.cpp").read_text(encoding="utf-8")).splitlines()
+        return [line.strip() for line in lines if line not in self.CODE]
+
+    def test_what_a_mutant_does(self) -> None:
+        self.assertEqual(["word_.store(1, memory_order_relaxed);  // pairs with take()"],
+                         self.changed("core.push", order="relaxed"))
+        self.assertEqual([";  // pairs with take()"], self.changed("core.push", delete=True))
+        self.assertEqual(["f(); word_.store(1, memory_order_release); g();  // pairs with take()"],
+                         self.changed("core.push", replace="f(); @ g();"))
+        self.assertEqual(["if (false) {"], self.changed("core.look", condition="false"))
+        self.assertEqual(["if (seen(word_.load(memory_order_acquire))) {"],
+                         self.changed("core.look", find="!", replace=""))
+        self.assertEqual(["int take() { return true; }"], self.changed("core.take", condition="true"))
+        self.assertIn("& word_.exchange(0, memory_order_release)",
+                      self.changed("core.take", operation=2, order="release")[0])
+
+    def test_a_statement_moves_with_its_block(self) -> None:
+        moved = mutate.Mutant(name="it", model="core", mark="core.look", before="core.push")
+        code = moved.applied_to("\n".join(self.CODE)).replace(" ", "")
+        self.assertLess(code.index("leave();\n}"), code.index("word_.store"))
+
+    def test_a_changed_text_keeps_its_mutants(self) -> None:
+        self.plant("src/core.cpp")
+        self.plant("include/moved.hpp", *(line.replace("word_", "state->word") for line in self.CODE))
+        self.assertEqual("", self.problems({"mark": "core.push", "delete": True}))
+
+    def test_marks_and_mutants_without_each_other(self) -> None:
+        self.assertEqual("", self.problems())
+        self.assertIn("0: no mark core.pop", self.problems({"mark": "core.pop", "delete": True}))
+        self.plant("include/b.hpp", "{", "    // [core.end]", "}")
+        self.assertIn("0: no statement", self.problems({"mark": "core.end", "delete": True}))
+        self.plant("include/b.hpp", "// [core.pop]", "f();", "// [core.push]", "f();")
+        problems = self.problems()
+        self.assertIn("include/b.hpp: no mutant names the mark core.pop", problems)
+        self.assertIn("another mark is named core.push", problems)
+
+    def test_mutants_that_do_not_fit(self) -> None:
+        for text, change in (
+                ("changes nothing", {"mark": "core.push", "order": "release"}),
+                ("no order of failure", {"mark": "core.push", "failure": "relaxed"}),
+                ("has 1 operations with an order", {"mark": "core.push", "operation": 2, "order": "relaxed"}),
+                ("opens a block", {"mark": "core.look", "delete": True}),
+                ("has no condition", {"mark": "core.push", "condition": "true"}),
+                ("occurs 0 times in its statement", {"mark": "core.push", "find": "take", "replace": ""}),
+                ("no mark core.pop", {"mark": "core.push", "before": "core.pop"}),
+                ("core.push stands in what moves", {"mark": "core.push", "before": "core.push"}),
+                ("does not say one thing", {"mark": "core.push", "delete": True, "order": "relaxed"}),
+                ("does not say one thing", {"mark": "core.push"})):
+            self.assertIn(text, self.problems(change))
 
 
 class Coverage(unittest.TestCase):

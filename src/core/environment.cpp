@@ -14,15 +14,19 @@ namespace {
 
 void environment::request_stop() noexcept {
     // release pairs with the acquire in look_up().
+    // [stop.request.marks]
     const std::uint32_t marks = marks_.fetch_or(stop_asked, detail::memory_order_release);
     // Before it is counted: an environment that has a record looks at no parent. A record that is published from here
     // on takes the mark over.
+    // [stop.request.marks_below]
     if ((marks & (has_waits | is_call)) != 0) detail::mark_below(*this);
     std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
     // Releases the marks to a thread that sees the new count. It comes before the locks of the records: a waiter either
     // sees the count in must_stop(), or is found.
+    // [stop.request.counts]
     while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
                                                         detail::memory_order_seq_cst, detail::memory_order_relaxed)) {}
+    // [stop.request.walks]
     detail::stop_below(*this);
 }
 
@@ -31,6 +35,7 @@ bool environment::look_up(std::uint32_t requests) noexcept {
     for (environment* e = this; e != nullptr; e = e->parent_.get(), ++steps) {
         // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
         if (e != this && (e->own_.stops_seen & detail::stop_count_mask) == requests) break;
+        // [stop.look_up.mark]
         const std::uint32_t marks = e->marks_.load(detail::memory_order_acquire);  // pairs with request_stop()
         if ((marks & stop_asked) != 0) {
             if (steps > detail::longest_look) pass_on_request(*e);

@@ -61,6 +61,7 @@ void environment_object::close() noexcept {
         }
     }
     // The last child took itself off the list and is a few instructions away from its last access: wait for it.
+    // [join.environment.waits]
     while (own_.children.has_any()) detail::cpu_pause();
     detail::wait_records::end(*this);
     if (stopped_by_ != nullptr) stopped_by_->release();

@@ -38,16 +38,21 @@ public:
 
     /// The pool ends: no worker parks any more. The caller wakes all.
     void end() noexcept {
+        // [idle.end.lock]
         const lock_guard<mutex> guard(lock_);
+        // [idle.end.store]
         ends_.store(true, memory_order_release);  // pairs with the acquire in ended()
     }
     [[nodiscard]] bool ended() const noexcept {
+        // [idle.ended]
         return ends_.load(memory_order_acquire);  // pairs with the store in end(): what came before it is in sight
     }
 
     /// The worker that was parked at `parker` is awake, and looks for work.
     void begin_search(const os::parker& parker) noexcept {
+        // [idle.begin_search.counts]
         idle_.fetch_add(one_searcher, memory_order_seq_cst);
+        // [idle.begin_search.lookout]
         end_lookout(parker);  // after that: a pusher finds a searcher or a look-out
     }
 
@@ -55,7 +60,9 @@ public:
     /// work, another worker must look.
     template <typename Work>
     void end_search(bool found, Work work_in_sight) noexcept {
+        // [idle.end_search.counts]
         const std::uint32_t before = idle_.fetch_sub(one_searcher, memory_order_seq_cst);
+        // [idle.end_search.wakes]
         if (found && searchers_of(before) == 1 && sleepers_of(before) != 0 && work_in_sight()) wake_one();
     }
 
@@ -64,15 +71,18 @@ public:
     /// the threads that have not left.
     [[nodiscard]] bool must_wake() noexcept {
         // seq_cst: after the push; pairs with the fetch_add in prepare_park() and the fetch_sub in end_search()
+        // [idle.must_wake]
         const std::uint32_t idle = idle_.load(memory_order_seq_cst);
         if (sleepers_of(idle) == 0 || searchers_of(idle) != 0) return false;
         entered_.fetch_add(1, memory_order_relaxed);  // the queue's lock makes it known
         return true;
     }
     void leave() noexcept {
+        // [idle.leave]
         entered_.fetch_sub(1, memory_order_release);  // pairs with wait_for_leavers(): our last access
     }
     void wait_for_leavers() const noexcept {
+        // [idle.wait_for_leavers]
         while (entered_.load(memory_order_acquire) != 0) cpu_pause();  // pairs with leave()
     }
 
@@ -83,6 +93,7 @@ public:
             if (sleepers_.empty()) return;
             sleeper = sleepers_.back();
             sleepers_.pop_back();
+            // [idle.wake_one.count]
             idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
             // On its way the sleeper looks for work: no other worker need be woken for a lone coroutine. Under the
             // lock, which the sleeper takes before it looks.
@@ -94,9 +105,12 @@ public:
     /// The worker is about to park at `parker`. False if the pool ends: then it must not. `last`: it is woken for work
     /// when all others are awake.
     bool prepare_park(os::parker& parker, bool last = false) noexcept {
+        // [idle.prepare_park.lock]
         const lock_guard<mutex> guard(lock_);
+        // [idle.prepare_park.ends]
         if (ends_.load(memory_order_relaxed)) return false;  // under the lock, as the store
         sleepers_.insert(last ? sleepers_.begin() : sleepers_.end(), &parker);
+        // [idle.prepare_park.count]
         idle_.fetch_add(one_sleeper, memory_order_seq_cst);  // before the look for work; pairs with must_wake()
         return true;
     }
@@ -105,6 +119,7 @@ public:
     /// what it will most likely pop itself wakes no sleeper then.
     [[nodiscard]] bool has_lookout() const noexcept {
         // seq_cst: after the pusher woke up; pairs with end_lookout()
+        // [idle.has_lookout]
         return lookout_.load(memory_order_seq_cst) != nullptr;
     }
 
@@ -122,13 +137,16 @@ public:
     void sleep(const os::parker& parker, bool looks_out, StaysAwake stays_awake, KeepsLookout keeps_lookout,
                Park park) noexcept {
         bool out = looks_out && try_begin_lookout(parker);
+        // [idle.sleep.loop]
         for (bool woken = false; !woken && !stays_awake();) {
             rest until = out ? rest::moment : rest::while_others_work;
+            // [idle.sleep.lookout]
             if (out && (all_parked() || !keeps_lookout())) {
                 end_lookout(parker);
                 out = false;  // what was queued a moment before is seen by one more look
             }
             // After the look-out is gone: a worker that wakes up after this, and queues work, wakes a sleeper.
+            // [idle.sleep.rests]
             if (!out && all_parked()) until = rest::for_ever;
             woken = park(until);
         }
@@ -139,9 +157,11 @@ public:
     void end_park(os::parker& parker) noexcept {
         const lock_guard<mutex> guard(lock_);
         const auto at = std::find(sleepers_.begin(), sleepers_.end(), &parker);
+        // [idle.end_park.listed]
         if (at == sleepers_.end()) return;
         sleepers_.erase(at);
         // seq_cst: before it queues work; pairs with all_parked() after the look-out has gone
+        // [idle.end_park.count]
         idle_.fetch_sub(one_sleeper, memory_order_seq_cst);
     }
 
@@ -153,8 +173,10 @@ private:
     }
     void end_lookout(const os::parker& parker) noexcept {
         // seq_cst: before the look at the idle word in sleep(); pairs with has_lookout()
+        // [idle.end_lookout]
         if (lookout_.load(memory_order_relaxed) == &parker) lookout_.store(nullptr, memory_order_seq_cst);
     }
+    // [idle.all_parked]
     [[nodiscard]] bool all_parked() const noexcept { return sleepers_of(idle_.load(memory_order_seq_cst)) == workers_; }
 
     static constexpr std::uint32_t one_sleeper = 1;

@@ -27,12 +27,14 @@ public:
     /// What `then()` says, which is called under the lock: before any thread can take `h`.
     template <typename F>
     bool push(std::coroutine_handle<> h, F then) noexcept {
+        // [injection.push.lock]
         const adaptive_guard guard(lock_);
         while (count_ == ring_.size()) [[unlikely]]
             grow();
         ring_[(head_ + count_) & (ring_.size() - 1)] = h;
         ++count_;
         // seq_cst: before a look at the idle word in then(); pairs with empty() after a change of that word
+        // [injection.push.size]
         size_.store(count_, memory_order_seq_cst);
         return then();
     }
@@ -45,16 +47,21 @@ public:
     template <typename F>
     std::coroutine_handle<> take(std::size_t most, F more, std::size_t takers = 1) noexcept {
         if (empty()) return nullptr;
+        // [injection.take.lock]
         const adaptive_guard guard(lock_);
+        // [injection.take.count]
         if (count_ == 0) return nullptr;
         const std::coroutine_handle<> h = take_oldest();
+        // [injection.take.part]
         for (std::size_t left = std::min(most, count_ / takers); left != 0; --left) more(take_oldest());
+        // [injection.take.size]
         size_.store(count_, memory_order_release);  // pairs with empty()
         return h;
     }
 
     /// A hint, exact once no thread pushes.
     [[nodiscard]] bool empty() const noexcept {
+        // [injection.empty.size]
         return size_.load(memory_order_seq_cst) == 0;  // pairs with the stores of size_
     }
 
@@ -76,6 +83,7 @@ private:
             COFLUX_VERIFY(false, "out of memory for %zu queued coroutines", room);
         }
         lock_.lock();
+        // [injection.grow.looks_again]
         if (room <= ring_.size()) return;
         for (std::size_t i = 0; i < count_; ++i) bigger[i] = ring_[(head_ + i) & (ring_.size() - 1)];
         ring_.swap(bigger);

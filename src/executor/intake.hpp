@@ -29,12 +29,16 @@ public:
 
     /// Any thread. True: the taker is at rest, and the caller rouses it. If `counted`, it calls roused() then.
     [[nodiscard]] bool push(std::coroutine_handle<> h, bool counted) noexcept {
+        // [intake.push.lock]
         lock_.lock();
         while (pushed_.size() == pushed_.capacity()) [[unlikely]]
             grow();
         pushed_.push_back(h);
+        // [intake.push.hint]
         some_.store(true, memory_order_relaxed);  // a hint; the lock orders the rest
+        // [intake.push.rouses]
         const bool rouse = std::exchange(rests_, false);
+        // [intake.push.counts]
         rousing_ += rouse && counted ? 1U : 0U;
         lock_.unlock();
         return rouse;
@@ -42,9 +46,11 @@ public:
     /// As a pusher that rouses, though it pushes nothing: it calls roused() then.
     void begin_to_rouse() noexcept {
         const adaptive_guard held(lock_);
+        // [intake.begin_to_rouse.counts]
         ++rousing_;
     }
     void roused() noexcept {
+        // [intake.roused.lock]
         const adaptive_guard held(lock_);
         --rousing_;
     }
@@ -69,7 +75,9 @@ public:
     /// `then()` is called under the lock if it rests.
     template <typename F>
     [[nodiscard]] bool rest(F then) noexcept {
+        // [intake.rest.lock]
         const adaptive_guard held(lock_);
+        // [intake.rest.looks]
         rests_ = pushed_.empty();
         if (rests_) then();
         return rests_;
@@ -77,6 +85,7 @@ public:
     /// Any thread: `f(rests)` under the lock.
     template <typename F>
     auto with_lock(F f) noexcept {
+        // [intake.with_lock.lock]
         const adaptive_guard held(lock_);
         return f(rests_);
     }
@@ -89,6 +98,7 @@ public:
         for (;;) {
             {
                 const adaptive_guard held(lock_);
+                // [intake.wait_for_rousers.none]
                 if (rousing_ == 0) return;
             }
             yield_processor();
@@ -104,8 +114,10 @@ private:
         taken_.clear();
         if (taken_.capacity() > most_kept) taken_ = {};
         next_ = 0;
+        // [intake.refill.lock]
         const adaptive_guard held(lock_);
         taken_.swap(pushed_);
+        // [intake.refill.hint]
         some_.store(false, memory_order_relaxed);
     }
     /// Pre: the lock is held, as it is afterwards. Memory is allocated without it.
@@ -118,6 +130,7 @@ private:
         } catch (const std::bad_alloc&) {
             COFLUX_VERIFY(false, "out of memory for %zu queued coroutines", room);
         }
+        // [intake.grow.lock]
         lock_.lock();
         if (bigger.capacity() <= pushed_.size()) return;
         bigger.insert(bigger.end(), pushed_.begin(), pushed_.end());

@@ -23,10 +23,13 @@ public:
     [[nodiscard]] COFLUX_INLINE bool push(Message* m) noexcept {
         const std::size_t t = tail_.load(memory_order_relaxed);  // written by this thread
         if (t - head_seen_ == capacity) [[unlikely]] {
+            // [message_ring.push.head]
             head_seen_ = head_.load(memory_order_acquire);  // pairs with take(): the cells have been read
+            // [message_ring.push.full]
             if (t - head_seen_ == capacity) return false;
         }
         cells_[t % capacity] = m;
+        // [message_ring.push.tail]
         tail_.store(t + 1, memory_order_release);  // pairs with take(): the cell, and the message
         return true;
     }
@@ -34,15 +37,18 @@ public:
     /// The receiver: `f(message)` for all that are there, `most` at most. Returns how many those were.
     template <typename F>
     COFLUX_INLINE std::size_t take(std::size_t most, F f) noexcept {
-        const std::size_t first = head_.load(memory_order_relaxed);          // written by this thread
+        const std::size_t first = head_.load(memory_order_relaxed);  // written by this thread
+        // [message_ring.take.tail]
         const std::size_t there = tail_.load(memory_order_acquire) - first;  // pairs with push()
         if (there == 0) return 0;
         const std::size_t end = first + (there < most ? there : most);
         for (std::size_t i = first; i != end; ++i) f(*cells_[i % capacity]);
+        // [message_ring.take.head]
         head_.store(end, memory_order_release);  // pairs with push() and has_room()
         return end - first;
     }
     /// The receiver, after take(): true, once, if the sender may sleep because there was no room.
+    // [message_ring.room_is_awaited]
     [[nodiscard]] COFLUX_INLINE bool room_is_awaited(bool fenced) noexcept { return waits_.take(fenced); }
 
     /// The receiver: nothing is there.
@@ -51,8 +57,10 @@ public:
     }
     /// The sender, whose push() has failed, and which is about to sleep, as by its own word: from now on
     /// room_is_awaited(). Then it passes its side of the fence, and looks by has_room().
+    // [message_ring.await_room]
     void await_room() noexcept { waits_.set(); }
     [[nodiscard]] bool has_room() noexcept {
+        // [message_ring.has_room.head]
         head_seen_ = head_.load(memory_order_acquire);  // pairs with take()
         return tail_.load(memory_order_relaxed) - head_seen_ != capacity;
     }

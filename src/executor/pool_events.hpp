@@ -33,7 +33,8 @@ public:
     void end_drive(std::size_t worker) noexcept {
         looked_by_.store(worker, memory_order_relaxed);      // a hint
         looked_at_.store(tick_now(), memory_order_relaxed);  // a hint
-        driver_.store(driver::none, memory_order_release);   // pairs with try_drive_as()
+        // [pool_events.end_drive]
+        driver_.store(driver::none, memory_order_release);  // pairs with try_drive_as()
     }
 
     // Hints:
@@ -66,6 +67,7 @@ private:
     enum class driver : std::uint8_t { none, looks, sleeps };
     [[nodiscard]] bool try_drive_as(driver how) noexcept {
         driver free = driver::none;
+        // [pool_events.try_drive]
         return driver_.load(memory_order_relaxed) == driver::none &&
                // seq_cst: before the look at the alarm's state; acquire pairs with end_drive()
                driver_.compare_exchange_strong(free, how, memory_order_seq_cst, memory_order_relaxed);

@@ -92,6 +92,7 @@ byte_writer& byte_writer::operator=(byte_writer&& other) noexcept {
 
 void byte_writer::end(const char* how) noexcept {
     // If the reader goes at the same time, both tell the peer the same.
+    // [io.writer_dies.shuts_down]
     if (to_.is_shared()) (void)to_.get().calls.shutdown_send(to_.number());
     to_.close_way(detail::direction::out, how);
 }

@@ -69,8 +69,10 @@ bool byte_transfer::write_some_buffers(io_operation& op, system_call call) noexc
 
 bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
     auto& t = static_cast<write_buffers_awaiter&>(op);
+    // [io.send_buffers.loop]
     while (t.count_ != t.size_) {
         system_buffers from;
+        // [io.send_buffers.gather]
         const std::size_t n = gather(t.buffers_, t.sent_, from);
         const std::ptrdiff_t moved = call(t.on(), from.data(), n);
         if (!take_result(t, moved)) return false;

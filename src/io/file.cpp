@@ -80,6 +80,7 @@ void transfer_file_awaiter::move_all(Call call) noexcept {
         const std::ptrdiff_t moved = call(data_ + count_, size_ - count_, offset_ + count_);
         if (moved < 0) result_ = moved;
         if (moved <= 0) return;
+        // [io.file.count]
         count_ += static_cast<std::size_t>(moved);
     }
 }

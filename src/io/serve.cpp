@@ -18,6 +18,7 @@ constexpr std::size_t most_at_once = 16;
 enum class trouble : std::uint8_t { of_one_connection, no_descriptors, no_memory, of_the_listener };
 
 trouble trouble_of(const std::error_code& error) noexcept {
+    // [io.accept.no_descriptors]
     if (error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system)
         return trouble::no_descriptors;
     if (error == std::errc::no_buffer_space || error == std::errc::not_enough_memory) return trouble::no_memory;

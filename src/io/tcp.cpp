@@ -42,8 +42,10 @@ bool transfer_awaiter::receive_all(io_operation& op) noexcept {
         const std::ptrdiff_t got = t.on().calls.receive(t.on().number, t.data_ + t.count_, t.size_ - t.count_);
         if (os::would_block(got)) return false;
         if (got < 0) t.error_ = got;
+        // [io.receive.end]
         if (got == 0) t.ended_ = true;
         if (got <= 0) return true;
+        // [io.receive.count]
         t.count_ += static_cast<std::size_t>(got);
     }
     return true;
@@ -70,6 +72,7 @@ bool transfer_awaiter::send_all(io_operation& op) noexcept {
             t.error_ = sent;
             return true;
         }
+        // [io.send.count]
         t.count_ += static_cast<std::size_t>(sent);
     }
     return true;

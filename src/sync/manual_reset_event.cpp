@@ -17,6 +17,7 @@ void manual_reset_event::set() noexcept {
         if (s != has_waiters) {
             // A write even if it was set: a later reset() then sees what came before this call, too. release pairs with
             // the acquire in reset() and is_set().
+            // [stop.event.set]
             if (state_.compare_exchange_weak(s, is_on, memory_order_release, memory_order_relaxed)) return all.wake();
             continue;
         }
@@ -31,10 +32,12 @@ void manual_reset_event::set() noexcept {
 
 /// Under the list's lock: true if the event is set, else it has waiters.
 bool manual_reset_event::ready_or_mark(want) noexcept {
+    // [stop.event.looks]
     std::uint32_t s = state_.load(memory_order_acquire);  // pairs with the release in set()
     while (s == is_off) {
         // The mark publishes nothing: the thread that finds it takes the list's lock. acquire: the event may have been
         // set.
+        // [stop.event.wants]
         if (state_.compare_exchange_weak(s, has_waiters, memory_order_acquire, memory_order_acquire)) return false;
     }
     return s == is_on;

@@ -17,13 +17,16 @@ class adaptive_lock {
 public:
     COFLUX_INLINE void lock() noexcept {
         // acquire pairs with the release in unlock(): the section sees all earlier sections.
+        // [adaptive_lock.lock]
         if (held_.exchange(true, memory_order_acquire)) [[unlikely]]
             contend();
     }
     /// Does not wait: false if another thread holds it.
     [[nodiscard]] bool try_lock() noexcept {
+        // [adaptive_lock.try_lock]
         return !held_.load(memory_order_relaxed) && !held_.exchange(true, memory_order_acquire);  // as in lock()
     }
+    // [adaptive_lock.unlock]
     COFLUX_INLINE void unlock() noexcept { held_.store(false, memory_order_release); }  // pairs with the exchanges
 
 private:

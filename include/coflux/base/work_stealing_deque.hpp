@@ -60,6 +60,7 @@ public:
         if (b >= room_end_.load(memory_order_relaxed)) [[unlikely]]
             prepare_push(b, item);
         cells_[b].store(item, memory_order_relaxed);
+        // [deque.push.bottom]
         bottom_.store(b + 1, memory_order_release);  // pairs with the load of bottom_ in take_oldest()
     }
 
@@ -171,40 +172,57 @@ private:
         // Either the owner sees our advance of top_, or we see its retreat of bottom_ or of shared_end_. Where pops are
         // free, the heavy fence between our loads pairs with the light one of take(): both threads pass a full fence.
         // Elsewhere the two seq_cst loads and the CAS stand in one total order with the owner's exchange and load.
+        // [deque.steal.top]
         std::int64_t t = top_.load(memory_order_seq_cst);
         // acquire part pairs with the release in share(): the cell is visible
+        // [deque.steal.shared_end]
         const bool is_shared = heavy_ != nullptr && t < shared_end_.load(memory_order_seq_cst);
         if (!is_shared) {
+            // [deque.steal.private]
             if (heavy_ != nullptr) {
+                // [deque.steal.none]
                 if (!may_call || t >= bottom_.load(memory_order_relaxed)) return nullptr;  // none costs no call
+                // [deque.steal.fence]
                 heavy_();
             }
+            // [deque.steal.bottom]
             const std::int64_t b = bottom_.load(memory_order_seq_cst);  // acquire part pairs with the release in push()
+            // [deque.steal.empty]
             if (t >= b) return nullptr;
         }
+        // [deque.steal.buffer]
         buffer* const from = buffer_.load(memory_order_acquire);  // pairs with the release in make_room()
         void* const item = from->cells[t & from->mask].load(memory_order_relaxed);
+        // [deque.steal.cas]
         if (!top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed)) return nullptr;
         return item;
     }
 
     /// Owner: takes cell b, the youngest if there is any. Its content may be read before: no thief writes cells.
     COFLUX_INLINE bool take(std::int64_t b) noexcept {
+        // [deque.take.first_top]
         std::int64_t t = top_.load(
             memory_order_acquire);  // pairs with the CAS of a thief: a lost cell is not reused while it is read
         if (t >= b) [[unlikely]] {
+            // [deque.take.empty]
             if (t > b) return false;  // empty: top_ only grows, and bottom_ is ours
             // One left: claim it as a thief does. Success leaves top_ == bottom_, an empty deque, without touching
             // bottom_.
+            // [deque.take.lone_cas]
             return top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
         }
         if (b < fast_from_.load(memory_order_relaxed)) [[unlikely]] {
+            // [deque.take.slowly]
             if (pops_freely_) return take_slowly(b);
+            // [deque.take.exchange]
             bottom_.exchange(b, memory_order_seq_cst);  // pairs with the seq_cst loads of a thief
         } else {
+            // [deque.take.bottom]
             bottom_.store(b, memory_order_relaxed);
+            // [deque.take.fence]
             light_fence();  // pairs with the heavy fence of a thief
         }
+        // [deque.take.second_top]
         return top_.load(memory_order_seq_cst) < b || race_for(b);
     }
 
@@ -212,10 +230,13 @@ private:
     COFLUX_ASIDE bool take_slowly(std::int64_t b) noexcept {
         const bool is_asked = fast_from_.load(memory_order_relaxed) == nowhere;
         bottom_.store(b, memory_order_relaxed);
+        // [deque.take_slowly.is_shared]
         if (b < shared_) {
             // Where no thief asks, half of what is shared becomes private: the next pops are free again.
             const std::int64_t t = top_.load(memory_order_relaxed);
+            // [deque.take_slowly.retreat]
             shared_ = is_asked || t >= b ? b : t + (b - t) / 2;
+            // [deque.take_slowly.shared_end]
             shared_end_.exchange(shared_, memory_order_seq_cst);  // pairs with the seq_cst loads of a thief
         }
         light_fence();  // pairs with the heavy fence of a thief
@@ -231,7 +252,9 @@ private:
     /// Owner: thieves came down to our last element, b. Races for it, then puts bottom_ back.
     COFLUX_ASIDE bool race_for(std::int64_t b) noexcept {
         std::int64_t t = b;
+        // [deque.race.cas]
         const bool won = top_.compare_exchange_strong(t, t + 1, memory_order_seq_cst, memory_order_relaxed);
+        // [deque.race.bottom]
         bottom_.store(b + 1, memory_order_relaxed);  // top_ >= b + 1 by now: empty for every thief, whatever it reads
         return won;
     }
@@ -249,6 +272,7 @@ private:
     /// Owner, where a thief asks, before a push at b: false if what it pushes is not lone, or is to be shared. Once in
     /// a while it drops the request, so that its pushes are fast again: a thief that still looks asks again.
     bool keeps_lone(std::int64_t b) noexcept {
+        // [deque.keeps_lone.top]
         if (top_.load(memory_order_acquire) != b) return false;  // as in make_room(); there is room for a lone one
         const std::uint32_t shares = lone_shares_.load(memory_order_relaxed);
         if (shares != 0) {
@@ -264,19 +288,25 @@ private:
 
     /// Owner: answers a thief: shares the older half of [top_, end).
     void share(std::int64_t end) noexcept {
+        // [deque.share.top]
         const std::int64_t t = top_.load(memory_order_acquire);  // as in make_room()
         if (t < end) {
+            // [deque.share.half]
             const std::int64_t half = t + (end - t + 1) / 2;
             shared_ = half > shared_ ? half : shared_;
+            // [deque.share.shared_end]
             shared_end_.store(shared_, memory_order_release);  // pairs with the load of a thief: the cells are visible
         }
+        // [deque.share.fast_from]
         fast_from_.store(shared_, memory_order_relaxed);
         room_end_.store(t + owned_->mask + 1, memory_order_relaxed);
     }
 
     void make_room(std::int64_t b) noexcept {
+        // [deque.make_room.top]
         const std::int64_t top_seen =
             top_.load(memory_order_acquire);  // pairs with the CAS of a thief: cells below are free for reuse
+        // [deque.make_room.is_full]
         if (b >= top_seen + owned_->mask + 1) grow(top_seen, b);
         room_end_.store(top_seen + owned_->mask + 1, memory_order_relaxed);
     }
@@ -288,6 +318,7 @@ private:
             copies[i].store(cells_[i].load(memory_order_relaxed), memory_order_relaxed);
         owned_ = bigger;
         cells_ = copies;
+        // [deque.grow.buffer]
         buffer_.store(bigger, memory_order_release);  // pairs with the acquire of a thief: the copies are visible
     }
 

@@ -87,6 +87,7 @@ public:
 protected:
     /// True once a stop was requested here or above.
     [[nodiscard]] bool is_stop_requested() noexcept {
+        // [stop.requested.looks]
         const std::uint32_t requests =
             detail::stop_requests.load(detail::memory_order_acquire);  // pairs with request_stop()
         return requests != own_.stops_seen && look_up(requests);
@@ -124,6 +125,7 @@ protected:
     /// Says what is_stop_requested() says, from within a wait that has been published.
     [[nodiscard]] COFLUX_INLINE bool must_stop_now() noexcept {
         // seq_cst only for the reader of the proof: the lock of the record orders it already (docs/design/stop.md).
+        // [stop.must_stop.looks]
         const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
         return requests != own_.stops_seen && look_up(requests);
     }

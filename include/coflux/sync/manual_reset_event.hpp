@@ -41,6 +41,7 @@ public:
         state_.compare_exchange_strong(s, is_off, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     /// True while it is set.
+    // [stop.event.is_set]
     [[nodiscard]] bool is_set() const noexcept { return state_.load(detail::memory_order_acquire) == is_on; }
 
     /// `co_await wait()`: goes on when the event is set.

@@ -38,6 +38,7 @@ private:
     COFLUX_INLINE void leave() noexcept {
         std::uint32_t s = locked;
         // release pairs with the acquire in enter().
+        // [stop.mutex.leave]
         if (!state_.compare_exchange_strong(s, unlocked, detail::memory_order_release, detail::memory_order_relaxed))
             [[unlikely]]
             leave_slowly();
@@ -74,6 +75,7 @@ private:
     COFLUX_INLINE bool enter() noexcept {
         std::uint32_t s = unlocked;
         // acquire pairs with the release of the unlocking thread.
+        // [stop.mutex.enter]
         return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     COFLUX_ASIDE void leave_slowly() noexcept;

@@ -39,6 +39,7 @@ std::coroutine_handle<> atomic_waiter::wait_published() noexcept {
         // release pairs with the acquire of the thread that changes the word: it finds a complete operation. acquire,
         // on failure, pairs with the release of the thread that changed it: what was sent, or the stop request, is
         // visible.
+        // [spsc.waits]
         if (word.compare_exchange_strong(seen, waiting, memory_order_acq_rel, memory_order_acquire)) return suspended();
         if (seen != (idle | marked)) {
             waited_ = false;

@@ -32,6 +32,7 @@ void channel_core::close() noexcept {
     channel_wakes wakes;
     lock();
     if (!closed_locked()) {
+        // [channel.close.says_so]
         closed_.store(true, memory_order_release);  // pairs with is_closed()
         while (channel_node* const n = senders_.take()) wakes.add(*n, channel_outcome::closed);
         finish_if_drained(wakes);

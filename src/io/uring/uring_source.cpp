@@ -168,11 +168,13 @@ void uring_source::list(place& p) noexcept {
         has_given_.store(true, memory_order_relaxed);  // a hint
         if (p.next != nullptr) return;                 // the giver of that has woken it
     }
+    // [io_stop.list.wakes]
     wake();  // under the place's lock: the operation, and so its source, cannot end before
 }
 
 /// Pre: the place's lock is held.
 io_source::armed uring_source::wait_at(place& p, io_operation& op) noexcept {
+    // [io_stop.arm.looks]
     if (op.must_end()) return armed::stops;
     COFLUX_VERIFY(
         p.waiting == nullptr,
@@ -207,14 +209,19 @@ bool uring_source::claim(io_operation& op, io_slot at) noexcept {
     place& p = place_of(at, op.way());
     const adaptive_guard held(p.lock);
     if (p.waiting != &op) return false;
+    // [io_stop.claim.submitted]
     if (p.at == state::submitted) {
         // The kernel may write to its buffer: it stops with its completion.
+        // [io_stop.claim.marks]
         p.must_cancel = true;
+        // [io_stop.claim.lists]
         list(p);
         return false;
     }
+    // [io_stop.claim.waiting]
     p.waiting = nullptr;
     p.at = state::free;
+    // [io_stop.claim.pending]
     pending_.fetch_sub(1, memory_order_relaxed);
     return true;
 }
@@ -283,6 +290,7 @@ void uring_source::fill_in() noexcept {
 
 void uring_source::fill_in(place& p) noexcept {
     const adaptive_guard held(p.lock);
+    // [io_stop.fill_in.listed]
     p.is_listed = false;
     if (p.waiting == nullptr) return;  // a stop was faster
     if (p.at == state::submitted) {
@@ -311,6 +319,7 @@ void uring_source::fill_in(place& p) noexcept {
     p.asked = what.leaves_more_untold() && !p.is_poll ? looks_ : std::uint8_t{0};
     s.user_data = request_name(p.name, p.generation);
     p.must_cancel = false;
+    // [io_stop.fill_in.submitted]
     p.at = state::submitted;
 }
 
@@ -338,6 +347,7 @@ io_operation* uring_source::take_completed(const io_uring_cqe& c, bool& is_poll,
 /// What has come counts, whatever was requested meanwhile.
 std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool is_poll, bool was_there) noexcept {
     bool ended = false;
+    // [io_stop.complete.result]
     if (c.res != -ECANCELED && c.res != -EINTR) {
         if (is_poll) {
             ended = op.attempt();
@@ -348,6 +358,7 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
             ended = op.take(c.res);
         }
     }
+    // [io_stop.complete.ended]
     if (ended) {
         pending_.fetch_sub(1, memory_order_relaxed);
         op.wake();
@@ -359,6 +370,7 @@ std::size_t uring_source::complete(io_operation& op, const io_uring_cqe& c, bool
         const adaptive_guard held(p.lock);
         if (wait_at(p, op) == armed::waits) return 0;
     }
+    // [io_stop.end_early.pending]
     pending_.fetch_sub(1, memory_order_relaxed);
     op.end_early();
     return 1;

@@ -70,8 +70,10 @@ public:
         char* fresh = nullptr;
         std::size_t count = 0;
         {
+            // [frame_pool.take.lock]
             const adaptive_guard guard(lock_);
             if (chain* const c = chains_.pop()) {
+                // [frame_pool.take.reserved]
                 reserved.fetch_sub(c->bytes, memory_order_relaxed);
                 reserve_uses.fetch_add(1, memory_order_relaxed);
                 return reinterpret_cast<free_block*>(c);
@@ -105,12 +107,14 @@ public:
     void put(std::size_t size_class, free_block* blocks, std::size_t count) noexcept {
         const std::size_t bytes = count * block_bytes(size_class);
         if (reserved.fetch_add(bytes, memory_order_relaxed) + bytes > reserve_limit.load(memory_order_relaxed)) {
+            // [frame_pool.put.reserved]
             reserved.fetch_sub(bytes, memory_order_relaxed);
             return sort(size_class, blocks, pages_stay);
         }
         reserve_uses.fetch_add(1, memory_order_relaxed);
         free_block* const rest = blocks->next;  // before the chain is made in its place
         auto* const c = ::new (static_cast<void*>(blocks)) chain{rest, nullptr, bytes};
+        // [frame_pool.put.lock]
         const adaptive_guard guard(lock_);
         chains_.push(*c);
     }
@@ -136,6 +140,7 @@ public:
         const std::size_t size = block_bytes(size_class);
         intrusive_stack<slab> released;
         {
+            // [frame_pool.sort.lock]
             const adaptive_guard guard(lock_);
             while (blocks != nullptr) {
                 free_block* const block = blocks;

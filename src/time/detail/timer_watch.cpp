@@ -17,6 +17,7 @@ void timer_watch::forget(timer_queue& q) noexcept {
     unique_lock<mutex> held(lock_);
     queues_.erase(std::remove(queues_.begin(), queues_.end(), &q), queues_.end());
     ++changes_;
+    // [timer_watch.leaves]
     left_.wait(held, [this, &q] { return looking_at_ != &q; });
 }
 
@@ -32,6 +33,7 @@ void timer_watch::wake() noexcept {
             return;
         }
     }
+    // [timer_watch.wakes]
     parker_.unpark();
 }
 
@@ -39,6 +41,7 @@ void timer_watch::serve() noexcept {
     for (;;) {
         moment_.forget();
         const clock_tick next = look_at_all(now_());
+        // [timer_watch.serve.brings_forward]
         (void)moment_.bring_forward(next);
         {
             const lock_guard<mutex> held(lock_);
@@ -72,6 +75,7 @@ clock_tick timer_watch::look_at_all(clock_tick now) noexcept {
         looking_at_ = nullptr;
         left_.notify_all();
         if (!served) {
+            // [timer_watch.look.retries]
             next = std::min(next, now + retry);
             ++i;
         }

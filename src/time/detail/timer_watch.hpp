@@ -30,14 +30,17 @@ class timer_queue;
 class watch_moment {
 public:
     /// The watcher is about to look: whatever is published from now on has to be said.
+    // [timer_watch.forget]
     void forget() noexcept { at_.store(timing_wheel::never, memory_order_seq_cst); }
     [[nodiscard]] clock_tick at() const noexcept {
         return at_.load(memory_order_relaxed);
     }  // a hint, but to the watcher
     /// True if the watcher would have looked later than `at`: then the caller wakes it.
     [[nodiscard]] bool bring_forward(clock_tick at) noexcept {
+        // [timer_watch.bring_forward.known]
         clock_tick known = at_.load(memory_order_seq_cst);  // after what the caller published; pairs with forget()
         while (at < known) {
+            // [timer_watch.bring_forward.cas]
             if (at_.compare_exchange_weak(known, at, memory_order_seq_cst, memory_order_seq_cst)) return true;
         }
         return false;

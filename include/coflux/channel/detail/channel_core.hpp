@@ -35,6 +35,7 @@ public:
     bool remove_receiver() noexcept;
 
     void close() noexcept;
+    // [channel.is_closed]
     [[nodiscard]] bool is_closed() const noexcept { return closed_.load(memory_order_acquire); }  // pairs with close()
     [[nodiscard]] bool is_drained() noexcept;
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }

@@ -108,6 +108,7 @@ private:
 
     COFLUX_NOINLINE static void give_up(State* s) noexcept {
         // release: what this end did comes before the death; acquire, of the last: it sees what all ends did.
+        // [spsc.handles]
         if (s->handles_.fetch_sub(1, memory_order_acq_rel) != 1) return;
         std::pmr::memory_resource* const resource = s->resource();
         s->~State();

@@ -43,6 +43,7 @@ public:
         } else {
             // release pairs with the receiver's acquire: the value is there. acquire with the release of its CAS in
             // atomic_waiter: the operation is complete.
+            // [mpsc.push]
             left(s.state.exchange(ready, memory_order_acq_rel));
         }
         return true;
@@ -52,6 +53,7 @@ public:
     [[nodiscard]] COFLUX_INLINE std::uintptr_t look() noexcept {
         for (;;) {
             // acquire pairs with the exchange in push() and in seal().
+            // [mpsc.look]
             const std::uintptr_t s = next().load(memory_order_acquire);
             if (index_ != slots_in_block || s != ready) [[likely]]
                 return s;

@@ -44,6 +44,7 @@ public:
         if (used() < capacity_) [[likely]]
             return true;
         // acquire pairs with the exchange in released(): the slot's last value is gone.
+        // [spsc.has_room]
         head_seen_ = position(head_.load(memory_order_acquire));
         return used() < capacity_;
     }
@@ -56,6 +57,7 @@ public:
         std::uintptr_t seen = next_;
         std::uintptr_t flags = 0;
         // release pairs with the receiver's acquire of the tail; acquire, with the release of its CAS in atomic_waiter.
+        // [spsc.publish]
         while (!tail_.compare_exchange_weak(seen, (next_ + step) | flags, memory_order_acq_rel, memory_order_acquire))
             [[unlikely]] {
             if ((seen & sealed) != 0 && !with_permit) return false;
@@ -85,6 +87,7 @@ public:
         return first_ != tail_seen_;
     }
     COFLUX_INLINE void look_at_tail() noexcept {
+        // [spsc.look_at_tail]
         tail_seen_ = position(tail_.load(memory_order_acquire));  // pairs with the CAS in publish()
     }
     /// After has_value() said no: nothing will ever come.
@@ -96,6 +99,7 @@ public:
     COFLUX_INLINE void released(std::uintptr_t n) noexcept {
         first_ += n * step;
         // release pairs with the acquire in has_room(); acquire with the release of the sender's CAS in atomic_waiter.
+        // [spsc.released]
         const std::uintptr_t left = head_.exchange(first_ | closed_, memory_order_acq_rel);
         if ((left & waits) != 0) [[unlikely]]
             wake_sender();

@@ -187,10 +187,12 @@ call<serve_report> tends(environment&, environment_object& accepting, Serving& o
 
     bool is_over = false;
     try {
+        // [io.drain.waits]
         is_over = co_await timeout(of.slots.acquire(of.options.limit), of.options.drain);
     } catch (...) {  // no memory for the wait: no drain
         is_over = false;
     }
+    // [io.drain.stops]
     if (!is_over) handlers.request_stop();
     co_await attendants.join();
     // What handlers have made in the environment that they were given, and not in their own.

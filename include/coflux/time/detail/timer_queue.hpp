@@ -122,10 +122,13 @@ public:
     /// Threads: the owner's.
     template <typename Refused>
     COFLUX_INLINE bool arm(timer& t, clock_tick deadline, Refused refused) noexcept {
+        // [timer_queue.arm.lock]
         const adaptive_guard held(lock_);
+        // [timer_queue.arm.refused]
         if (refused()) return false;
         wheel_.insert(t, deadline);
         // seq_cst: before a look at what the watch knows; pairs with its look at next_ (timer_watch.hpp).
+        // [timer_queue.arm.next]
         if (deadline < next_.load(memory_order_relaxed)) next_.store(deadline, memory_order_seq_cst);
         return true;
     }
@@ -149,6 +152,7 @@ public:
     /// Takes `t` out before its time: true if that comes first, and then due() is not called.
     /// Pre: `t` lives, and belongs to this queue.
     [[nodiscard]] COFLUX_INLINE bool take(timer& t) noexcept {
+        // [timer_queue.take.lock]
         const adaptive_guard held(lock_);
         if (!wheel_.cancel(t)) return false;
         if (t.deadline() <= next_.load(memory_order_relaxed)) publish_next();
@@ -205,11 +209,14 @@ public:
     /// The owner parks, until the next deadline at the latest: it needs no watch.
     /// Threads: the owner's.
     void prepare_park() noexcept { owner_sleeps_.store(true, memory_order_relaxed); }  // at worst a look for nothing
-    void end_park() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }     // before notify_watch()
+    // [timer_queue.end_park]
+    void end_park() noexcept { owner_sleeps_.store(false, memory_order_seq_cst); }  // before notify_watch()
     /// For the watch: not before this is there anything that the owner should have handed out.
     [[nodiscard]] clock_tick watched_deadline() const noexcept {
         // seq_cst, both: after the watch said when it looks again, and before it does; pairs with end_park() and arm().
+        // [timer_queue.watched_deadline.sleeps]
         if (owner_sleeps_.load(memory_order_seq_cst)) return timing_wheel::never;
+        // [timer_queue.watched_deadline.next]
         return next_.load(memory_order_seq_cst);
     }
 

@@ -17,8 +17,10 @@ bool promise_base::must_suspend_first() noexcept {
 /// to the awaiter, which waits for it as it would for any other.
 void promise_base::leave_nested_run() noexcept {
     frame_control& c = control();
+    // [nested.leaves.joins]
     c.join.leave_nested();
     // The caller of a call may be woken while it is still being suspended.
+    // [nested.leaves.moves]
     if (c.word.counted() == counting::none) c.word.set(frame_flags::moved);
     this_thread.nested_limit = no_room;
 }
@@ -46,6 +48,7 @@ std::coroutine_handle<> promise_base::await_running(frame_control& child) noexce
 }
 
 std::coroutine_handle<> promise_base::await_begun(frame_control& callee) noexcept {
+    // [nested.await_begun.suspends]
     (void)begin_suspend();  // a stop comes too late: the call has begun, gets the stop itself, and has no other waiter
     clear_current();
     return await_running(callee);

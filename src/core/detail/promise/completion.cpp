@@ -210,6 +210,7 @@ void promise_base::body_failed() noexcept {
     frame_control& c = control();
     if (c.word.has(frame_flags::unwinding)) fail_in_unwinding(c);
     // What ends nested on its awaiter's stack ends with a value.
+    // [nested.fails.leaves]
     if (!c.word.has(frame_flags::inline_start) && c.join.is_nested()) leave_nested_run();
     // Of a root alone: others have no location before their first await.
     failure* const f = current_failure(c.word.has(frame_flags::listed) ? c.location() : std::source_location());
@@ -236,6 +237,7 @@ void promise_base::finish_scope() noexcept {
 }
 
 std::coroutine_handle<> promise_base::join_children() noexcept {
+    // [nested.joins.suspends]
     (void)begin_suspend();  // no longer inline; a stop comes too late
     clear_current();
     if (close_scope() == children_left::some) return std::noop_coroutine();

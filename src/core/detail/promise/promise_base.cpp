@@ -24,6 +24,7 @@ suspension promise_base::begin_suspend_slowly() noexcept {
         // No coroutine may run in the call that made it.
         if (this_thread.nested_limit != no_room) this_thread.nested_limit = nested_closed;
     }
+    // [nested.begin_suspend_slowly.leaves]
     if (control().join.is_nested()) leave_nested_run();
     return is_stop_requested() ? suspension::stop : suspension::proceed;
 }
@@ -109,10 +110,12 @@ void promise_base::discard_ended(frame_control& c) noexcept {
 
 void promise_base::drop_reference(frame_control& c) noexcept {
     // acq_rel pairs with the other drops: the thread that frees sees all uses.
+    // [join.drop_reference]
     if (c.references().fetch_sub(1, memory_order_acq_rel) == 1) free_unowned(c);
 }
 
 void promise_base::share(frame_control& c, std::uint32_t extra) noexcept {
+    // [nested.shares.parent]
     c.join.share(c.references(), extra, [&c]() noexcept { of(c).parent_.share(); });
 }
 

@@ -50,10 +50,12 @@ class scope_failures::guard {
 public:
     explicit guard(environment& e) noexcept : marks_(e.marks_) {
         // acquire pairs with the release below: the list as the last holder left it.
+        // [join.failures.lock]
         while ((marks_.fetch_or(environment::failures_locked, memory_order_acquire) & environment::failures_locked) !=
                0)
             cpu_pause();
     }
+    // [join.failures.unlock]
     ~guard() { marks_.fetch_and(~environment::failures_locked, memory_order_release); }
     guard(const guard&) = delete;
     guard& operator=(const guard&) = delete;

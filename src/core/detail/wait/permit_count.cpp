@@ -14,6 +14,7 @@ bool permit_count::ready_or_mark(want& w) noexcept {
         const bool enough = s / one >= w.count;
         // acquire pairs with the release of the threads that gave the permits back. The mark publishes nothing: the
         // thread that finds it takes the list's lock.
+        // [permits.wait.marks]
         if (state_.compare_exchange_weak(s, enough ? s - w.count * one : s | has_waiters, memory_order_acquire,
                                          memory_order_relaxed))
             return enough;
@@ -80,6 +81,7 @@ std::uint64_t permit_count::close() noexcept {
             static_cast<wanting<want>*>(w)->wants.refused = true;
             refused.add(*w);
         }
+        // [permits.close.unmarks]
         unmark();
     }
     waiters_.lock.unlock();

@@ -40,6 +40,7 @@ bool stop_relay::listen() {
     auto s = state::idle;
     // acq_rel pairs with claim(): a request that came before this is seen here, one that comes later finds it
     // listening.
+    // [stop_relay.listen]
     if (!must_stop() && state_.compare_exchange_strong(s, state::listening, memory_order_acq_rel, memory_order_relaxed))
         return true;
     withdraw();
@@ -49,11 +50,14 @@ bool stop_relay::listen() {
 bool stop_relay::over() noexcept {
     auto s = state::listening;
     // acq_rel pairs with claim(): it comes before, or not at all.
+    // [stop_relay.over.done]
     if (state_.compare_exchange_strong(s, state::done, memory_order_acq_rel, memory_order_acquire)) {
+        // [stop_relay.over.withdraws]
         withdraw();
         return true;
     }
     // acq_rel pairs with pass_on(): the second of both goes on with the operation, and sees what the first did.
+    // [stop_relay.over.ended]
     return s != state::requesting ||
            !state_.compare_exchange_strong(s, state::ended, memory_order_acq_rel, memory_order_acquire);
 }
@@ -62,7 +66,9 @@ bool stop_relay::claim(wait_operation& waiting) noexcept {
     auto& self = static_cast<stop_relay&>(waiting);
     auto s = state::idle;
     // acq_rel pairs with listen(), which then fails, and with over().
+    // [stop_relay.claim.early]
     if (self.state_.compare_exchange_strong(s, state::early, memory_order_acq_rel, memory_order_relaxed)) return false;
+    // [stop_relay.claim.requesting]
     return s == state::listening &&
            self.state_.compare_exchange_strong(s, state::requesting, memory_order_acq_rel, memory_order_relaxed);
 }
@@ -75,6 +81,7 @@ void stop_relay::pass_on(wait_operation& claimed) noexcept {
     void* const operation = self.operation_;
     auto s = state::requesting;
     // acq_rel pairs with over(). If it comes first the relay may be gone.
+    // [stop_relay.pass_on.passed]
     if (self.state_.compare_exchange_strong(s, state::passed, memory_order_acq_rel, memory_order_acquire)) return;
     go_on(operation);
 }
@@ -129,6 +136,7 @@ std::coroutine_handle<> await_relayed(promise_base& p, frame_control& child) {
         relayed_await::leave(w);
         throw;
     }
+    // [stop_relay.await.requests]
     if (!w->listens) request_stop_of(child);
     if (p.await_elsewhere(child, *w) == join_result::registered) return std::noop_coroutine();
     const std::coroutine_handle<> next = relayed_await::child_ended(*w, child, identity_of(p.runs_on()));

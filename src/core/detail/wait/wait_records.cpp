@@ -70,6 +70,7 @@ wait_record& wait_records::publish(wait_record& made, wait_record* up) noexcept 
         // it finds the record. A shielded environment takes no mark over; it has a record if anything below it has.
         for (const environment* p = &e; p != up->of && !environment_tree::is_shielded(e);) {
             p = environment_tree::parent(*p);
+            // [stop.record.takes_the_mark]
             marks |= p->marks_.load(memory_order_acquire) & environment::stop_asked;  // pairs with request_stop()
         }
         up->below.push_front(made);
@@ -78,6 +79,7 @@ wait_record& wait_records::publish(wait_record& made, wait_record* up) noexcept 
     e.failures_ = &made;
     if (up == nullptr && this_thread.driver != nullptr) this_thread.driver->add_root(made);
     // release pairs with the acquire in find(): the reader finds a record that is linked up to the root.
+    // [stop.record.published]
     e.marks_.fetch_or(marks, memory_order_release);
     return made;
 }
@@ -132,6 +134,7 @@ void wait_records::end(environment& e) noexcept {
         e.marks_.fetch_and(~environment::has_waits, memory_order_relaxed);  // pairs with nothing: under the guard
     }
     // A stop request that found it by the environment has its lock; one from above has the lock above.
+    // [stop.record.waits]
     { const adaptive_guard stopper(r->lock); }
     if (r->above == nullptr && this_thread.driver != nullptr) this_thread.driver->remove_root(*r);
     if (r->above != nullptr) unlink(*r, *r->above);

@@ -17,6 +17,7 @@ public:
     /// The record of the waits in and below `e`, a recorder(); nullptr if there is none. Pre: its scope is open.
     static wait_record* find(const environment& e) noexcept {
         // acquire pairs with the release in publish(): the record is complete, and so is the way up from it.
+        // [stop.record.found]
         if ((e.marks_.load(memory_order_acquire) & environment::has_waits) == 0) return nullptr;
         return static_cast<wait_record*>(e.failures_);
     }

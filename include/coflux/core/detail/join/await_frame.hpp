@@ -19,6 +19,7 @@ COFLUX_INLINE bool promise_base::may_run_nested() noexcept {
 
 /// What ran nested on this coroutine's stack has given control back: true if it has ended.
 COFLUX_INLINE bool promise_base::ended_nested() noexcept {
+    // [nested.ended.elsewhere]
     if (this_thread.nested_limit == no_room) [[unlikely]] {
         rematerialized_this()->regain_control();
         return false;

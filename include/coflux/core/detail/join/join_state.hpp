@@ -122,6 +122,7 @@ public:
     /// Its awaiter may go on: it has ended, and its callbacks have returned; or it is nested. The result is visible.
     [[nodiscard]] COFLUX_INLINE bool done() const noexcept {
         // pairs with the CAS of end() and the exchange of end_callbacks()
+        // [join.done]
         return (word_.load(memory_order_acquire) & bits::done_bit) != 0;
     }
     /// done(), or its callbacks are being called. The result is visible.
@@ -132,6 +133,7 @@ public:
     COFLUX_INLINE join_result await(const promise_base& p) noexcept {
         std::uintptr_t s = 0;
         // release: the end sees `p` suspended; acquire: if the frame's coroutine has ended, its result is visible.
+        // [join.await]
         return word_.compare_exchange_strong(s, plain_await_of(&p), memory_order_acq_rel, memory_order_acquire)
                    ? join_result::registered
                    : join_result::completed;
@@ -139,6 +141,7 @@ public:
     COFLUX_INLINE join_result await(waiter& w) noexcept {
         std::uintptr_t s = 0;
         // release: the end sees the waiter; acquire: if the coroutine has ended, its result is visible.
+        // [join.await.waits]
         if (word_.compare_exchange_strong(s, reinterpret_cast<std::uintptr_t>(&w), memory_order_acq_rel,
                                           memory_order_acquire))
             return join_result::registered;
@@ -177,18 +180,21 @@ public:
     // --- the end
 
     [[nodiscard]] COFLUX_INLINE join_snapshot seen_by_end() const noexcept {
+        // [join.body_end.awaiter]
         return join_snapshot(word_.load(memory_order_acquire));  // pairs with the CAS of await(): it is suspended
     }
     /// The coroutine has ended, and its result is published where no awaiter is there to take it. `unawaited()` is
     /// called before that: from then on the frame may be gone, if it is not shared.
     template <typename F>
     COFLUX_INLINE join_snapshot end(F unawaited) noexcept {
+        // [join.end.looks]
         join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the CAS of await(), as seen_by_end()
         if (seen.youngest() != nullptr && !seen.is_shared()) return seen;
         unawaited();
         while (!seen.is_shared()) {
             if (seen.word_ != 0) return seen;  // an awaiter has come, or the handle has gone
             // release publishes the result: pairs with done(), await(), detach(); acquire: the awaiter is suspended.
+            // [join.end.publishes]
             if (word_.compare_exchange_strong(seen.word_, bits::done_bit, memory_order_release, memory_order_acquire))
                 return seen;
         }
@@ -223,6 +229,7 @@ public:
     /// those of the handle and of the coroutine that runs; `runs()` is called first if it may.
     template <typename F>
     void share(atomic_ref<std::uint32_t> references, std::uint32_t extra, F runs) noexcept {
+        // [join.share.looks]
         const join_snapshot seen(word_.load(memory_order_acquire));  // pairs with the CAS of end()
         if (seen.is_shared()) {
             references.fetch_add(extra, memory_order_relaxed);

@@ -147,7 +147,9 @@ typed_promise<T>& promise_of(frame_control& c) noexcept {
 COFLUX_INLINE bool promise_base::frees_itself() noexcept {
     frame_control& c = control();
     if (!c.join.frees_itself()) return false;
+    // [nested.frees_itself.children]
     if (c.word.has(frame_flags::scope_open) && has_children()) [[unlikely]] {
+        // [nested.frees_itself.leaves]
         rematerialized_this()->leave_nested_run();
         return false;
     }
@@ -250,6 +252,7 @@ COFLUX_INLINE std::coroutine_handle<> promise_base::body_ended() noexcept {
     if constexpr (Kind == ending_kind::call) {
         if (!word.has(frame_flags::moved)) [[likely]]
             return call_ended(c);
+        // [nested.moved_call.notifies]
         return notify_waiters_after_clear();
     } else {
         if constexpr (Kind == ending_kind::may_be_inline) {

@@ -93,6 +93,7 @@ public:
     [[nodiscard]] COFLUX_INLINE suspension begin_suspend() noexcept {
         if (may_be_stopped()) [[unlikely]]
             return rematerialized_this()->begin_suspend_slowly();
+        // [nested.suspends.leaves]
         if (control().join.is_nested()) rematerialized_this()->leave_nested_run();
         return suspension::proceed;
     }

@@ -66,6 +66,7 @@ private:
 
 /// True if views of a finished coroutine are left besides its handle.
 inline bool is_viewed(frame_control& c) noexcept {
+    // [join.is_viewed]
     return c.join.is_shared() &&
            c.references().load(memory_order_acquire) > 1;  // pairs with the release in drop_reference()
 }

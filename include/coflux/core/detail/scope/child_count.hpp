@@ -44,26 +44,32 @@ public:
     /// to wait for than has_any(), and wrong where a child was counted by its owner and released atomically.
     [[nodiscard]] COFLUX_INLINE bool may_have_any() const noexcept {
         // acquire pairs with release(): what the children did is visible.
+        // [child_count.may_have_any]
         return ((by_owner_ - none_by_owner) | (atomic_.load(memory_order_acquire) ^ open)) != 0;
     }
     /// Of an open scope: whether a child is left. If not, its effects are visible.
     [[nodiscard]] COFLUX_INLINE bool has_any() const noexcept {
+        // [child_count.has_any]
         return by_owner_ - none_by_owner + atomic_.load(memory_order_acquire) != open;  // pairs with release()
     }
     /// The owner waits for its children, and counts no more. With `none` the effects of all are visible.
     COFLUX_INLINE children_left close() noexcept {
+        // [child_count.close.owners]
         const std::int32_t left = by_owner_ - none_by_owner - open;
         // acq_rel pairs with release(): we see what the children did, the last of them sees what we did.
+        // [child_count.close.adds]
         return atomic_.fetch_add(left, memory_order_acq_rel) + left == 0 ? children_left::none : children_left::some;
     }
     /// After close(), once no child is left: the scope takes children again.
     COFLUX_INLINE void reopen() noexcept {
+        // [child_count.reopen.owners]
         by_owner_ = none_by_owner;
         atomic_.store(open, memory_order_relaxed);  // pairs with nothing: no other thread is left in the scope
     }
     /// The scope's memory is going, and no child is left: one that is added from now on is too late.
     COFLUX_INLINE void end() noexcept {
         // relaxed: only for this thread; to other threads it would be a look, not a promise.
+        // [child_count.end.closes]
         atomic_.store(0, memory_order_relaxed);
     }
 
@@ -78,6 +84,7 @@ public:
     /// children did.
     COFLUX_INLINE children_left release() noexcept {
         // acq_rel pairs with close(), with the other releases, and with the looks of the owner.
+        // [child_count.release]
         return atomic_.fetch_sub(1, memory_order_acq_rel) == 1 ? children_left::none : children_left::some;
     }
     // Looks, which promise nothing to other threads than those that must know the answer: relaxed.

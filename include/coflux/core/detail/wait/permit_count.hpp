@@ -27,6 +27,7 @@ public:
         std::uint64_t s = state_.load(memory_order_relaxed);
         while ((s & (has_waiters | closed)) == 0 && s >= n * one) {
             // acquire pairs with the release in try_release() and give().
+            // [permits.acquire]
             if (state_.compare_exchange_weak(s, s - n * one, memory_order_acquire, memory_order_relaxed)) [[likely]]
                 return true;
         }
@@ -87,6 +88,7 @@ private:
             // release pairs with the acquire of the taker. acquire: the thread that gives the last permit of a closed
             // count back goes on with what all other threads left.
             after = s + n * one;
+            // [permits.release]
             if (state_.compare_exchange_weak(s, after, memory_order_acq_rel, memory_order_relaxed)) [[likely]]
                 return true;
         }

@@ -131,6 +131,7 @@ private:
         Primitive& of = static_cast<list_wait&>(w).of_;
         const adaptive_guard guard(of.waiters_.lock);
         if (!of.waiters_.queue.remove(w)) return false;
+        // [permits.stop.unmarks]
         if (of.waiters_.queue.empty()) of.unmark();
         return true;
     }
