@@ -37,6 +37,7 @@ private:
 template <typename Called>
 struct called {
     static constexpr bool is_call = false;
+    using type = void;  // check_block() refuses it
 };
 template <typename T>
 struct called<call<T>> {
