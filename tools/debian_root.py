@@ -42,6 +42,8 @@ CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 MOUNTS = Path("/proc/self/mounts")
 # No mount that is made in it is seen outside or outlives it.
 NAMESPACE = ("unshare", "--mount", "--propagation", "private")
+# The home of the one user that a root has.
+HOME = Path("/") / "root"
 # The command and its arguments follow the folder.
 START = 'cd "$0" && exec "$@"'
 
@@ -133,7 +135,7 @@ def output(*command: str) -> str:
 def environment() -> dict[str, str]:
     """A process in a root gets of this machine's only what says how to fetch."""
     told = {name: value for name, value in os.environ.items() if TOLD.fullmatch(name)}
-    return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8",
+    return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(HOME), "LC_ALL": "C.UTF-8",
             "TERM": os.environ.get("TERM", "dumb"), "DEBIAN_FRONTEND": "noninteractive", **told}
 
 
@@ -188,10 +190,10 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
     # The folders and files that it sees of this machine, and where. While certificates are installed, they are the
     # root's.
     shared = [(Path("/dev"), Path("/dev")), (Path("/sys"), Path("/sys")), (tree.ROOT, tree.ROOT),
-              (compiler_cache(), Path("/root/.cache/ccache"))]
+              (compiler_cache(), HOME / ".cache/ccache")]
     settings = [(Path("/etc/resolv.conf"),) * 2, (Path("/etc/hosts"),) * 2, (Path("/etc/pip.conf"),) * 2,
-                (home / ".config/pip/pip.conf", Path("/root/.config/pip/pip.conf")),
-                (home / ".cargo/config.toml", Path("/root/.cargo/config.toml"))]
+                (home / ".config/pip/pip.conf", HOME / ".config/pip/pip.conf"),
+                (home / ".cargo/config.toml", HOME / ".cargo/config.toml")]
     if certificates:
         settings.append((CERTIFICATES,) * 2)
     place = shlex.quote(str(root))
