@@ -36,7 +36,8 @@ FETCHING = ("Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::Retri
             "Acquire::ForceIPv6", "Acquire::http::Proxy", "Acquire::http::Timeout", "Acquire::https::Proxy",
             "Acquire::https::Timeout")
 # What the clients of the registries are told in variables.
-TOLD = re.compile(r"(?i:https?|ftp|all|no)_proxy|CARGO_(?:HTTP|NET|REGISTR)\w+|SSL_CERT_FILE|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|"
+TOLD = re.compile(r"(?i:https?|ftp|all|no)_proxy|CARGO_(?:HTTP|NET|REGISTR)\w+|"
+                  r"SSL_CERT_FILE|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|"
                   r"PIP_(?:CERT|DEFAULT_TIMEOUT|EXTRA_INDEX_URL|INDEX_URL|RETRIES|TRUSTED_HOST)")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
 MOUNTS = Path("/proc/self/mounts")
@@ -89,7 +90,7 @@ def provide(suite: str) -> None:
             return
         require_rights()
         beside, log = (folder(suite).with_name(f"{suite}.{kind}") for kind in ("part", "log"))
-        print(f"scripts/root: makes a root of Debian {suite}, which takes a minute or two; the log is {log}", file=sys.stderr)
+        print(f"scripts/root: makes a root of Debian {suite}, which takes a minute or two; log: {log}", file=sys.stderr)
         log.unlink(missing_ok=True)
         require_tools(log)
         remove(beside)
@@ -115,16 +116,17 @@ def require_tools(log: Path) -> None:
     if shutil.which("debootstrap") is None or mirror() is None:
         run(log, "apt-get update", "apt-get", "-q", "update", env=environment())
     if shutil.which("debootstrap") is None:
-        run(log, "apt-get install", "apt-get", "-q", "install", "--yes", "--no-install-recommends", "debootstrap", env=environment())
+        run(log, "apt-get install", "apt-get", "-q", "install", "--yes", "--no-install-recommends", "debootstrap",
+            env=environment())
 
 
 def run(log: Path, name: str, *command: str | Path, env: dict[str, str] | None = None) -> None:
-    """A command whose output goes to the log. Raises RootError, which names it; the end of the log goes to stderr then."""
+    """A command whose output goes to the log. Raises RootError, which names it; the log's end goes to stderr then."""
     with log.open("a", encoding="utf-8") as said:
-        status = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=env, check=False).returncode
-    if status != 0:
-        print("".join(log.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)[-20:]), end="", file=sys.stderr)
-        raise RootError(f"{name} ended with status {status}; the whole of its output is in {log}")
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, env=env, check=False)
+    if done.returncode != 0:
+        print(*log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:], sep="\n", file=sys.stderr)
+        raise RootError(f"{name} ended with status {done.returncode}; the whole of its output is in {log}")
 
 
 def output(*command: str) -> str:
@@ -135,8 +137,8 @@ def output(*command: str) -> str:
 def environment() -> dict[str, str]:
     """A process in a root gets of this machine's only what says how to fetch."""
     told = {name: value for name, value in os.environ.items() if TOLD.fullmatch(name)}
-    return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(HOME), "LC_ALL": "C.UTF-8",
-            "TERM": os.environ.get("TERM", "dumb"), "DEBIAN_FRONTEND": "noninteractive", **told}
+    return {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(HOME),
+            "LC_ALL": "C.UTF-8", "TERM": os.environ.get("TERM", "dumb"), "DEBIAN_FRONTEND": "noninteractive", **told}
 
 
 def mirror() -> str | None:
@@ -198,7 +200,8 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
         settings.append((CERTIFICATES,) * 2)
     place = shlex.quote(str(root))
     # In a root of its own a process asks for its mounts by the root folder: that must be one.
-    steps = ["set -e", f"mount --bind {place} {place}", f"mount -t proc proc {place}/proc", f"mount -t tmpfs tmpfs {place}/tmp"]
+    steps = ["set -e", f"mount --bind {place} {place}", f"mount -t proc proc {place}/proc",
+             f"mount -t tmpfs tmpfs {place}/tmp"]
     for what, where in shared:
         there = f"{place}{shlex.quote(str(where))}"
         steps += [f"mkdir -p {there}", f"mount --rbind {shlex.quote(str(what))} {there}"]
@@ -209,8 +212,8 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
                       f"mount --bind {shlex.quote(str(what.resolve()))} {there}"]
     variables = [f"{name}={value}" for name, value in environment().items()]
     steps.append('exec chroot "$@"')
-    return [*NAMESPACE, "/bin/sh", "-c", "\n".join(steps), "sh", str(root), "/usr/bin/env", "-i", *variables, "/bin/sh", "-c", START,
-            str(tree.ROOT), *command]
+    return [*NAMESPACE, "/bin/sh", "-c", "\n".join(steps), "sh", str(root), "/usr/bin/env", "-i", *variables,
+            "/bin/sh", "-c", START, str(tree.ROOT), *command]
 
 
 def compiler_cache() -> Path:
@@ -253,8 +256,8 @@ def remove_suite(suite: str) -> None:
 
 @contextmanager
 def locked(suite: str, how: int) -> Iterator[IO[str]]:
-    """LOCK_EX: alone with the root, to make or to remove it. LOCK_SH: beside others that run in it. Raises RootError where
-    it must not wait and would."""
+    """LOCK_EX: alone with the root, to make or to remove it. LOCK_SH: beside others that run in it. Raises RootError
+    where it must not wait and would."""
     cache_folder().mkdir(parents=True, exist_ok=True)
     with folder(suite).with_name(f"{suite}.lock").open("a", encoding="utf-8") as lock:
         try:
