@@ -19,6 +19,10 @@ public:
         const std::lock_guard<std::mutex> guard(lock_);
         lines_.push_back(std::move(line));
     }
+    void clear() {
+        const std::lock_guard<std::mutex> guard(lock_);
+        lines_.clear();
+    }
     [[nodiscard]] std::vector<std::string> lines() const {
         const std::lock_guard<std::mutex> guard(lock_);
         return lines_;

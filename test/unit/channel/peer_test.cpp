@@ -1,7 +1,5 @@
 #include <coflux/channel/detail/peer.hpp>
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <thread>
 
@@ -38,40 +36,39 @@ TEST(peer, on_another_thread_is_looked_for_a_bounded_number_of_times) {
     EXPECT_EQ(looks, 2);
 }
 
-/// The shortest of some, so that a lost processor does not count.
-std::chrono::nanoseconds time_of_a_look(peer& side, std::size_t found) {
-    auto least = std::chrono::nanoseconds::max();
-    for (int i = 0; i < 50; ++i) {
-        const auto began = std::chrono::steady_clock::now();
-        EXPECT_TRUE(side.spin_until_some([&]() noexcept { return found; }));
-        if (i >= 5) least = std::min(least, std::chrono::nanoseconds(std::chrono::steady_clock::now() - began));
-    }
-    return least;
+/// How often it is looked for in vain: the longer it is left alone before each look, the fewer are made.
+int looks_in_vain(peer& side) {
+    int looks = 0;
+    EXPECT_FALSE(side.spin_until_some([&]() noexcept {
+        ++looks;
+        return std::size_t{0};
+    }));
+    return looks;
+}
+/// Once, with so many values.
+void find(peer& side, std::size_t values) {
+    EXPECT_TRUE(side.spin_until_some([&]() noexcept { return values; }));
 }
 
 TEST(peer, that_moves_values_fast_is_left_alone_for_longer) {
     peer side;
     std::thread([&side] { side.set_here(); }).join();
-    const auto slow = time_of_a_look(side, 1);
-    EXPECT_GT(time_of_a_look(side, 1'000), 3 * slow);
-    EXPECT_LT(time_of_a_look(side, 1), 2 * slow) << "it has slowed down";
+    EXPECT_EQ(looks_in_vain(side), 4);
+    find(side, 1'000);
+    EXPECT_EQ(looks_in_vain(side), 2);
+    for (int i = 0; i < 3; ++i) find(side, 1'000);
+    EXPECT_EQ(looks_in_vain(side), 1);
+    for (int i = 0; i < 3; ++i) find(side, 1'000);
+    find(side, 1);  // it has slowed down
+    EXPECT_EQ(looks_in_vain(side), 4);
 }
 
 TEST(peer, that_moves_nothing_is_given_up_soon_and_left_alone_as_at_first) {
     peer side;
     std::thread([&side] { side.set_here(); }).join();
-    const auto slow = time_of_a_look(side, 1);
-    (void)time_of_a_look(side, 1'000);
-    int looks = 0;
-    const auto finds_nothing = [&]() noexcept {
-        ++looks;
-        return std::size_t{0};
-    };
-    EXPECT_FALSE(side.spin_until_some(finds_nothing));
-    EXPECT_EQ(looks, 1);
-    EXPECT_FALSE(side.spin_until_some(finds_nothing));
-    EXPECT_EQ(looks, 1 + 4);
-    EXPECT_LT(time_of_a_look(side, 1), 2 * slow);
+    for (int i = 0; i < 3; ++i) find(side, 1'000);
+    EXPECT_EQ(looks_in_vain(side), 1);
+    EXPECT_EQ(looks_in_vain(side), 4);
 }
 
 }  // namespace

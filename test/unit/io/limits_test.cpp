@@ -29,6 +29,7 @@ using namespace std::chrono_literals;
 using coflux::tcp_listener;
 using coflux::tcp_stream;
 using coflux::detail::steady_now;  // that of a simulation, too
+using coflux_test::await_bytes;
 using coflux_test::bytes_of;
 using coflux_test::connected;
 using coflux_test::own_loopback;
@@ -86,6 +87,7 @@ coflux::task<void, E> are_in_time(coflux::environment&) {
     auto p = co_await connected(here);
     std::string two(2, ' ');
     co_await p.far.write_all("abcd");
+    await_bytes(p.near);
     EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), 2U);  // tried once
     EXPECT_EQ(two, "ab");
     EXPECT_TRUE(co_await coflux::timeout(p.near.wait_readable(), 10s));
@@ -94,6 +96,7 @@ coflux::task<void, E> are_in_time(coflux::environment&) {
     EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), std::nullopt);
     for (int i = 0; i < 10; ++i) {  // also where a read has waited before
         co_await p.far.write_all("x");
+        await_bytes(p.near);
         EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 0ms), 1U);
         EXPECT_EQ(co_await coflux::timeout(p.near.read_some(bytes_of(two)), 1ms), std::nullopt);
     }

@@ -36,7 +36,7 @@ struct place {
     tcp_stream far;
     tcp_listener listener{coflux_test::own_loopback()};
     tcp_listener full{coflux_test::own_loopback(), {.backlog = 0}};
-    std::vector<tcp_stream> in_the_backlog;
+    tcp_stream in_the_backlog;
     tcp_stream got;
     std::size_t count = 0;
 };
@@ -64,17 +64,6 @@ coflux::fork<void, E> does(coflux::environment&, what w, place* at) {
 }
 
 template <typename E>
-coflux::fork<void, E> connects(coflux::environment&, place* at) {
-    at->in_the_backlog.push_back(co_await tcp_stream::connect(at->full.local_endpoint()));
-}
-/// From now on a connect to it waits.
-template <typename E>
-coflux::fork<void, E> fills(coflux::environment&, place* at) {
-    auto&& here = co_await coflux::context();
-    while (at->in_the_backlog.size() < 8 && co_await coflux::timeout(connects<E>(here, at), 20ms)) {}
-}
-
-template <typename E>
 coflux::task<int, E> stops_each(coflux::environment&, bool before) {
     auto&& here = co_await coflux::context();
     int stopped = 0;
@@ -83,7 +72,8 @@ coflux::task<int, E> stops_each(coflux::environment&, bool before) {
         auto pair = co_await connected(here);
         at.near = std::move(pair.near);
         at.far = std::move(pair.far);
-        if (w == what::connect) co_await fills<E>(here, &at);
+        // From now on a connect to it waits.
+        if (w == what::connect) at.in_the_backlog = co_await tcp_stream::connect(at.full.local_endpoint());
         auto inside = coflux::make_environment(here);
         if (before) inside.request_stop();
         auto operation = does<E>(inside, w, &at);

@@ -57,7 +57,7 @@ coflux::task<void, worker> waits_for_a_window(environment&) {
     auto p = co_await narrow(here);
     const std::string all = letters(150'000);
     auto sender = sends(here, &p.near, &all);
-    for (int i = 0; i < 2'000 && window_of_peer(p.near) != 0; ++i) co_await coflux::sleep_for(1ms);
+    for (int i = 0; i < 30'000 && window_of_peer(p.near) != 0; ++i) co_await coflux::sleep_for(1ms);
     EXPECT_EQ(window_of_peer(p.near), 0U);
     EXPECT_FALSE(sender.done());
     std::string got(all.size(), ' ');
@@ -76,10 +76,9 @@ coflux::task<void, worker> is_stopped_before_a_window(environment&) {
     std::size_t sent = 0;
     for (;;) {
         const auto moved = co_await coflux::timeout(p.near.write_some(std::string_view(all).substr(sent)), 20ms);
-        if (!moved) break;
-        sent += *moved;
+        if (!moved && window_of_peer(p.near) == 0) break;
+        sent += moved.value_or(0);
     }
-    EXPECT_EQ(window_of_peer(p.near), 0U);
     p.near.shutdown_send();
     std::string got(all.size(), ' ');
     std::size_t read = 0;

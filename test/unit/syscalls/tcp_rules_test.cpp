@@ -86,13 +86,15 @@ coflux::task<void, worker> reads_ten_messages(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto p = co_await connected(here);
     const system_rules rules{};
-    const auto reads = [](coflux::environment&, tcp_stream* from) -> coflux::fork<void, worker> {
+    int has_read = 0;
+    const auto reads = [](coflux::environment&, tcp_stream* from, int* count) -> coflux::fork<void, worker> {
         std::string got(2 * text.size(), ' ');
-        for (int i = 0; i < 10; ++i) EXPECT_EQ(co_await from->read_some(bytes_of(got)), text.size());
+        for (; *count < 10; ++*count) EXPECT_EQ(co_await from->read_some(bytes_of(got)), text.size());
     };
-    auto reader = reads(here, &p.far);
+    auto reader = reads(here, &p.far, &has_read);
     for (int i = 0; i < 10; ++i) {
-        co_await coflux::sleep_for(1ms);
+        do co_await coflux::sleep_for(1ms);
+        while (has_read != i);
         co_await p.near.write_all(text);
     }
     co_await std::move(reader);
