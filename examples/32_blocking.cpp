@@ -33,7 +33,6 @@ coflux::call<long> searches(coflux::environment&) {
     const auto search = [&] {
         long steps = 0;
         while (!stop.stop_requested()) ++steps;
-        std::printf("the search was asked to end\n");
         return steps;
     };
     co_return co_await coflux::blocking(search);
@@ -66,7 +65,7 @@ coflux::task<void, pool> root(coflux::environment&, borrowed<coflux::blocking_po
     std::printf("%s\n", found ? "found" : "too late");
     const auto soon = co_await coflux::timeout(asks(here, 0ms, "one"), 1h);
     std::printf("%s\n", soon->c_str());
-    const auto late = co_await coflux::timeout(asks(here, 300ms, "two"), 10ms);
+    const auto late = co_await coflux::timeout(asks(here, 1min, "two"), 10ms);
     std::printf("%s\n", late ? "an answer" : "no answer in time");
     std::printf("%d from the database\n", co_await uses_a_database(here, *connections));
 }

@@ -31,8 +31,8 @@ q6SopO5KYO2/V3m0q1N+P9hHrTLgVCSYKZiePFuhYj8IlEURzhEsLqZv
 -----END PRIVATE KEY-----
 )";
 
-auto in_a_second() {
-    return std::chrono::steady_clock::now() + std::chrono::seconds(1);
+auto in_ten_seconds() {
+    return std::chrono::steady_clock::now() + std::chrono::seconds(10);
 }
 
 coflux::fork<void, worker> serve_one(coflux::environment&, coflux::tcp_listener* at, coflux::tls_context context) {
@@ -43,7 +43,7 @@ coflux::fork<void, worker> serve_one(coflux::environment&, coflux::tcp_listener*
     // 0 is the end that the peer has told; a connection that is cut is an error.
     while (const std::size_t n = co_await peer.read_some(here, buffer))
         co_await peer.write_all(here, std::span(buffer).first(n));
-    co_await peer.shutdown(here, in_a_second());
+    co_await peer.shutdown(here, in_ten_seconds());
 }
 
 coflux::task<void, worker> program(coflux::environment&) {
@@ -60,7 +60,7 @@ coflux::task<void, worker> program(coflux::environment&) {
     std::string answer(5, ' ');
     co_await stream.read_exactly(here, std::as_writable_bytes(std::span(answer)));
     std::printf("%s\n", answer.c_str());
-    std::printf("ended on both sides: %s\n", co_await stream.shutdown(here, in_a_second()) ? "yes" : "no");
+    std::printf("ended on both sides: %s\n", co_await stream.shutdown(here, in_ten_seconds()) ? "yes" : "no");
     co_await std::move(server);
 }
 

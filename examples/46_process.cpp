@@ -30,7 +30,7 @@ coflux::call<std::string> sorted(coflux::environment&, std::string lines) {
 // Asks it to end, and does not wait longer than the limit: when it goes out of scope, it is killed.
 coflux::call<void> ends(coflux::environment&, process child) {
     child.kill(SIGTERM);
-    if (const auto end = co_await coflux::timeout(child.wait(), 2s))
+    if (const auto end = co_await coflux::timeout(child.wait(), 10s))
         std::printf("sleep %s\n", end->to_string().c_str());
 }
 
