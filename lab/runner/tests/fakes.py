@@ -66,7 +66,7 @@ if does == "hang":
 if does in ("leave behind", "hang with a child"):
     # A session of its own or not, it has stdout and stderr of this process.
     own = does == "hang with a child"
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"], start_new_session=own)
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], start_new_session=own)
     if own:
         signal.pause()
 if does == "interrupt":

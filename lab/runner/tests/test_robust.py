@@ -153,7 +153,7 @@ class Processes(LabTest):
         began = time.monotonic()
         with mock.patch.dict(TIMEOUT_SECONDS, smoke=1.0):
             done = self.measure(*FIB)
-        self.assertLess(time.monotonic() - began, 15.0)
+        self.assertLess(time.monotonic() - began, 90.0)
         self.assertEqual((done.status, self.row("coflux")["status"]), (1, "timeout"))
         self.assertIn("not finished after 1 s", self.row("coflux")["reason"])
 
@@ -161,7 +161,7 @@ class Processes(LabTest):
         self.fake("coflux", run="leave behind")
         began = time.monotonic()
         done = self.measure(*FIB)
-        self.assertLess(time.monotonic() - began, 15.0)
+        self.assertLess(time.monotonic() - began, 90.0)
         self.assertEqual((done.status, self.row("coflux")["status"]), (1, "failed"))
         self.assertIn("left a process of its own behind, which was killed", self.row("coflux")["reason"])
 
