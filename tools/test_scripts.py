@@ -40,6 +40,8 @@ WRONG = {
                      (["--label", "unit", "--label", "soaks"], "unknown label 'soaks'"), (["--report"], "needs a value"),
                      (["--tree", "x"], "with one preset"), (["--preset", "dev", "--tree", "a/b"], "is no name"),
                      (["-D", "X"], "no VARIABLE=VALUE"), (["stray"], "stray")],
+    "scripts/under_load": [(["stray"], "stray"), (["--preset", "foo"], "unknown preset 'foo'"), (["--times", "0"], "no number"),
+                           (["--busy", "x"], "no number"), (["--only"], "needs a value")],
     ".ci/run": [(["stray"], "stray")],
     "test/package/run": [(["stray"], "stray")],
 }
