@@ -24,8 +24,8 @@ endfunction()
 # coflux_add_library(<name> FOLDERS <folder>... TOP_HEADERS <header>... [WITHOUT <regex of sources>])
 #
 # Makes coflux_<name>, alias coflux::<name>, from src/<folder>/**/*.cpp, and lists the headers of
-# include/coflux/<folder>/ and the named headers of include/coflux/ in its HEADERS file set: they are installed with it,
-# and with CMAKE_VERIFY_INTERFACE_HEADER_SETS each of them is compiled alone.
+# include/coflux/<folder>/ and the named headers of include/coflux/ in its file sets: they are installed with it, and with
+# CMAKE_VERIFY_INTERFACE_HEADER_SETS each that users name is compiled alone.
 function(coflux_add_library name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "WITHOUT" "FOLDERS;TOP_HEADERS")
     set(include_dir "${PROJECT_SOURCE_DIR}/include")
@@ -62,7 +62,13 @@ function(coflux_add_library name)
                    VERSION ${PROJECT_VERSION}
                    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     target_compile_features(${target} PUBLIC cxx_std_20)
-    target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${include_dir}" FILES ${headers})
+    set(details ${headers})
+    list(FILTER details INCLUDE REGEX "/detail/")
+    list(FILTER headers EXCLUDE REGEX "/detail/")
+    target_sources(
+        ${target} PUBLIC FILE_SET HEADERS BASE_DIRS "${include_dir}" FILES ${headers}
+        PUBLIC FILE_SET details TYPE HEADERS BASE_DIRS "${include_dir}" FILES ${details})
+    set_target_properties(${target} PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
     target_include_directories(
         ${target}
         PUBLIC "$<BUILD_INTERFACE:${include_dir}>" "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>"

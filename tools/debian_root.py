@@ -177,7 +177,7 @@ def make(suite: str, root: Path, log: Path) -> None:
     suites = [suite, *sorted({name.partition("/")[2] for name in packages if "/" in name})]
     apt = root / "etc" / "apt"
     (apt / "sources.list").write_text("".join(f"deb {source} {each} main\n" for each in suites), encoding="utf-8")
-    (apt / "apt.conf.d" / "99coflux").write_text(f'APT::Install-Recommends "false";\n{fetching()}', encoding="utf-8")
+    (apt / "apt.conf.d" / "99coflux").write_text(f'APT::Install-Recommends "false";\nAcquire::Retries "3";\n{fetching()}', encoding="utf-8")
     # It is made anew where it breaks: dpkg need not wait for the disk.
     (root / "etc" / "dpkg" / "dpkg.cfg.d" / "coflux").write_text("force-unsafe-io\n", encoding="utf-8")
     install = [RECIPES[suite]] if RECIPES[suite] else \

@@ -106,7 +106,7 @@ class Making(RootTest):
     def test_it_fetches_as_the_machine_does(self) -> None:
         self.provide("trixie")
         self.assertEqual((debian_root.folder("trixie") / "etc/apt/apt.conf.d/99coflux").read_text(encoding="utf-8"),
-                         'APT::Install-Recommends "false";\nAcquire::Check-Valid-Until "false";\n'
+                         'APT::Install-Recommends "false";\nAcquire::Retries "3";\nAcquire::Check-Valid-Until "false";\n'
                          'Acquire::http::Proxy "http://proxy.invalid:3128/";\n')
         # debootstrap does not read apt's configuration.
         self.assertEqual(self.calls[0][2]["http_proxy"], "http://proxy.invalid:3128/")
