@@ -200,8 +200,7 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
         settings.append((CERTIFICATES,) * 2)
     place = shlex.quote(str(root))
     # In a root of its own a process asks for its mounts by the root folder: that must be one.
-    steps = ["set -e", f"mount --bind {place} {place}", f"mount -t proc proc {place}/proc",
-             f"mount -t tmpfs tmpfs {place}/tmp"]
+    steps = ["set -e", f"mount --bind {place} {place}", f"mount -t proc proc {place}/proc"]
     for what, where in shared:
         there = f"{place}{shlex.quote(str(where))}"
         steps += [f"mkdir -p {there}", f"mount --rbind {shlex.quote(str(what))} {there}"]

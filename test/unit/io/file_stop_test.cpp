@@ -12,6 +12,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -75,12 +76,23 @@ coflux::task<void, worker> reads_beside_a_busy_pool(environment&, std::string pa
     EXPECT_EQ(co_await f.read_at(3, bytes_of(got)), 0U);
     busy->free();
 }
+/// tmpfs does not, and then a thread of the pool reads.
+bool gives_cached_bytes_at_once(const std::string& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    char byte = 0;
+    const iovec into{&byte, 1};
+    const bool gives = ::preadv2(descriptor, &into, 1, 0, RWF_NOWAIT) == 1;
+    ::close(descriptor);
+    return gives;
+}
 TEST(file_stop, is_none_of_cached_bytes_which_need_no_thread) {
     const temporary_folder folder;
+    const std::string path = folder.file("a", "abc");
+    if (!gives_cached_bytes_at_once(path)) GTEST_SKIP() << "the file system here reads nothing without a thread";
     busy_pool busy;
     worker w;
     auto env = coflux::make_environment(w);
-    reads_beside_a_busy_pool(env, folder.file("a", "abc"), &busy).get();
+    reads_beside_a_busy_pool(env, path, &busy).get();
 }
 
 coflux::fork<void, worker> counts(environment&, const bool* ends, int* count) {
