@@ -144,7 +144,7 @@ def test_lines(results: dict) -> list[str]:
         of = {kind: (coverage[f"{kind}_covered"], coverage[f"{kind}_total"]) for kind in ("line", "branch")}
         shown = " and ".join(f"{number(part)} of {number(whole)} {'lines' if kind == 'line' else 'branches'} "
                              f"({100 * part / whole:.1f} %)" for kind, (part, whole) in of.items())
-        lines += ["", f"The tests of `gcc-coverage` ran {shown} of the library."]
+        lines += ["", f"`scripts/coverage` ({coverage['date']}, commit {coverage['commit']}): the tests ran {shown} of the library."]
     return lines + [""]
 
 
@@ -265,12 +265,24 @@ def first_line(command: list[str]) -> str:
         return ""
 
 
-def machine() -> dict:
+COMPILER = re.compile(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)')
+COMMANDS = {"GNU": "g++", "Clang": "clang"}
+
+
+def compilers(root: Path) -> list[str]:
+    """Those of the build trees: a preset's need not be on this machine."""
+    found = set()
+    for path in root.glob("build/*/CMakeFiles/*/CMakeCXXCompiler.cmake"):
+        said = dict(COMPILER.findall(path.read_text(encoding="utf-8")))
+        found.add(f"{COMMANDS.get(said['ID'], said['ID'])} {said['VERSION']}")
+    return sorted(found)
+
+
+def machine(root: Path) -> dict:
     info = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
     model = re.search(r"^model name\s*: (.*)$", info, re.MULTILINE)
-    compilers = [first_line([name, "--version"]) for name in ("g++", "clang++-19")]
     return {"processor": model[1] if model else platform.machine(), "processors": os.cpu_count(),
-            "kernel": f"{platform.system()} {platform.release()}", "compilers": list(filter(None, compilers))}
+            "kernel": f"{platform.system()} {platform.release()}", "compilers": compilers(root)}
 
 
 def collect(folder: Path, root: Path) -> dict:
@@ -285,10 +297,13 @@ def collect(folder: Path, root: Path) -> dict:
             if field not in program:
                 raise SystemExit(f"{folder}: a program's report has no \"{field}\": {program}")
     programs.sort(key=lambda program: (program["rung"], program["name"]))
-    coverage = {}
+    run = {"date": datetime.date.today().isoformat(),
+           "commit": first_line(["git", "-C", str(root), "rev-parse", "--short=10", "HEAD"])}
+    # scripts/ladder counts it, .ci/run does not: the last count stands until the next.
+    coverage = json.loads((root / RESULTS).read_text(encoding="utf-8"))["coverage"]
     if (folder / "coverage.json").exists():
         summary = json.loads((folder / "coverage.json").read_text(encoding="utf-8"))
-        coverage = {key: summary[key] for key in ("line_covered", "line_total", "branch_covered", "branch_total")}
+        coverage = run | {key: summary[key] for key in ("line_covered", "line_total", "branch_covered", "branch_total")}
     steps = []
     if (folder / "steps.txt").exists():
         for line in (folder / "steps.txt").read_text(encoding="utf-8").splitlines():
@@ -298,8 +313,7 @@ def collect(folder: Path, root: Path) -> dict:
     for path in sorted(folder.glob("ctest-*.xml")):
         files.setdefault(path.name.removeprefix("ctest-").split(".")[0], []).append(path)
     presets = {preset: preset_figures(said) for preset, said in files.items()}
-    return {"date": datetime.date.today().isoformat(), "commit": first_line(["git", "-C", str(root), "rev-parse", "--short=10", "HEAD"]),
-            "machine": machine(), "presets": presets, "coverage": coverage, "programs": programs, "steps": steps}
+    return run | {"machine": machine(root), "presets": presets, "coverage": coverage, "programs": programs, "steps": steps}
 
 
 def main(arguments: list[str]) -> int:
