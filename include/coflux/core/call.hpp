@@ -75,7 +75,8 @@ public:
 /// An async function call: begins when it is awaited and runs inline as part of its caller, on the caller's executor.
 ///
 /// Shapes: `T` is an object type, a reference or void. Parameters may be references: the caller is suspended meanwhile.
-/// Neither movable nor storable: it is awaited in the expression that makes it.
+/// A member function and a lambda with captures may be one, too. Neither movable nor storable: it is awaited in the
+/// expression that makes it.
 /// Returns: `co_await f(here, …)` gives T or throws.
 /// Resumes: the caller, which only suspends if the call does, or if the worker's stack has no room for the call.
 /// Errors: std::bad_alloc from the call, without effect.

@@ -110,7 +110,8 @@ private:
 /// A child coroutine: starts at once, owned by the scope of the environment it is given, which does not end before it.
 ///
 /// Shapes: `T` is an object type, a reference or void; `Executor` is an executor of the environment, `nth<E, N>`, or by
-/// default the parent's own. Parameters are owned by the coroutine (law 10). Move-only.
+/// default the parent's own. Parameters are owned by the coroutine (law 10). A member function borrows its object: its
+/// class has no data, or says `using outlives_its_coroutines = void;`. Move-only.
 /// Returns: `co_await std::move(f)` gives T once, or throws the child's error.
 /// Resumes: the awaiting coroutine on its own executor.
 /// Errors: std::bad_alloc from the call that makes it, without effect; a failure that no await observes fails the

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <span>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 
 #include <coflux/core/environment.hpp>
@@ -15,6 +14,9 @@ namespace coflux {
 
 /// A reference that a fork or task may take: the caller promises that the referent outlives the coroutine.
 ///
+/// Shapes: a member function borrows its object without this word, so it cannot be a fork or task. A static one with a
+/// `borrowed` can. So can each member function of a class that has no data, or that has
+/// `using outlives_its_coroutines = void;` in its public part.
 /// Lifetime: `borrowed<T>(x)` keeps a pointer to x; nothing checks that x is still there. So a child of a with_scope
 /// borrows what stands outside the block. Elsewhere a fork or task that borrows must have ended when its handle dies,
 /// also while an exception passes, which is checked: await it, or say .attach() where x outlives the scope that the
@@ -90,14 +92,47 @@ template <typename A>
 inline constexpr bool is_borrowed = false;
 template <typename T>
 inline constexpr bool is_borrowed<borrowed<T>> = true;
-/// True if a coroutine with these parameters refers to objects that it does not own, and says so.
-template <typename... Args>
-inline constexpr bool borrows_any = (... || is_borrowed<std::remove_cv_t<Args>>);
-
 template <typename A>
 inline constexpr bool owns_itself = !std::is_reference_v<A> && !is_view<std::remove_cv_t<A>>;
 
-/// Checks a fork's or task's parameters; the environment is exempt, and so is the object before it.
+/// True for a base that reaches the data of `Derived` by a cast of itself.
+template <typename Base, typename Derived>
+concept is_base_of_data =
+    requires { sizeof(Derived); } && std::is_base_of_v<Base, Derived> && !std::is_empty_v<Derived>;
+template <typename X>
+inline constexpr bool has_data = !std::is_empty_v<X>;
+template <template <typename...> typename X, typename... Ts>
+inline constexpr bool has_data<X<Ts...>> = !std::is_empty_v<X<Ts...>> || (... || is_base_of_data<X<Ts...>, Ts>);
+
+template <typename X>
+concept says_that_it_outlives = requires { typename X::outlives_its_coroutines; };
+
+template <typename... Args>
+struct object_before_environment {
+    using type = void;
+};
+template <typename First, typename... Rest>
+    requires(environment_position<First, Rest...> == 1)
+struct object_before_environment<First, Rest...> {
+    using type = First;
+};
+/// The object of a member function or a lambda, with its reference; void where there is none.
+template <typename... Args>
+using object_of = typename object_before_environment<Args...>::type;
+
+template <typename Object>
+inline constexpr bool borrows_object = std::is_reference_v<Object> && has_data<std::remove_cvref_t<Object>>;
+
+/// True if a coroutine with these parameters refers to objects that it does not own, and says so.
+template <typename... Args>
+inline constexpr bool borrows_any = borrows_object<object_of<Args...>> || (... || is_borrowed<std::remove_cv_t<Args>>);
+
+template <typename Object>
+inline constexpr bool object_lives =
+    std::is_reference_v<Object> ? !borrows_object<Object> || says_that_it_outlives<std::remove_cvref_t<Object>>
+                                : owns_itself<Object>;
+
+/// Checks a fork's or task's parameters behind the environment.
 template <int Environment, typename... Args>
 consteval bool parameters_own() {
     int position = 0;
@@ -119,11 +154,15 @@ consteval void check_environment() {
 template <typename... Args>
 consteval void check_owned_parameters() {
     check_environment<Args...>();
-    if constexpr (environment_position<Args...> == 1) {
-        static_assert(
-            !(is_capturing<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<Args...>>>>),
-            "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
-    }
+    using object = object_of<Args...>;
+    static_assert(
+        !is_capturing<std::remove_cvref_t<object>>,
+        "coflux: a lambda with captures cannot be a fork or task: the captures die before the coroutine does; pass them as parameters");
+    static_assert(
+        object_lives<object> || is_capturing<std::remove_cvref_t<object>>,
+        "coflux: a fork or task that is a member function borrows *this: make it a call, or a static function that "
+        "takes the object by value, std::shared_ptr or coflux::borrowed, or put `using outlives_its_coroutines = "
+        "void;` into the class");
     if constexpr (environment_position<Args...> >= 0) {
         static_assert(
             parameters_own<environment_position<Args...>, Args...>(),

@@ -16,11 +16,11 @@ namespace coflux {
 
 /// An asynchronous generator: `while (auto* x = co_await numbers.next()) use(*x);`
 ///
-/// Shapes: a coroutine with an environment and parameters that it owns (law 10). Elements as in generator: the pointer
-/// that next() gives is to `T` for an object type, which may be moved from; `async_generator<T&>` lends objects for
-/// change, `async_generator<const T&>` for reading. `co_yield v` copies nothing, but for an lvalue where T is an object
-/// type. `co_yield elements_of(std::move(sub))` yields what another one still has to give, in constant time an element
-/// at any depth. Move-only.
+/// Shapes: a coroutine with an environment and parameters that it owns (law 10); a member function as in fork. Elements
+/// as in generator: the pointer that next() gives is to `T` for an object type, which may be moved from;
+/// `async_generator<T&>` lends objects for change, `async_generator<const T&>` for reading. `co_yield v` copies nothing,
+/// but for an lvalue where T is an object type. `co_yield elements_of(std::move(sub))` yields what another one still has
+/// to give, in constant time an element at any depth. Move-only.
 /// Returns: nothing runs before the first next(). Between elements it is suspended at a co_yield; it runs as part of
 /// the coroutine that awaits next(), on that coroutine's executor. resume_on() inside lasts until the next co_yield.
 /// Errors: what the body throws comes out of next(), and out of each one after. std::bad_alloc from the call that makes

@@ -292,6 +292,7 @@ TEST(fork, without_an_executor_below_none_runs_in_place) {
 }
 
 struct account {
+    using outlives_its_coroutines = void;
     int balance = 10;
     coflux::fork<int, noop> deposit(coflux::environment&, int sum) {
         balance += sum;

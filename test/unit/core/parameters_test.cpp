@@ -47,6 +47,44 @@ static_assert(!coflux::detail::owns_itself<const std::u8string_view>);
 static_assert(!coflux::detail::owns_itself<std::span<int>>);
 static_assert(!coflux::detail::owns_itself<std::span<const int, 3>>);
 
+struct with_data {
+    int value = 1;
+};
+struct lives_long : with_data {
+    using outlives_its_coroutines = void;
+};
+struct inherits : lives_long {};
+struct with_virtual_functions {
+    virtual void run() {}
+};
+template <typename Derived>
+struct mixin {};
+struct mixed_in : mixin<mixed_in>, with_data {};
+struct mixed_into_nothing : mixin<mixed_into_nothing> {};
+struct never_completed;
+
+static_assert(std::is_void_v<coflux::detail::object_of<environment&, with_data&>>);
+static_assert(std::is_same_v<coflux::detail::object_of<const with_data&, environment&>, const with_data&>);
+static_assert(coflux::detail::object_lives<void>);
+static_assert(coflux::detail::object_lives<with_data>, "the frame has its own, as after `this auto self`");
+static_assert(!coflux::detail::object_lives<with_data&>);
+static_assert(!coflux::detail::object_lives<const with_data&>);
+static_assert(!coflux::detail::object_lives<with_data&&>);
+static_assert(!coflux::detail::object_lives<std::string_view>);
+static_assert(!coflux::detail::object_lives<with_virtual_functions&>, "it refers to a table of functions");
+static_assert(coflux::detail::object_lives<lives_long&>);
+static_assert(coflux::detail::object_lives<const inherits&>);
+static_assert(coflux::detail::object_lives<object&>, "there is nothing in it");
+static_assert(!coflux::detail::object_lives<mixin<mixed_in>&>, "what has it as a base has data");
+static_assert(coflux::detail::object_lives<mixin<mixed_into_nothing>&>);
+static_assert(coflux::detail::object_lives<mixin<never_completed>&>);
+
+static_assert(coflux::detail::borrows_any<lives_long&, environment&>);
+static_assert(!coflux::detail::borrows_any<object&, environment&>);
+static_assert(!coflux::detail::borrows_any<with_data, environment&>);
+static_assert(!coflux::detail::borrows_any<environment&, with_data>);
+static_assert(coflux::detail::borrows_any<environment&, borrowed<with_data>>);
+
 TEST(closures, are_distinguished_from_other_function_objects) {
     int x = 0;
     const auto captures = [&x] { return x; };
@@ -103,6 +141,7 @@ TEST(parameters, of_a_fork_are_its_own_unless_it_borrows) {
 }
 
 struct service {
+    using outlives_its_coroutines = void;
     coflux::task<int, noop> ask(environment&, int x) { co_return x + value; }
     int value = 1;
 };

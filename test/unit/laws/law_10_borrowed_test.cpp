@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,24 @@ template <typename E>
 using fork = coflux::fork<int, E>;
 template <typename E>
 using task = coflux::task<int, E>;
+
+/// One whose member functions are coroutines.
+struct counter {
+    using outlives_its_coroutines = void;
+    int value = 3;
+    template <typename Handle>
+    Handle reads_later(coflux::environment&) const {
+        for (int i = 0; i < 3; ++i) co_await coflux::yield();
+        co_return value;
+    }
+};
+struct stateless {
+    template <typename Handle>
+    Handle gives_later(coflux::environment&) const {
+        for (int i = 0; i < 3; ++i) co_await coflux::yield();
+        co_return 3;
+    }
+};
 
 enum class ending { by_return, by_exception, by_assignment };
 
@@ -61,6 +80,20 @@ TEST(law_10_borrowed_death, names_a_child_that_borrows_and_whose_handle_dies_unf
         EXPECT_DEATH(run_one<fork<coflux::inherit_executor>>(how), borrows);
         EXPECT_DEATH(run_one<task<hand>>(how), borrows);
     }
+}
+
+TEST(law_10_borrowed_death, holds_for_member_functions_which_borrow_their_object) {
+    const auto drops = []<typename Child>(std::type_identity<Child>) {
+        stage<hand, noop> s;
+        s.run([](coflux::environment&) -> coflux::task<void, hand> {
+            auto&& here = co_await coflux::context();
+            const counter local;
+            auto child = local.reads_later<Child>(here);
+        }(s.env));
+    };
+    EXPECT_DEATH(drops(std::type_identity<fork<hand>>()), borrows);
+    EXPECT_DEATH(drops(std::type_identity<fork<noop>>()), borrows);
+    EXPECT_DEATH(drops(std::type_identity<task<hand>>()), borrows);
 }
 
 TEST(law_10_borrowed_death, holds_for_functions_that_are_run_as_forks) {
@@ -99,6 +132,29 @@ TEST(law_10_borrowed, lets_die_what_has_ended_and_what_was_attached_or_awaited) 
             co_await below.join();
         });
         for (int i = 0; i < 5; ++i) co_await coflux::yield();  // for what was attached
+    }(s.env));
+}
+
+TEST(law_10_borrowed, lets_die_member_functions_that_are_awaited_attached_or_in_a_scope) {
+    const counter outer;
+    stage<hand> s;
+    s.run([](coflux::environment&, borrowed<const counter> of) -> coflux::task<void, hand> {
+        auto&& here = co_await coflux::context();
+        EXPECT_EQ(co_await of->reads_later<fork<hand>>(here), 3);
+        of->reads_later<fork<hand>>(here).attach();
+        co_await coflux::with_scope(here, [&](coflux::task_scope& scope) -> coflux::call<void> {
+            auto kept = of->reads_later<fork<hand>>(scope);
+            co_return;
+        });
+        for (int i = 0; i < 5; ++i) co_await coflux::yield();  // for what was attached
+    }(s.env, borrowed(outer)));
+}
+
+TEST(law_10_borrowed, lets_die_member_functions_of_objects_without_data) {
+    stage<hand> s;
+    s.run([](coflux::environment&) -> coflux::task<void, hand> {
+        auto&& here = co_await coflux::context();
+        auto child = stateless().gives_later<fork<hand>>(here);
     }(s.env));
 }
 

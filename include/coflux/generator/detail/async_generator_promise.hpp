@@ -258,12 +258,15 @@ protected:
 template <typename... Args>
 consteval void check_generator_parameters() {
     check_environment<Args...>();
-    if constexpr (environment_position<Args...> == 1) {
-        static_assert(
-            !(is_capturing<std::remove_cvref_t<std::tuple_element_t<0, std::tuple<Args...>>>>),
-            "coflux: a lambda with captures cannot be an async_generator: the captures may die before the generator "
-            "does; pass them as parameters");
-    }
+    using object = object_of<Args...>;
+    static_assert(!is_capturing<std::remove_cvref_t<object>>,
+                  "coflux: a lambda with captures cannot be an async_generator: the captures may die before the "
+                  "generator does; pass them as parameters");
+    static_assert(
+        object_lives<object> || is_capturing<std::remove_cvref_t<object>>,
+        "coflux: an async_generator that is a member function borrows *this: make it a static function that takes the "
+        "object by value, std::shared_ptr or coflux::borrowed, or put `using outlives_its_coroutines = void;` into the "
+        "class");
     if constexpr (environment_position<Args...> >= 0) {
         static_assert(
             parameters_own<environment_position<Args...>, Args...>(),

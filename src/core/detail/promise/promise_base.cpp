@@ -92,8 +92,8 @@ void promise_base::drop_checked(frame_control& c) noexcept {
         fail(
             __FILE__, __LINE__, "done()",
             "the handle of a coroutine that borrows died before the coroutine has ended: %s, at %s:%u. What it borrows "
-            "(coflux::borrowed) may die next: make it in the scope of a coflux::with_scope, await it, or say .attach() if that "
-            "outlives the scope that the coroutine belongs to",
+            "(coflux::borrowed, or the object of a member function) may die next: make it in the scope of a "
+            "coflux::with_scope, await it, or say .attach() if that outlives the scope that the coroutine belongs to",
             readable_name(at.function_name()).c_str(), at.file_name(), static_cast<unsigned>(at.line()));
     }
     drop(c);
