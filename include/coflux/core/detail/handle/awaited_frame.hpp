@@ -1,4 +1,4 @@
-// What a handle holds: its coroutine's frame, and how its await went.
+// A handle holds its coroutine's frame, and how its await went.
 #pragma once
 
 #include <cstdint>

@@ -30,7 +30,7 @@ private:
     std::uint64_t result_;
 };
 
-/// What await_transform returns for a handle that gives a T, and whose await has begun.
+/// await_transform returns it for a handle that gives a T, and whose await has begun.
 template <typename T, typename Handle>
 COFLUX_INLINE decltype(auto) begun_awaiter(Handle& handle) noexcept {
     if constexpr (COFLUX_LATE_RESULTS) {
