@@ -20,11 +20,6 @@ void environment_object::arm_deadline([[maybe_unused]] const char& by) {
 namespace detail {
 namespace {
 
-/// Of one that may be running.
-COFLUX_GLANCE bool has_failed(const frame_control& c) noexcept {
-    return c.word.has(frame_flags::has_error);
-}
-
 /// An object dies with the locals of a stopped coroutine, whose end has been decided: its error becomes that
 /// coroutine's. False if the object dies otherwise.
 bool leave_to_stopped(environment* owner, failure& f) noexcept {
@@ -46,7 +41,7 @@ void environment_object::close() noexcept {
             for (detail::root_links* l = children_list_.front(); l != nullptr; l = l->next) {
                 const detail::frame_control& c = l->control();
                 const std::source_location where = c.location();
-                if (detail::has_failed(c)) {
+                if (c.word.glance_at(detail::frame_flags::has_error)) {
                     std::fprintf(stderr, "coflux: still alive: a coroutine that failed and waits for its children\n");
                 } else if (where.line() == 0) {
                     std::fprintf(stderr, "coflux: still alive: a coroutine before its first await\n");

@@ -87,6 +87,8 @@ public:
         bits_ = (bits_ & ~std::uint32_t{3}) | static_cast<std::uint32_t>(counting::atomic);
     }
     [[nodiscard]] COFLUX_INLINE bool has(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
+    /// The same of a coroutine that may be running.
+    [[nodiscard]] COFLUX_GLANCE bool glance_at(std::uint32_t flags) const noexcept { return (bits_ & flags) != 0; }
     COFLUX_INLINE void set(std::uint32_t flags) noexcept { bits_ |= flags; }
     COFLUX_INLINE void clear(std::uint32_t flags) noexcept { bits_ &= ~flags; }
     /// A number that a simulation knows the coroutine by, in bits with no other use; 0: none yet. Set once it has left
@@ -157,7 +159,7 @@ struct alignas(16) frame_control {
 
     /// Where it stands, for messages; nothing once the error is stored there.
     [[nodiscard]] COFLUX_GLANCE std::source_location location() const noexcept {
-        return word.has(frame_flags::has_error) ? std::source_location() : where;
+        return word.glance_at(frame_flags::has_error) ? std::source_location() : where;
     }
 
     /// Has ended, and not by a stop.
