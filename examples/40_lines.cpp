@@ -11,21 +11,22 @@
 using namespace std::chrono_literals;
 using worker = coflux::worker_executor;
 
-// One connection. A line of more than 100 bytes is refused, however it comes.
+// One connection. A line of more than 100 bytes is refused, however it comes. Half a line, behind which the client has
+// gone, is no question: end_of_stream.
 coflux::fork<void, worker> add_up(coflux::environment&, coflux::tcp_stream peer) {
     auto&& here = co_await coflux::context();
     coflux::buffered_reader in(peer);
     coflux::buffered_writer out(peer);
     std::string refusal;
     try {
-        while (const auto line = co_await in.read_line(here, 100)) {
+        while (const auto line = co_await in.read_line(here, {.limit = 100})) {
             int sum = 0;
             for (const char digit : *line) sum += digit - '0';
             co_await out.write_all(here, std::to_string(sum) + "\n");
             if (!in.has_line()) co_await out.flush(here);  // no further question is there yet
         }
     } catch (const coflux::limit_exceeded& e) {
-        refusal = std::string(e.what()) + "\n";  // an await cannot stand here
+        refusal = "no line within " + std::to_string(e.limit()) + " bytes\n";  // an await cannot stand here
     }
     co_await out.write_all(here, refusal);
     co_await out.flush(here);

@@ -21,6 +21,17 @@ using jobs = coflux::channel<job[8]>;
 // It squares what it reads, and ends at the fifth line without an answer.
 const char* const squares = "for i in 1 2 3 4; do read n || exit; echo $((n * n)); done; read n";
 
+// None where the child has ended, also within an answer.
+coflux::call<std::optional<std::string>> answer_of(coflux::environment&,
+                                                   coflux::buffered_reader<coflux::child_reader>& child) {
+    auto&& here = co_await coflux::context();
+    try {
+        if (const auto line = co_await child.read_line(here)) co_return std::string(*line);
+    } catch (const coflux::end_of_stream&) {  // NOLINT(bugprone-empty-catch): half a line is none
+    }
+    co_return std::nullopt;
+}
+
 coflux::fork<void, pool> helps(coflux::environment&, jobs* queue) {
     auto&& here = co_await coflux::context();
     std::optional<job> next = co_await queue->receive();
@@ -32,9 +43,9 @@ coflux::fork<void, pool> helps(coflux::environment&, jobs* queue) {
         while (next) {
             const std::string line = std::to_string(next->number) + "\n";
             if (!co_await coflux::as_result(child.standard_input().write_all(line))) break;
-            const auto answer = co_await answers.read_line(here);
-            if (!answer) break;  // it has ended: the job is the next one's
-            (void)next->answer.send(std::string(*answer));
+            auto answer = co_await answer_of(here, answers);
+            if (!answer) break;  // the job is the next one's
+            (void)next->answer.send(std::move(*answer));
             next = co_await queue->receive();
         }
     }

@@ -23,6 +23,18 @@ std::span<std::byte> byte_block::room() noexcept {
     return {data_ + end_, size_ - end_};
 }
 
+void byte_block::grow(std::size_t most) {
+    const std::size_t size = size_ > most / 2 ? most : 2 * size_;
+    auto* const data = static_cast<std::byte*>(memory_->allocate(size, 1));
+    const std::size_t n = count();
+    std::memcpy(data, data_ + begin_, n);
+    memory_->deallocate(data_, size_, 1);
+    data_ = data;
+    size_ = size;
+    begin_ = 0;
+    end_ = n;
+}
+
 std::size_t byte_block::add(std::span<const std::byte> from) noexcept {
     const std::span<std::byte> into = room();
     const std::size_t n = std::min(from.size(), into.size());

@@ -23,14 +23,28 @@ namespace coflux {
 /// What read_line() and read_until() throw where the first bytes have no delimiter. The reader has kept them.
 class limit_exceeded : public std::runtime_error {
 public:
-    explicit limit_exceeded(std::size_t limit)
-        : std::runtime_error("coflux: no delimiter within " + std::to_string(limit) + " bytes, which is the limit"),
-          limit_(limit) {}
+    limit_exceeded(std::size_t limit, std::size_t seen)
+        : std::runtime_error("coflux: no delimiter within the limit of " + std::to_string(limit) + " bytes, of " +
+                             std::to_string(seen) + " that have come"),
+          limit_(limit),
+          seen_(seen) {}
     /// How many bytes were looked at.
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
+    /// How many bytes the reader has: as many, or more.
+    [[nodiscard]] std::size_t seen() const noexcept { return seen_; }
 
 private:
     std::size_t limit_;
+    std::size_t seen_;
+};
+
+/// What read_line() and peek_line() take for a line.
+struct line_options {
+    /// How many bytes a line takes at most, its end included. The buffer grows up to that.
+    std::size_t limit = 64 * 1024;
+    /// The bytes behind the last "\n" of the stream are a line, too. Else they are the error end_of_stream: a peer that
+    /// dies within a line has not said it.
+    bool unterminated = false;
 };
 
 /// Reads a stream in large pieces, and gives lines and messages out of them: `coflux::buffered_reader in(stream); while
@@ -39,19 +53,21 @@ private:
 /// Shapes: `Source` is a byte_source, which is used by reference. Neither movable nor copyable. One coroutine at a time
 /// reads.
 /// Errors: those of the source, after which the reader has all bytes that came before. std::bad_alloc of a call,
-/// without effect. A reader that dies, or is used, while an operation of it waits is a checked error.
+/// without effect, and of a line for which the buffer cannot grow, whose bytes stay. A reader that dies, or is used,
+/// while an operation of it waits is a checked error.
 /// Stops: all its operations are stop points where the source waits. A stop loses nothing: the reader keeps what was
 /// read, and the next call goes on from there. What an operation has given is taken out: where it does not win in a
 /// when_any() or select() although it completes, that is lost with its value, unless it was a peek.
 /// Threads: those of the source; one at a time.
-/// Costs: one block of `size` bytes, from the first to the last. An operation is a frame and allocates nothing else. A
-/// byte is moved once or twice, and a call looks at it once.
+/// Costs: one block of `size` bytes, from the first to the last. It is replaced by one that is twice as large where a
+/// line, or what read_until() gives, does not fit; it does not shrink. An operation is a frame and allocates nothing
+/// else. A byte is moved once or twice, and once more at most as the block grows; a call looks at it once.
 /// Lifetime: the source outlives it. A view that it gives is valid until its next operation that reads.
 /// Example: examples/40_lines.cpp
 template <byte_source Source>
 class buffered_reader {
 public:
-    /// No limit but the size of the buffer.
+    /// For a source that is trusted: it chooses how much memory a line takes.
     static constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
 
     /// Errors: std::invalid_argument for a size of 0; std::bad_alloc.
@@ -65,33 +81,33 @@ public:
     /// `co_await in.read_line(here)`: the next line, without its end.
     ///
     /// Returns: an optional view; none at the end of the stream. A line ends at "\n", and a "\r" just before that
-    /// belongs to the end. A "\r" elsewhere is a byte of the line. Bytes behind the last "\n" are a line, too: where it
-    /// matters that a line was cut, read_until("\n") tells.
-    /// Errors: limit_exceeded where none of the first `limit` bytes of the line is its "\n", or none of a full buffer.
-    /// Counted is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has
-    /// ended: a line of 80 letters and "\r\n" needs a limit of 82. The last line has no "\n", and must be shorter than
-    /// the limit: a byte more could be its end. Nothing is taken out then: buffered() has the bytes, and the same call
-    /// fails again. Take them by consume(), or ask with a higher limit; what follows of the line is read as another
+    /// belongs to the end. A "\r" elsewhere is a byte of the line.
+    /// Errors: end_of_stream, with the bytes behind the last "\n", where there are some and line_options::unterminated
+    /// does not make them a line. limit_exceeded where none of the first `limit` bytes of the line is its "\n". Counted
+    /// is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has ended: a
+    /// line of 80 letters and "\r\n" needs a limit of 82. An unterminated line must be shorter than the limit: a byte
+    /// more could be its end. Nothing is taken out by an error: buffered() has the bytes, and the same call fails again.
+    /// Take them by consume(), or ask with other options; what follows of a line that is too long is read as another
     /// one.
-    [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, std::size_t limit = no_limit) {
-        return read_to(here, "\n", limit, wanted::line);
+    [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, line_options options = {}) {
+        return read_to(here, "\n", options, wanted::line);
     }
     /// `co_await in.peek_line(here)`: the next line, which stays: read_line() gives it, too, without a wait. For
     /// select() and when_any(), where the value of an operation that completes and does not win is lost.
     /// Returns, Errors: as read_line().
-    [[nodiscard]] call<std::optional<std::string_view>> peek_line(environment& here, std::size_t limit = no_limit) {
-        return read_to(here, "\n", limit, wanted::line_that_stays);
+    [[nodiscard]] call<std::optional<std::string_view>> peek_line(environment& here, line_options options = {}) {
+        return read_to(here, "\n", options, wanted::line_that_stays);
     }
     /// `co_await in.read_until(here, "\r\n\r\n", 8192)`: all up to the delimiter, which is a part of it.
     ///
     /// Shapes: the delimiter lives until the await ends.
     /// Returns: an optional view; none where the stream ends and nothing is left.
-    /// Errors: end_of_stream, with the count of the bytes that are left, where it ends without a delimiter: they stay
-    /// in the reader. limit_exceeded where the first `limit` bytes, or a full buffer, have no delimiter.
+    /// Errors: end_of_stream, with the bytes that are left, where it ends without a delimiter: they stay in the reader.
+    /// limit_exceeded where the first `limit` bytes have no delimiter; the buffer grows up to that.
     /// std::invalid_argument for an empty delimiter.
     [[nodiscard]] call<std::optional<std::string_view>> read_until(environment& here, std::string_view delimiter,
-                                                                   std::size_t limit = no_limit) {
-        return read_to(here, delimiter, limit, wanted::all);
+                                                                   std::size_t limit = line_options().limit) {
+        return read_to(here, delimiter, {.limit = limit}, wanted::all);
     }
     /// Some bytes, as soon as there are some: what is buffered, else one read of the source.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
@@ -149,7 +165,7 @@ public:
     [[nodiscard]] bool has_line() const noexcept { return block_.text().find('\n') != std::string_view::npos; }
     /// How many bytes the last read_exactly() has put into its place.
     [[nodiscard]] std::size_t taken() const noexcept { return taken_; }
-    /// The size of the buffer.
+    /// The size of the buffer, which may have grown.
     [[nodiscard]] std::size_t size() const noexcept { return block_.size(); }
     [[nodiscard]] Source& source() const noexcept { return from_; }
 
@@ -178,17 +194,17 @@ private:
         }
         taken_ += block_.take(into.subspan(taken_));
     }
-    call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, std::size_t limit,
+    call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, line_options options,
                                                   wanted what) {
         used_.check_unused();
         if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");
-        const std::size_t most = std::min(limit, block_.size());
         std::size_t searched = 0;
         for (;;) {
-            const std::string_view text = block_.text().substr(0, most);
+            const std::string_view text = block_.text().substr(0, options.limit);
             const std::size_t at = text.find(delimiter, searched - std::min(searched, delimiter.size() - 1));
             if (at != std::string_view::npos) co_return cut(text, at, delimiter, what);
-            if (text.size() == most) throw limit_exceeded(most);
+            if (text.size() == options.limit) throw limit_exceeded(options.limit, block_.count());
+            if (text.size() == block_.size()) block_.grow(options.limit);
             searched = text.size();
             auto&& here = co_await context();
             const detail::use_mark::use using_it(used_);
@@ -197,7 +213,7 @@ private:
         }
         const std::string_view rest = block_.text();
         if (rest.empty()) co_return std::nullopt;
-        if (what == wanted::all) throw end_of_stream(rest.size());
+        if (!options.unterminated) throw end_of_stream(rest);
         if (what == wanted::line) block_.take(rest.size());
         co_return rest;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -25,11 +26,23 @@ public:
     explicit end_of_stream(std::size_t count)
         : std::runtime_error("coflux: the stream ended after " + std::to_string(count) + " bytes"),
           count_(count) {}
+    /// The stream ended behind `bytes`, which no delimiter ends.
+    /// Errors: std::bad_alloc.
+    explicit end_of_stream(std::string_view bytes)
+        : std::runtime_error("coflux: the stream ended after " + std::to_string(bytes.size()) +
+                             " bytes without a delimiter"),
+          count_(bytes.size()),
+          bytes_(std::make_shared<const std::string>(bytes)) {}
     /// How many bytes had been read.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    /// Half a line or message, where one was asked for; else empty. A buffered_reader has kept these bytes, too.
+    [[nodiscard]] std::string_view bytes() const noexcept {
+        return bytes_ != nullptr ? std::string_view(*bytes_) : std::string_view();
+    }
 
 private:
     std::size_t count_;
+    std::shared_ptr<const std::string> bytes_;  // shared: the copy of an exception must not throw
 };
 
 /// The side of a stream or of a pipe that bytes come from.

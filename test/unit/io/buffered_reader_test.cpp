@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 
 #include <coflux/coflux.hpp>
 #include <coflux/testing/alloc_guard.hpp>
+#include <coflux/testing/failing_resource.hpp>
 #include <coflux/testing/gtest.hpp>
 
 #include "connected.hpp"
@@ -38,13 +40,13 @@ const lines expected{"one", "", "two \rthree", "", "longer line", "last"};
 coflux::call<lines> all_lines(coflux::environment&, reader& in) {
     auto&& here = co_await coflux::context();
     lines all;
-    while (const auto line = co_await in.read_line(here)) all.emplace_back(*line);
+    while (const auto line = co_await in.read_line(here, {.unterminated = true})) all.emplace_back(*line);
     co_return all;
 }
 
 coflux::task<void, coflux::testing::sim_executor> gives_lines_however_the_stream_cuts_them(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    for (std::size_t size = 12; size != 40; ++size) {
+    for (std::size_t size = 1; size != 40; ++size) {
         for (std::size_t piece = 1; piece != text.size(); ++piece) {
             memory_source source{.text = text, .piece = piece};
             reader in(source, size);
@@ -60,7 +62,7 @@ TEST(buffered_reader, gives_lines_however_the_stream_cuts_them) {
 coflux::task<void, coflux::testing::sim_executor>
 keeps_what_it_read_where_a_line_is_stopped_at_any_byte(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    for (std::size_t size = 12; size < 40; size += 3) {
+    for (std::size_t size = 3; size < 40; size += 4) {
         for (const auto limit : {500us, 1500us, 2500us, 4500us, 9500us}) {
             memory_source source{.text = text, .piece = 1, .pause = 1ms};
             reader in(source, size);
@@ -68,7 +70,8 @@ keeps_what_it_read_where_a_line_is_stopped_at_any_byte(coflux::environment&) {
             int stops = 0;
             for (;;) {
                 // Shorter than a read: now and then the reader gets the time for one.
-                auto line = co_await coflux::timeout(in.read_line(here), stops % 2 == 0 ? limit : limit + 1ms);
+                const auto time = stops % 2 == 0 ? limit : limit + 1ms;
+                auto line = co_await coflux::timeout(in.read_line(here, {.unterminated = true}), time);
                 if (!line.has_value()) {
                     ++stops;
                     continue;
@@ -95,15 +98,15 @@ finds_a_delimiter_that_the_stream_cuts_and_gives_it_with_what_is_before(coflux::
         const auto head = co_await in.read_until(here, "\r\n\r\n");
         CO_ASSERT_TRUE(head.has_value());
         EXPECT_EQ(*head, "a\r\n\rb\r\n\r\r\n\r\n");
-        std::optional<std::size_t> left;
+        std::optional<std::string> left;
         try {
             (void)co_await in.read_until(here, "\r\n\r\n");
         } catch (const coflux::end_of_stream& e) {
-            left = e.count();
+            left = e.bytes();
         }
-        EXPECT_EQ(left, 4U);
+        EXPECT_EQ(left, "rest");
         EXPECT_EQ(as_text(in.buffered()), "rest");
-        const auto rest = co_await in.read_line(here);
+        const auto rest = co_await in.read_line(here, {.unterminated = true});
         EXPECT_EQ(rest, "rest");
         const auto none = co_await in.read_until(here, "x");
         EXPECT_FALSE(none.has_value());
@@ -120,16 +123,17 @@ CO_TEST(buffered_reader, says_that_a_limit_is_exceeded_and_loses_nothing) {
     for (std::size_t limit = 0; limit != 11; ++limit) {
         std::size_t told = 99;
         try {
-            (void)co_await in.read_line(here, limit);
+            (void)co_await in.read_line(here, {.limit = limit});
         } catch (const coflux::limit_exceeded& e) {
             told = e.limit();
-            EXPECT_NE(std::string_view(e.what()).find("within " + std::to_string(limit) + " bytes"),
-                      std::string_view::npos);
+            EXPECT_EQ(e.seen(), in.buffered().size());
+            EXPECT_EQ(std::string(e.what()), "coflux: no delimiter within the limit of " + std::to_string(limit) +
+                                                 " bytes, of " + std::to_string(e.seen()) + " that have come");
         }
         EXPECT_EQ(told, limit);
         EXPECT_LE(in.buffered().size(), limit + 2);  // it reads no more than it needs
     }
-    const auto all = co_await in.read_line(here, 11);
+    const auto all = co_await in.read_line(here, {.limit = 11});
     EXPECT_EQ(all, "0123456789");
     const auto next = co_await in.read_line(here);
     EXPECT_EQ(next, "ab");
@@ -143,18 +147,18 @@ CO_TEST(buffered_reader, counts_the_end_of_a_line_in_its_limit_and_asks_a_last_l
         reader in(source, 200);
         bool exceeded = false;
         try {
-            EXPECT_EQ(co_await in.read_line(here, limit), letters);
-            EXPECT_EQ(co_await in.read_line(here, 81), letters);
+            EXPECT_EQ(co_await in.read_line(here, {.limit = limit}), letters);
+            EXPECT_EQ(co_await in.read_line(here, {.limit = 81, .unterminated = true}), letters);
         } catch (const coflux::limit_exceeded&) {
             exceeded = true;
         }
         EXPECT_EQ(exceeded, limit == 81);
         if (!exceeded) continue;
         in.consume(limit);
-        EXPECT_EQ(co_await in.read_line(here, limit), "");  // the rest of the line is another one
+        EXPECT_EQ(co_await in.read_line(here, {.limit = limit}), "");  // the rest of the line is another one
         bool exceeded_by_the_last = false;
         try {
-            (void)co_await in.read_line(here, 80);
+            (void)co_await in.read_line(here, {.limit = 80, .unterminated = true});
         } catch (const coflux::limit_exceeded&) {
             exceeded_by_the_last = true;
         }
@@ -162,20 +166,90 @@ CO_TEST(buffered_reader, counts_the_end_of_a_line_in_its_limit_and_asks_a_last_l
         EXPECT_EQ(in.buffered().size(), 80U);
     }
 }
-CO_TEST(buffered_reader, has_its_size_for_a_limit) {
+coflux::task<void, coflux::testing::sim_executor> gives_half_a_line_only_where_it_is_asked_for(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    memory_source source{.text = "12345678\n"};
-    reader in(source, 8);
+    const std::string half("ha\0lf", 5);
+    for (std::size_t piece = 1; piece != 8; ++piece) {
+        memory_source source{.text = "whole\n" + half, .piece = piece};
+        reader in(source, 4);
+        EXPECT_EQ(co_await in.peek_line(here), "whole");
+        EXPECT_EQ(co_await in.read_line(here), "whole");
+        for (int i = 0; i < 4; ++i) {  // the same call fails again
+            std::string told;
+            std::string text;
+            try {
+                if (i % 2 == 0) {
+                    (void)co_await in.read_line(here);
+                } else {
+                    (void)co_await in.peek_line(here);
+                }
+            } catch (const coflux::end_of_stream& e) {
+                EXPECT_EQ(e.count(), half.size());
+                told = e.bytes();
+                text = e.what();
+            }
+            CO_ASSERT_EQ(told, half) << piece;
+            EXPECT_EQ(text, "coflux: the stream ended after 5 bytes without a delimiter");
+            EXPECT_EQ(as_text(in.buffered()), half);
+        }
+        EXPECT_EQ(co_await in.peek_line(here, {.unterminated = true}), half);
+        EXPECT_EQ(co_await in.read_line(here, {.unterminated = true}), half);
+        EXPECT_FALSE(co_await in.read_line(here));
+        EXPECT_FALSE(co_await in.read_line(here, {.unterminated = true}));
+    }
+}
+TEST(buffered_reader, gives_half_a_line_only_where_it_is_asked_for) {
+    in_few_schedules(&gives_half_a_line_only_where_it_is_asked_for);
+}
+
+coflux::task<void, coflux::testing::sim_executor> grows_for_a_line_up_to_its_limit(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    for (const std::size_t length : {0U, 6U, 7U, 8U, 9U, 15U, 16U, 31U, 99U}) {
+        for (const std::size_t piece : {1U, 3U, 200U}) {
+            const std::string line(length, 'x');
+            memory_source source{.text = "abcde\n" + line + "\nrest\n", .piece = piece};
+            reader in(source, 8);
+            EXPECT_EQ(co_await in.read_line(here, {.limit = 100}), "abcde");
+            EXPECT_EQ(co_await in.read_line(here, {.limit = 100}), line) << piece;
+            EXPECT_LE(in.size(), 100U);
+            EXPECT_EQ(co_await in.read_until(here, "\n"), "rest\n");
+        }
+    }
+}
+TEST(buffered_reader, grows_for_a_line_up_to_its_limit) {
+    in_few_schedules(&grows_for_a_line_up_to_its_limit);
+}
+CO_TEST(buffered_reader, takes_a_line_of_64_kib_and_none_that_is_longer_unless_it_is_told_to) {
+    auto&& here = co_await coflux::context();
+    const std::string line(65'535, 'x');
+    memory_source source{.text = line + '\n' + line + "x\n"};
+    reader in(source);
+    EXPECT_TRUE(co_await in.read_line(here) == line);
     bool exceeded = false;
     try {
-        (void)co_await in.read_line(here, 1000);
+        (void)co_await in.read_line(here);
     } catch (const coflux::limit_exceeded& e) {
-        exceeded = e.limit() == 8;
+        exceeded = e.limit() == 65'536;
     }
     EXPECT_TRUE(exceeded);
-    std::string got(9, ' ');
-    co_await in.read_exactly(here, bytes_of(got));
-    EXPECT_EQ(got, "12345678\n");
+    EXPECT_EQ(in.size(), 65'536U);
+    EXPECT_TRUE(co_await in.read_line(here, {.limit = reader::no_limit}) == line + 'x');
+}
+CO_TEST(buffered_reader, that_cannot_grow_has_all_bytes) {
+    auto&& here = co_await coflux::context();
+    coflux::testing::failing_resource memory;
+    memory_source source{.text = "0123456789\n", .piece = 3};
+    reader in(source, 4, &memory);
+    memory.fail_at(1);
+    bool failed = false;
+    try {
+        (void)co_await in.read_line(here);
+    } catch (const std::bad_alloc&) {
+        failed = true;
+    }
+    EXPECT_TRUE(failed);
+    EXPECT_EQ(as_text(in.buffered()), "0123");
+    EXPECT_EQ(co_await in.read_line(here), "0123456789");
 }
 
 std::string numbered(std::size_t size) {
@@ -257,7 +331,7 @@ coflux::task<void, coflux::testing::sim_executor> keeps_what_came_before_an_erro
             int errors = 0;
             for (bool ended = false; !ended;) {
                 try {
-                    const auto line = co_await in.read_line(here);
+                    const auto line = co_await in.read_line(here, {.unterminated = true});
                     if (line.has_value()) all.emplace_back(*line);
                     ended = !line.has_value();
                 } catch (const std::system_error&) {
@@ -316,10 +390,10 @@ CO_TEST(buffered_reader, shows_a_line_and_leaves_it) {
     EXPECT_TRUE(in.has_line());
     const auto line = co_await in.read_line(here);
     EXPECT_EQ(line, "ab");
-    const auto last = co_await in.peek_line(here);
+    const auto last = co_await in.peek_line(here, {.unterminated = true});
     EXPECT_EQ(last, "c");
     EXPECT_EQ(as_text(in.buffered()), "c");
-    (void)co_await in.read_line(here);
+    (void)co_await in.read_line(here, {.unterminated = true});
     const auto none = co_await in.peek_line(here);
     EXPECT_FALSE(none.has_value());
 }
@@ -386,7 +460,7 @@ CO_TEST(buffered_reader, is_a_source_of_another) {
     reader inner(source, 13);
     buffered_reader<reader> outer(inner, 12);
     lines all;
-    while (const auto line = co_await outer.read_line(here)) all.emplace_back(*line);
+    while (const auto line = co_await outer.read_line(here, {.unterminated = true})) all.emplace_back(*line);
     EXPECT_EQ(all, expected);
 }
 
@@ -499,7 +573,7 @@ coflux::task<void, coflux::worker_executor> reads_lines_of_a_connection(coflux::
     buffered_reader in(pair.near, 16);
     lines all;
     for (;;) {
-        const auto line = co_await coflux::timeout(in.read_line(here), 20us);
+        const auto line = co_await coflux::timeout(in.read_line(here, {.unterminated = true}), 20us);
         if (!line.has_value()) continue;
         if (!line->has_value()) break;
         all.emplace_back(**line);

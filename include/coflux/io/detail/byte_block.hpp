@@ -26,6 +26,10 @@ public:
 
     /// Where the next bytes go: not empty unless count() is size(). May move the bytes that are there.
     [[nodiscard]] std::span<std::byte> room() noexcept;
+    /// Makes the block larger, twice as large or `most` if that is less. Moves the bytes that are there.
+    /// Pre: most > size().
+    /// Errors: what the resource throws; then nothing has happened.
+    void grow(std::size_t most);
     /// So many bytes have been put there.
     void add(std::size_t count) noexcept { end_ += count; }
     /// As many of `from` as there is room for.
