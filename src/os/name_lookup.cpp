@@ -19,6 +19,12 @@ int number_of(name_family family) noexcept {
     }
 }
 
+/// What a process or the system has too few of. Other numbers stay behind in errno where a look-up goes on by other
+/// means, and say nothing of its end: a file that is not there, a name server that refuses, EAGAIN of a poll.
+bool is_a_lack(int error) noexcept {
+    return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 struct freed {
     void operator()(addrinfo* list) const noexcept { freeaddrinfo(list); }
 };
@@ -26,6 +32,7 @@ struct freed {
 }  // namespace
 
 lookup_error error_of_lookup(int code, int error) noexcept {
+    if (is_a_lack(error)) return {code, error};
     if (code != EAI_SYSTEM) return {code, 0};
     return {code, error != 0 ? error : EIO};  // some plug-ins of name services leave none
 }

@@ -22,7 +22,7 @@ namespace coflux {
 
 /// What the errors of a resolver say: `if (e.code() == coflux::resolver_errc::not_found)`.
 enum class resolver_errc {
-    not_found = 1,  ///< there is no such host, or it has no address of that family
+    not_found = 1,  ///< the resolver says: there is no such host, or it has no address of that family
     try_again = 2,  ///< a name server did not answer; it may later
 };
 /// The errors of getaddrinfo(3), by their own numbers and texts.
@@ -66,7 +66,9 @@ public:
     /// Returns: at least one endpoint, in the order of the system (RFC 6724), each once.
     /// Resumes: on the coroutine's own executor.
     /// Errors: std::system_error with the name in its text, and the text of getaddrinfo(3): its code compares equal to
-    /// a resolver_errc. All that wait for one lookup get its error. Those of blocking().
+    /// a resolver_errc where the resolver has said so. Where the system failed, the code is the system's, as
+    /// std::errc::too_many_files_open. All that wait for one lookup get its error. Those of blocking(), as
+    /// std::errc::resource_unavailable_try_again where no thread can be had.
     /// Stops: a stop point where it waits; loses the result. The lookup runs on by itself: its result goes to those who
     /// wait for it, too, or to nothing.
     /// Costs: a frame, and a few blocks of the heap; a thread of the pool while it runs.

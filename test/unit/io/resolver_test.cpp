@@ -1,6 +1,5 @@
 #include <coflux/io/resolver.hpp>
 
-#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <netdb.h>
-
 #include <gtest/gtest.h>
 
 #include <coflux/base/atomic.hpp>
 #include <coflux/base/thread.hpp>
 #include <coflux/coflux.hpp>
 #include <coflux/testing/gtest.hpp>
-
-#include "../../../src/os/name_lookup.hpp"
 
 namespace {
 
@@ -170,13 +165,6 @@ TEST(resolver, has_conditions_with_texts) {
     EXPECT_EQ(make_error_condition(resolver_errc::try_again).message(), "try again later");
     EXPECT_NE(std::error_code(12345, coflux::resolver_category()), resolver_errc::not_found);
     EXPECT_THROW(resolver({.max_lookups = 0}), std::invalid_argument);
-}
-
-TEST(resolver, has_an_error_number_for_an_error_of_the_system_without_one) {
-    using coflux::detail::os::error_of_lookup;
-    EXPECT_EQ(error_of_lookup(EAI_SYSTEM, EMFILE).of_system, EMFILE);
-    EXPECT_EQ(error_of_lookup(EAI_SYSTEM, 0).of_system, EIO);
-    EXPECT_EQ(error_of_lookup(EAI_NONAME, EMFILE).of_system, 0);
 }
 
 coflux::task<void, pool> asks_one_that_fails_with_no_error(coflux::environment&) {
