@@ -24,7 +24,7 @@ coflux::call<void> speaks(coflux::environment&, coflux::tcp_stream& peer, coflux
     auto&& here = co_await coflux::context();
     std::array<char, 256> buffer{};
     std::string text;
-    while (text.size() < 4096 && co_await server.idle(here, peer.wait_readable())) {
+    while (text.size() < 4096 && co_await server.idle(here, peer)) {
         const std::size_t n = co_await peer.read_some(std::as_writable_bytes(std::span(buffer)));
         if (n == 0) break;
         text.append(buffer.data(), n);

@@ -72,6 +72,10 @@ descriptor_handle adopt_connection(int opened) {
 
 // --- halves ----------------------------------------------------------------------------------------------------------
 
+bool byte_reader::is_readable() const noexcept {
+    const detail::descriptor& on = from_.get();
+    return on.calls.is_readable_now(on.number) != 0;
+}
 byte_reader& byte_reader::operator=(byte_reader&& other) noexcept {
     if (this != &other) {
         from_.close_way(detail::direction::in, "is assigned to");

@@ -27,6 +27,7 @@ public:
         return os::receive(descriptor, into, size);
     }
     int is_readable(int descriptor) noexcept override { return os::is_readable(descriptor); }
+    int is_readable_now(int descriptor) noexcept override { return os::is_readable(descriptor); }
     std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override {
         return os::send(descriptor, from, size);
     }

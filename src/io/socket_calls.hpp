@@ -30,6 +30,8 @@ public:
     virtual int connect_result(int descriptor) noexcept = 0;
     virtual std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept = 0;
     virtual int is_readable(int descriptor) noexcept = 0;
+    /// As is_readable(), but no await of an operation: a simulated network lets none come in between.
+    virtual int is_readable_now(int descriptor) noexcept = 0;
     virtual std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept = 0;
     /// As send(), but no await of an operation: a simulated network lets none come in between.
     virtual std::ptrdiff_t send_now(int descriptor, const void* from, std::size_t size) noexcept = 0;

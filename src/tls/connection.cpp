@@ -129,6 +129,18 @@ tls_connection::step tls_connection::peek(std::span<std::byte> into, std::size_t
     return run(SSL_peek_ex(session_.get(), into.data(), into.size(), &count));
 }
 
+bool tls_connection::is_readable() noexcept {
+    COFLUX_VERIFY(is_ready(), "look at a TLS stream whose handshake() has not ended");
+    std::byte first{};
+    std::size_t count = 0;
+    if (peek(std::span(&first, 1), count) != step::wants_bytes) return true;
+    {
+        const lock_guard<mutex> guard(lock_);
+        if (SSL_has_pending(session_.get()) == 1) return true;  // a part of a record
+    }
+    return socket.is_readable();
+}
+
 tls_connection::step tls_connection::write(std::span<const std::byte>& from) noexcept {
     const lock_guard<mutex> guard(lock_);
     if (failed_.load(memory_order_relaxed)) return step::failed;

@@ -67,6 +67,8 @@ public:
     step read(std::span<std::byte> into, std::size_t& count) noexcept;
     /// As read(); the bytes stay.
     step peek(std::span<std::byte> into, std::size_t& count) noexcept;
+    /// The session or the socket has something that a read would look at.
+    [[nodiscard]] bool is_readable() noexcept;
     /// Encrypts what there is room for; `from` is what is left.
     step write(std::span<const std::byte>& from) noexcept;
     step say_end() noexcept;

@@ -247,6 +247,9 @@ call<void> tls_stream::read_exactly(environment& env, std::span<std::byte> into)
 call<void> tls_stream::wait_readable(environment& env) {
     return detail::do_wait_readable(env, get());
 }
+bool tls_stream::is_readable() noexcept {
+    return get().is_readable();
+}
 call<void> tls_stream::write_all(environment& env, std::span<const std::byte> from) {
     return detail::do_write_all(env, get(), from);
 }

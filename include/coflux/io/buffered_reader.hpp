@@ -151,6 +151,23 @@ public:
         co_return block_.bytes();
     }
 
+    /// Until read_some() would not wait: bytes are buffered, or wait in the source.
+    [[nodiscard]] call<void> wait_readable(environment&)
+        requires readable_source<Source>
+    {
+        used_.check_unused();
+        if (!block_.is_empty()) co_return;
+        auto&& here = co_await context();
+        const detail::use_mark::use using_it(used_);
+        co_await detail::wait_readable_of(from_, here);
+    }
+    /// True if wait_readable() would not wait. A part of a line is something to read; see has_line().
+    [[nodiscard]] bool is_readable() const noexcept
+        requires readable_source<Source>
+    {
+        return !block_.is_empty() || from_.is_readable();
+    }
+
     /// Takes out bytes that peek() or buffered() has shown.
     /// Pre: so many are buffered, checked.
     void consume(std::size_t count) noexcept {
@@ -234,6 +251,6 @@ private:
     detail::use_mark used_{"buffered_reader"};
 };
 
-static_assert(byte_source<buffered_reader<tcp_stream>>);
+static_assert(byte_source<buffered_reader<tcp_stream>> && readable_source<buffered_reader<tcp_stream>>);
 
 }  // namespace coflux

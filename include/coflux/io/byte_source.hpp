@@ -1,4 +1,4 @@
-// byte_source, byte_sink, whole_sink: what gives bytes, and what takes them.
+// byte_source, readable_source, byte_sink, whole_sink: what gives bytes, and what takes them.
 #pragma once
 
 #include <concepts>
@@ -18,6 +18,8 @@ template <typename S>
 concept source_of_calls =
     requires(S& from, environment& here, std::span<std::byte> into) { from.read_some(here, into); };
 template <typename S>
+concept source_of_waits = requires(S& from, environment& here) { from.wait_readable(here); };
+template <typename S>
 concept sink_of_calls =
     requires(S& to, environment& here, std::span<const std::byte> from) { to.write_some(here, from); };
 
@@ -30,6 +32,15 @@ template <typename S>
     requires(!source_of_calls<S>)
 auto read_some_of(S& from, environment&, std::span<std::byte> into) -> decltype(from.read_some(into)) {
     return from.read_some(into);
+}
+template <source_of_waits S>
+auto wait_readable_of(S& from, environment& here) -> decltype(from.wait_readable(here)) {
+    return from.wait_readable(here);
+}
+template <typename S>
+    requires(!source_of_waits<S>)
+auto wait_readable_of(S& from, environment&) -> decltype(from.wait_readable()) {
+    return from.wait_readable();
 }
 template <sink_of_calls S>
 auto write_some_of(S& to, environment& here, std::span<const std::byte> from) -> decltype(to.write_some(here, from)) {
@@ -67,6 +78,18 @@ concept byte_source = requires(S& from, environment& here, std::span<std::byte> 
     { detail::read_some_of(from, here, into) } -> detail::gives_a_count;
 };
 static_assert(byte_source<tcp_stream>);
+
+/// Says whether there is something to read, and waits for that: `from.is_readable()`, and `co_await
+/// from.wait_readable()`, or as a call `co_await from.wait_readable(here)`.
+///
+/// Laws: neither takes a byte. is_readable() does not wait; where it is true, wait_readable() ends at once. The end and
+/// an error are something to read.
+template <typename S>
+concept readable_source = requires(S& from, environment& here) {
+    { from.is_readable() } noexcept -> std::same_as<bool>;
+    { detail::wait_readable_of(from, here) } -> detail::awaited_for<void>;
+};
+static_assert(readable_source<tcp_stream>);
 
 /// Takes bytes: `co_await to.write_some(from)`, or as a call `co_await to.write_some(here, from)`.
 ///

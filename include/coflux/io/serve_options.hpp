@@ -12,8 +12,10 @@
 #include <coflux/base/address_of.hpp>
 #include <coflux/combine/when_any.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/errors.hpp>
+#include <coflux/io/byte_source.hpp>
 #include <coflux/sync/manual_reset_event.hpp>
 
 namespace coflux {
@@ -96,17 +98,22 @@ struct serve_report {
 
 namespace detail {
 
-template <typename A>
-call<bool> wait_idle(environment&, manual_reset_event* draining, std::remove_reference_t<A>* operation) {
-    if (draining->is_set()) co_return false;
-    const auto first = co_await when_any(static_cast<A&&>(*operation), draining->wait());
-    co_return first.index() == 0;
+/// Each "no" comes from a look that begins after the drain has: what came before is seen.
+template <typename S>
+call<bool> wait_idle(environment&, manual_reset_event* draining, S* from) {
+    auto&& here = co_await context();
+    if (!draining->is_set()) {
+        const auto first = co_await when_any(wait_readable_of(*from, here), draining->wait());
+        if (first.index() == 0) co_return true;
+    }
+    co_return from->is_readable();
 }
 
 }  // namespace detail
 
 /// A handler's third argument: whether the server drains. A handler for one connection after another request, as with
-/// keep-alive, waits for the next one by idle(), and ends where that is false.
+/// keep-alive, waits for the next one by idle(), and ends where that is false. The first request of a connection is on
+/// its way: it is read without idle().
 ///
 /// Threads: all members from any.
 /// Lifetime: a copyable reference to the server, for the handler and what is below it.
@@ -117,22 +124,23 @@ public:
     /// True once the server accepts no more. What has begun may end within serve_options::drain.
     [[nodiscard]] bool is_draining() const noexcept { return draining_->is_set(); }
 
-    /// `while (co_await server.idle(here, peer.wait_readable())) { … one request … }`: waits where the connection is
-    /// idle, until there is a request or the server drains.
+    /// `do { … one request … } while (co_await server.idle(here, peer));`: waits where the connection is idle, until
+    /// there is a request or the server drains.
     ///
-    /// Shapes: an operation that gives nothing, as wait_readable(). Bytes that the handler has read beforehand are a
-    /// request, too: look there first.
-    /// Returns: true if the operation ended; false if the server drains, also where it did when this was called.
-    /// Errors: those of the operation; std::bad_alloc.
+    /// Shapes: a readable_source: a stream, or the buffered_reader over it, whose buffered bytes are a request, too.
+    /// Returns: true if there is something to read, the end of the stream included; false if there is nothing once the
+    /// server drains. So a request that came before the drain is served.
+    /// Errors: those of wait_readable(); std::bad_alloc.
     /// Stops: a stop point; loses nothing.
-    /// Costs: three frames.
-    template <typename A>
+    /// Costs: three frames and those of wait_readable() where it waits, else one.
+    /// Example: examples/42_keep_alive.cpp
+    template <typename S>
     [[nodiscard("nothing is waited for until this is awaited: co_await it")]] call<bool> idle(environment& here,
-                                                                                              A&& operation) const {
-        static_assert(std::is_void_v<detail::await_result<A>>,
-                      "coflux: what this operation gives would be lost where the server drains meanwhile: "
-                      "wait by idle(here, peer.wait_readable()), then read");
-        return detail::wait_idle<A>(here, draining_, detail::address_of(operation));
+                                                                                              S&& from) const {
+        static_assert(std::is_lvalue_reference_v<S> && readable_source<std::remove_reference_t<S>>,
+                      "coflux: idle() looks at the stream itself, so that no request is lost where the server drains: "
+                      "idle(here, peer), or idle(here, in) of a buffered_reader");
+        return detail::wait_idle(here, draining_, detail::address_of(from));
     }
     /// Until the server drains: for a select() or a when_any() of the handler's own.
     /// Stops: a stop point; loses nothing.

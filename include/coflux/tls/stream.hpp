@@ -72,10 +72,12 @@ public:
     /// Errors: end_of_stream, with the count, where the peer has ended its stream before; as read_some().
     /// Stops: what was read by then is lost.
     call<void> read_exactly(environment& env, std::span<std::byte> into);
-    /// Waits until read_some() would not: until there are bytes, or the peer has ended its stream. It takes none. For a
-    /// server between two requests: `while (co_await server.idle(here, stream.wait_readable(here)))`.
+    /// Waits until read_some() would not: until there are bytes, or the peer has ended its stream. It takes none.
     /// Errors, Stops: as read_some().
     call<void> wait_readable(environment& env);
+    /// True if there is something to read, or a part of it: bytes of a record that has not come whole count. A server
+    /// between two requests asks by `server.idle(here, stream)`. Some computation, and a call of the system.
+    [[nodiscard]] bool is_readable() noexcept;
     /// All bytes. It returns when the system has taken them. There is no write_some(): a tls_stream is a byte_source
     /// and a whole_sink, for copy(), and no byte_sink. Where the peer has sent a part of a message of TLS, it waits for
     /// the rest, beside a reader or without one.
@@ -120,6 +122,6 @@ private:
     std::unique_ptr<detail::tls_connection> connection_;
 };
 
-static_assert(byte_source<tls_stream> && whole_sink<tls_stream>);
+static_assert(byte_source<tls_stream> && readable_source<tls_stream> && whole_sink<tls_stream>);
 
 }  // namespace coflux

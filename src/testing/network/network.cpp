@@ -291,6 +291,13 @@ int network::is_readable(int descriptor) noexcept {
     return !s->unread.empty() || s->got_end || s->cut || s->error != 0 ? 1 : 0;
 }
 
+int network::is_readable_now(int descriptor) noexcept {
+    const bool settled = std::exchange(settles_, true);
+    const int readable = is_readable(descriptor);
+    settles_ = settled;
+    return readable;
+}
+
 std::ptrdiff_t network::send(int descriptor, const void* from, std::size_t size) noexcept {
     sim_socket* const s = find(descriptor);
     if (const int e = error_of(s); e != 0) return e;

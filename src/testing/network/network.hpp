@@ -139,6 +139,7 @@ public:
     int connect_result(int descriptor) noexcept override;
     std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept override;
     int is_readable(int descriptor) noexcept override;
+    int is_readable_now(int descriptor) noexcept override;
     std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept override;
     std::ptrdiff_t send_now(int descriptor, const void* from, std::size_t size) noexcept override;
     std::ptrdiff_t receive_buffers(int descriptor, const coflux::detail::os::buffer* into,

@@ -122,13 +122,22 @@ coflux::call<coflux::serve_report> serve_for(coflux::environment&, fake_listener
     co_return report;
 }
 
+/// Has nothing to read, but after each so long a wait.
+struct readable_after {
+    std::chrono::nanoseconds time;
+
+    [[nodiscard]] bool is_readable() const noexcept { return false; }
+    [[nodiscard]] auto wait_readable() const noexcept { return coflux::sleep_for(time); }
+};
+
 /// A client that sends a request each second; a request takes 400 ms.
 struct keeps_alive {
     std::vector<int>* requests;
     coflux::call<void> operator()(coflux::environment&, peer p, coflux::drain_token server) const {
         auto&& here = co_await coflux::context();
         requests->resize(static_cast<std::size_t>(p.number));
-        while (co_await server.idle(here, coflux::sleep_for(600ms))) {
+        readable_after next{600ms};
+        while (co_await server.idle(here, next)) {
             co_await 400ms;
             ++requests->at(static_cast<std::size_t>(p.number - 1));
         }

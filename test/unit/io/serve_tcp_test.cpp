@@ -42,7 +42,7 @@ using pool = coflux::thread_pool_executor;
 coflux::call<void> echoes(environment&, tcp_stream peer, drain_token server) {
     auto&& here = co_await coflux::context();
     std::string message(5, ' ');
-    while (co_await server.idle(here, peer.wait_readable())) {
+    while (co_await server.idle(here, peer)) {
         const auto got = co_await coflux::as_result(peer.read_exactly(bytes_of(message)));
         if (!got && got.error() == std::errc::no_message_available) co_return;
         if (!got) throw std::system_error(got.error());

@@ -33,6 +33,7 @@ using coflux_test::in_virtual_time;
 using coflux_test::keeps_alive;
 using coflux_test::now;
 using coflux_test::peer;
+using coflux_test::readable_after;
 using coflux_test::root;
 using coflux_test::serve_for;
 using coflux_test::server;
@@ -605,7 +606,8 @@ TEST(serve, loses_no_connection_and_no_count_in_any_order) {
             auto handler = [](environment&, peer p, drain_token server) -> coflux::call<void> {
                 auto&& self = co_await coflux::context();
                 if (p.number % 3 == 0) throw std::runtime_error("one of three");
-                (void)co_await server.idle(self, coflux::sleep_for(p.number % 2 == 0 ? 1h : 1ms));
+                readable_after next{p.number % 2 == 0 ? std::chrono::nanoseconds(1h) : 1ms};
+                (void)co_await server.idle(self, next);
                 co_await coflux::yield();
                 if (p.number % 4 == 0) co_await 1h;
             };

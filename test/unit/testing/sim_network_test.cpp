@@ -240,8 +240,10 @@ coflux::task<void, sim_executor> closes_with_bytes_unread(environment&) {
     auto&& here = co_await coflux::context();
     ends p = co_await connected(here);
     std::byte one{};
+    EXPECT_FALSE(p.far.is_readable());
     co_await p.near.write_all("read this");
     co_await p.far.wait_readable();
+    EXPECT_TRUE(p.far.is_readable());
     p.far.close();
     const auto cut = co_await as_result(p.near.read_some(std::span(&one, 1)));
     EXPECT_TRUE(is(cut.error(), std::errc::connection_reset));

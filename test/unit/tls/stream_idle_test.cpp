@@ -55,6 +55,32 @@ TEST(tls_idle, tells_of_a_connection_that_is_cut) {
     });
 }
 
+TEST(tls_idle, is_looked_at_before_a_drain_ends_it) {
+    on_worker([](coflux::environment& here) -> coflux::call<void> {
+        tls_pair p = co_await secured(here);
+        coflux::buffered_reader in(p.far, 4);
+        coflux::manual_reset_event draining;
+        const coflux::drain_token server(draining);
+        draining.set();
+        EXPECT_FALSE(co_await server.idle(here, p.far));
+        EXPECT_FALSE(co_await server.idle(here, in));
+        co_await p.near.write_all(here, "hello");
+        while (!p.far.is_readable()) co_await coflux::yield();  // in the system's buffer
+        EXPECT_TRUE(co_await server.idle(here, p.far));
+        EXPECT_TRUE(co_await server.idle(here, in));
+        std::string got(1, ' ');
+        co_await in.read_exactly(here, bytes_of(got));
+        EXPECT_TRUE(co_await server.idle(here, p.far));  // the session has kept the last byte
+        got.resize(3);
+        co_await in.read_exactly(here, bytes_of(got));
+        EXPECT_EQ(got, "ell");
+        co_await in.wait_readable(here);
+        (void)co_await in.peek(here);
+        EXPECT_FALSE(co_await server.idle(here, p.far));
+        EXPECT_TRUE(co_await server.idle(here, in));  // the reader has it
+    });
+}
+
 /// The bytes of a wait that is stopped at any moment are there for the read after it.
 template <typename E>
 coflux::fork<std::string, E> reads_after_waits(coflux::environment&, tls_stream* from, std::size_t size) {
@@ -95,7 +121,7 @@ coflux::task<coflux::serve_report, worker> serves(coflux::environment&) {
         tls_stream peer(localhost_server(), std::move(socket));
         co_await peer.handshake(self);
         std::array<std::byte, 100> buffer{};
-        while (co_await server.idle(self, peer.wait_readable(self))) {
+        while (co_await server.idle(self, peer)) {
             const std::size_t n = co_await peer.read_some(self, buffer);
             if (n == 0) break;
             co_await peer.write_all(self, std::span(buffer).first(n));
