@@ -1,7 +1,6 @@
 // Children: a filter with two pipes, one that is asked to end and then must, and one that is not there.
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -27,19 +26,14 @@ coflux::call<std::string> sorted(coflux::environment&, std::string lines) {
     co_return result;
 }
 
-// Asks it to end, and does not wait longer than the limit: when it goes out of scope, it is killed.
-coflux::call<void> ends(coflux::environment&, process child) {
-    child.kill(SIGTERM);
-    if (const auto end = co_await coflux::timeout(child.wait(), 10s))
-        std::printf("sleep %s\n", end->to_string().c_str());
-}
-
 coflux::task<void, worker> program(coflux::environment&) {
     auto&& here = co_await coflux::context();
     std::printf("%s", (co_await sorted(here, "one\ntwo\nthree\n")).c_str());
 
+    // It is asked to end, and must when 10 s are over. One that is not waited for is killed as it goes out of scope.
     process sleeper = co_await process::spawn({"sleep", "1000"});
-    co_await ends(here, std::move(sleeper));
+    const coflux::exit_status end = co_await sleeper.terminate(here, 10s);
+    std::printf("sleep %s\n", end.to_string().c_str());
 
     const auto none = co_await coflux::as_result(process::spawn("no-such-program"));
     std::printf("no-such-program: %s\n", none.error().message().c_str());

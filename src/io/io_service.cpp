@@ -17,17 +17,22 @@ namespace {
 class io_service {
 public:
     /// Errors: std::system_error; the next call tries again.
-    static const std::shared_ptr<io_source>& shared() {
+    static const io_service& shared() {
         struct owner {
             io_service& service;
             owner() : service(*new io_service) {}
             ~owner() { service.end(); }
         };
         static owner the_one;
-        COFLUX_VERIFY(the_one.service.process_.is_here(),
+        return the_one.service;
+    }
+    /// False in a child of fork(), where the thread is not.
+    [[nodiscard]] bool is_here() const noexcept { return process_.is_here(); }
+    [[nodiscard]] const std::shared_ptr<io_source>& source() const noexcept {
+        COFLUX_VERIFY(is_here(),
                       "a coroutine without a worker waits for a descriptor in the child of a fork(), where the thread "
                       "that would look after it is not");
-        return the_one.service.source_;
+        return source_;
     }
 
 private:
@@ -64,12 +69,16 @@ event_host* host_of(const promise_base& p) noexcept {
 
 std::shared_ptr<io_source> source_for(promise_base& p) {
     event_host* const host = host_of(p);
-    if (host == nullptr) return io_service::shared();
+    if (host == nullptr) return io_service::shared().source();
     if (host->source() == nullptr) {
         host->adopt(host->is_shared() ? io_source::make_shared() : io_source::make(host->has_one_thread()));
     }
     // What a host has was made here.
     return std::static_pointer_cast<io_source>(host->shared_source());
+}
+
+bool has_io_service() {
+    return io_service::shared().is_here();
 }
 
 io_source* made_source_for(const promise_base& p) noexcept {

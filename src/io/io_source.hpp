@@ -50,7 +50,10 @@ public:
 /// The source that coroutines of this thread wait in.
 /// Errors: std::system_error, std::bad_alloc.
 [[nodiscard]] std::shared_ptr<io_source> source_for(promise_base& p);
-/// The same, if it belongs to this thread's host and is there already; else nullptr.
+/// Coroutines whose thread has no source can wait: not in a child of fork() whose parent had such coroutines.
+/// Errors: as source_for().
+[[nodiscard]] bool has_io_service();
+/// What source_for() gives, if it belongs to this thread's host and is there already; else nullptr.
 [[nodiscard]] io_source* made_source_for(const promise_base& p) noexcept;
 
 }  // namespace coflux::detail

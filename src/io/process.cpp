@@ -1,6 +1,8 @@
 #include <coflux/io/process.hpp>
 
+#include <chrono>
 #include <csignal>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -8,14 +10,17 @@
 #include <utility>
 
 #include <coflux/base/assert.hpp>
-#include <coflux/base/thread.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/core/make_environment.hpp>
 #include <coflux/executor/blocking_pool.hpp>
+#include <coflux/executor/noop_executor.hpp>
+#include <coflux/time/timeout.hpp>
 
 #include "descriptor.hpp"
 #include "os/child_process.hpp"
 #include "os/process.hpp"
 #include "os/socket.hpp"
-#include "os/thread.hpp"
 
 namespace coflux {
 namespace detail {
@@ -48,8 +53,19 @@ endpoint message_name(const char* what, const std::string& program) {
     return endpoint::local(text);
 }
 
-/// Children that were left, and that no thread waits for, because none could be made. Written by any thread: release
-/// when one is put in, acquire when all are taken out.
+/// Sends a signal to it, or to its group if it leads one. os::gone() also where its end was taken.
+int send_signal(child_state& s, int number) noexcept {
+    const adaptive_guard guard(s.end_lock);
+    if (has_child_ended(s)) return os::gone();
+    if (s.leads_group) {
+        if (const int e = os::signal_group(s.pid, number); e != os::gone()) return e;
+        // It has left its group, and was the last one there.
+    }
+    return os::signal_child(s.pidfd.number(), number);
+}
+
+/// Children that were left, and whose ends no event source waits for, because there was none to be had. Written by any
+/// thread: release when one is put in, acquire when all are taken out.
 constinit atomic<child_state*> left_children{nullptr};
 
 void keep_left_child(child_state* of) noexcept {
@@ -69,19 +85,45 @@ void take_left_children() noexcept {
     }
 }
 
-/// A child that is left to itself becomes no zombie: a thread waits for its end.
-void leave_child(child_state* of) noexcept {
-    of->pidfd = {};
-    take_left_children();
+/// The reaper: takes the end of a child that was left, so that it is no zombie. It waits in the event source of the
+/// process, because the executor that the child was used on may end first.
+fork<void, noop_executor> reaps(environment&, child_state* left) {
+    child_handle of(left);
     try {
-        thread([pid = of->pid] {
-            os::name_this_thread("coflux-reaper");
-            os::await_child(pid);
-        }).detach();
-        forget(of);
-    } catch (...) {  // no thread, or no memory for one: its state is there already
+        if (has_io_service()) (void)co_await as_result(wait_process_request(of));
+    } catch (...) {  // no thread, or no memory, for the wait
+    }
+    of.release()->pidfd = {};
+    if (has_child_ended(*left) || os::has_child_ended(left->pid)) {
+        forget(left);
+    } else {
+        keep_left_child(left);
+    }
+}
+
+void leave_child(child_state* of) noexcept {
+    take_left_children();
+    if (os::has_child_ended(of->pid)) return forget(of);
+    try {
+        // Never destroyed: what waits in it at the end of the process waits for ever.
+        static environment& reapers = *new auto(make_environment(noop_executor()));
+        reaps(reapers, of).attach();
+    } catch (...) {  // no memory
+        of->pidfd = {};
         keep_left_child(of);
     }
+}
+
+void kill_dropped(child_state& s) noexcept {
+    const int e = send_signal(s, SIGKILL);
+    if (e >= 0 || e == os::gone()) return;
+    std::exception_ptr error;
+    try {
+        throw_io_error(e, "send SIGKILL, as its owner dies, to", s.pidfd.peer());
+    } catch (...) {
+        error = std::current_exception();
+    }
+    report_from_destructor(s.on_error, std::move(error));
 }
 
 }  // namespace
@@ -91,7 +133,7 @@ void leave_child(child_state* of) noexcept {
 child_handle& child_handle::operator=(child_handle&& other) noexcept {
     if (this != &other) {
         drop();
-        owned_ = std::exchange(other.owned_, nullptr);
+        owned_ = other.release();
     }
     return *this;
 }
@@ -100,16 +142,13 @@ child_state& child_handle::get() const noexcept {
     return *owned_;
 }
 void child_handle::drop() noexcept {
-    if (owned_ == nullptr) return;
-    if (is_own(*owned_) && !has_child_ended(*owned_) && owned_->pidfd.is_open()) {
-        COFLUX_VERIFY(!owned_->pidfd.get().is_waited_for(), "a process dies while wait() waits for its end (%s)",
-                      owned_->pidfd.peer().to_string().c_str());
-        if (owned_->leaves_running) return leave_child(std::exchange(owned_, nullptr));
-        os::child_end end{};
-        (void)os::signal_child(owned_->pidfd.number(), SIGKILL);
-        (void)os::await_child_end(owned_->pidfd.number(), end);
-    }
-    forget(std::exchange(owned_, nullptr));
+    child_state* const s = release();
+    if (s == nullptr) return;
+    if (!is_own(*s) || has_child_ended(*s) || !s->pidfd.is_open()) return forget(s);
+    COFLUX_VERIFY(!s->pidfd.get().is_waited_for(), "a process dies while wait() waits for its end (%s)",
+                  s->pidfd.peer().to_string().c_str());
+    if (!s->leaves_running) kill_dropped(*s);
+    leave_child(s);
 }
 
 constinit const io_kind wait_process_awaiter::kind{
@@ -118,6 +157,8 @@ constinit const io_kind wait_process_awaiter::kind{
 bool wait_process_awaiter::take_end(io_operation& op) noexcept {
     auto& w = static_cast<wait_process_awaiter&>(op);
     os::child_end end{};
+    const adaptive_guard guard(w.of_.end_lock);
+    if (w.of_.ends_group && os::has_end_to_take(w.on().number)) (void)os::signal_group(w.of_.pid, SIGKILL);
     w.error_ = os::take_child_end(w.on().number, end);
     if (os::would_block(w.error_)) return false;
     if (w.error_ >= 0) record_end(w.of_, end);
@@ -177,6 +218,8 @@ spawn_awaiter::spawn_awaiter(promise_base& p, const command_line& command, proce
     if (const auto& own = options.environment.entries(); own.has_value()) environment_ = argument_pointers(*own);
     made_ = child_handle(new made_child);
     made_.get().leaves_running = options.dropped == when_dropped::leave;
+    made_.get().leads_group = options.leads_group;
+    made_.get().on_error = p.data().on_error;
 }
 
 void spawn_awaiter::spawn(pool_operation& op) noexcept {
@@ -189,7 +232,8 @@ int spawn_awaiter::spawn_now() noexcept {
     os::child_plan plan{.arguments = arguments_.data(),
                         .environment = options_.environment.entries().has_value() ? environment_.data() : nullptr,
                         .directory = options_.directory.empty() ? nullptr : options_.directory.c_str(),
-                        .streams = {}};
+                        .streams = {},
+                        .leads_group = options_.leads_group};
     int child_ends[3] = {-1, -1, -1};
     const standard_stream asked[3] = {options_.input, options_.output, options_.error};
     static constexpr const char* names[3] = {"a pipe to ", "a pipe from ", "a pipe from "};
@@ -273,11 +317,22 @@ std::string exit_status::to_string() const {
 
 bool process::kill(int signal) {
     detail::child_state& s = child_.get();
-    if (detail::has_child_ended(s)) return false;
-    const int e = detail::os::signal_child(s.pidfd.number(), signal);
+    const int e = detail::send_signal(s, signal);
     if (e >= 0) return true;
-    if (detail::os::is_gone(e)) return false;
+    if (e == detail::os::gone()) return false;
     detail::throw_io_error(e, "send a signal to", s.pidfd.peer());
+}
+
+call<exit_status> process::terminate(environment&, std::chrono::nanoseconds grace) {
+    {
+        detail::child_state& s = child_.get();
+        const detail::adaptive_guard guard(s.end_lock);
+        s.ends_group = s.leads_group;
+    }
+    (void)kill(SIGTERM);
+    if (const auto end = co_await timeout(wait(), grace)) co_return *end;
+    (void)kill(SIGKILL);
+    co_return co_await wait();
 }
 
 }  // namespace coflux

@@ -144,7 +144,12 @@ int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcep
     sigaddset(&defaults, SIGPIPE);
     setup.add(posix_spawnattr_setsigmask(&setup.attributes, &none));
     setup.add(posix_spawnattr_setsigdefault(&setup.attributes, &defaults));
-    setup.add(posix_spawnattr_setflags(&setup.attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    if (plan.leads_group) {
+        setup.add(posix_spawnattr_setpgroup(&setup.attributes, 0));
+        flags |= POSIX_SPAWN_SETPGROUP;
+    }
+    setup.add(posix_spawnattr_setflags(&setup.attributes, flags));
     if (setup.error != 0) return -setup.error;
 
     auto* const arguments = const_cast<char* const*>(plan.arguments);
@@ -165,28 +170,29 @@ int spawn_child(const child_plan& plan, child& made, spawn_step& failed) noexcep
 int take_child_end(int descriptor, child_end& end) noexcept {
     return end_of_child(descriptor, WNOHANG, end);
 }
-int await_child_end(int descriptor, child_end& end) noexcept {
-    return end_of_child(descriptor, 0, end);
+bool has_end_to_take(int descriptor) noexcept {
+    child_end end{};
+    return end_of_child(descriptor, WNOHANG | WNOWAIT, end) >= 0;
 }
 int signal_child(int descriptor, int number) noexcept {
     return result_of([&] { return static_cast<int>(syscall(SYS_pidfd_send_signal, descriptor, number, nullptr, 0)); });
+}
+int signal_group(int pid, int number) noexcept {
+    return result_of([&] { return kill(-pid, number); });
 }
 
 bool is_not_supported(int result) noexcept {
     return result == -ENOSYS;
 }
-bool is_gone(int result) noexcept {
-    return result == -ESRCH;
-}
-void await_child(int pid) noexcept {
-    (void)result_of([&] { return waitpid(pid, nullptr, 0); });
+int gone() noexcept {
+    return -ESRCH;
 }
 bool has_child_ended(int pid) noexcept {
     return result_of([&] { return waitpid(pid, nullptr, WNOHANG); }) != 0;  // ECHILD: it was taken elsewhere
 }
 void end_child(int pid) noexcept {
     (void)kill(pid, SIGKILL);
-    await_child(pid);
+    (void)result_of([&] { return waitpid(pid, nullptr, 0); });
 }
 int out_of_memory() noexcept {
     return -ENOMEM;

@@ -13,6 +13,7 @@ struct child_plan {
     const char* const* environment;  ///< nullptr: this process's
     const char* directory;           ///< nullptr: this process's
     int streams[3];                  ///< descriptors, or one of the above
+    bool leads_group = false;        ///< it has a process group of its own, with its number
 };
 struct child {
     int pid = 0;
@@ -32,18 +33,19 @@ struct child_end {
 };
 /// Takes its end, once; the system then forgets it. -EAGAIN: it runs. -ECHILD: the end was taken by others.
 int take_child_end(int descriptor, child_end& end) noexcept;
-/// The same, and waits until it has ended.
-int await_child_end(int descriptor, child_end& end) noexcept;
-/// -ESRCH: it has ended, and that was taken.
+/// It has ended, and that was not taken.
+[[nodiscard]] bool has_end_to_take(int descriptor) noexcept;
+/// gone(): it has ended, and that was taken.
 int signal_child(int descriptor, int number) noexcept;
-[[nodiscard]] bool is_gone(int result) noexcept;
+/// To all of the group of a child that leads one, and whose end was not taken, so that the number is its own. gone():
+/// there is none in it.
+int signal_group(int pid, int number) noexcept;
+[[nodiscard]] int gone() noexcept;
 /// Of a call that the system does not have.
 [[nodiscard]] bool is_not_supported(int result) noexcept;
-/// Waits until a child has ended whose end was not taken, so that the number is its own, and takes that.
-void await_child(int pid) noexcept;
-/// The same without a wait: false if it runs.
+/// Takes the end of a child of which that was not taken, so that the number is its own: false if it runs.
 [[nodiscard]] bool has_child_ended(int pid) noexcept;
-/// Kills it, and waits for that.
+/// Kills one that was just made, and waits for that.
 void end_child(int pid) noexcept;
 [[nodiscard]] int out_of_memory() noexcept;
 

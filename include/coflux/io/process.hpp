@@ -1,6 +1,7 @@
 // process: children of this process.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/core/call.hpp>
 #include <coflux/io/detail/process_operations.hpp>
 #include <coflux/io/pipe.hpp>
 #include <coflux/io/result.hpp>
@@ -90,7 +92,7 @@ private:
 
 /// What becomes of a child whose `process` dies before it has ended.
 enum class when_dropped : unsigned char {
-    kill,  ///< it is ended by SIGKILL, and waited for: a child is owned, as a fork is
+    kill,  ///< it is ended by SIGKILL: a child is owned, as a fork is
     leave  ///< it runs on by itself
 };
 
@@ -121,6 +123,10 @@ struct process_options {
     child_environment environment{};  ///< by default that of this process
     std::string directory{};          ///< in which it begins; empty: that of this process
     when_dropped dropped = when_dropped::kill;
+    /// The child leads a process group of its own, with its number. Then signals of `process` go to all of that group:
+    /// those of kill(), of terminate(), and of the destructor. A group of its own is in the background of a terminal:
+    /// Ctrl-C does not reach it, and where it reads from the terminal, it is halted.
+    bool leads_group = false;
     blocking_pool* pool = nullptr;  ///< whose threads start it; nullptr: blocking_pool::shared()
 };
 
@@ -141,11 +147,16 @@ using child_writer = pipe_writer;
 /// std::errc::function_not_supported.
 /// Threads: of any executor.
 /// Costs: a wait is one of the thread's source of events: no thread waits for a child.
-/// Lifetime: the destructor kills the child if it has not ended, and waits for that: some 0.1 ms, more where the kernel
-/// keeps it, in a drive that hangs for instance. Children of the child are not killed. With when_dropped::leave it runs
-/// on, and a thread of the process waits for its end, so that it is no zombie; where there is no thread to be had, the
-/// next spawn(), and the next process that leaves its child, look whether it has ended. A process that a stop unwinds
-/// ends its child in this way.
+/// Lifetime: the destructor sends SIGKILL to the child if it has not ended, and never waits. With when_dropped::leave
+/// it runs on. In both cases the reaper takes its end, so that it is no zombie: some 0.1 ms after SIGKILL, later where
+/// the kernel keeps it, in a drive that hangs for instance. To know that it is gone: `p.kill(SIGKILL)` and `co_await
+/// p.wait()`, or terminate(). Where SIGKILL is refused, by a program that has become another user's or a filter of
+/// system calls, the child runs on, and the error goes to the handler of the environment that it was started in, or is
+/// printed. A process that a stop unwinds ends its child in the same way. Children of the child are killed only where
+/// it leads a group (process_options::leads_group). The reaper is a wait in the event source that the process has for
+/// coroutines without an executor, and holds a descriptor while the child runs; where that source is not to be had, the
+/// next spawn(), and the next process that dies, look whether the child has ended. The end of the program waits for no
+/// child.
 /// Example: examples/46_process.cpp
 class process {
 public:
@@ -186,11 +197,26 @@ public:
     wait() noexcept {
         return detail::wait_process_request(child_);
     }
-    /// Sends it a signal, SIGTERM for instance. Never to another process, even if its number is used again.
+    /// Sends it a signal, SIGTERM for instance; to its group if it leads one. Never to another process, even if its
+    /// number is used again, unless others take its end (wait()).
     /// Returns: false if it has ended, as far as is known.
     /// Errors: std::system_error for what is no signal (std::errc::invalid_argument), or may not be sent.
     /// Threads: one at a time, also beside a coroutine that waits.
     bool kill(int signal);
+    /// `co_await child.terminate(here, 5s)`: asks it to end by SIGTERM, and ends it by SIGKILL if it runs on for
+    /// `grace`.
+    ///
+    /// Shapes: with process_options::leads_group both go to its group, and what is left of that when the child has
+    /// ended is killed: a child that waits for its own gives them the grace, too. A grace that is not positive leaves
+    /// no time between the two signals.
+    /// Returns: how it ended; at once if it has been waited for, and then no signal is sent.
+    /// Errors: those of kill() and wait(); std::bad_alloc.
+    /// Stops: a stop point where it waits; the child has got SIGTERM.
+    /// Costs: two frames.
+    /// Lifetime: the process is not moved until the await ends.
+    /// Example: examples/46_process.cpp
+    [[nodiscard("nothing is sent until this is awaited: co_await it")]] call<exit_status>
+    terminate(environment& here, std::chrono::nanoseconds grace);
 
     [[nodiscard]] bool has_child() const noexcept { return child_.state() != nullptr; }
     /// Its number; it is another process's once it has ended. 0: there is none.

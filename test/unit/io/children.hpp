@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <string>
 #include <type_traits>
@@ -45,6 +47,14 @@ inline coflux::call<std::string> output_of(coflux::environment&, words command, 
     const coflux::exit_status end = co_await p.wait();
     EXPECT_TRUE(end.is_success()) << end.to_string() << ": " << text;
     co_return text;
+}
+/// At last: that a child has ended, and its end was taken.
+inline coflux::call<bool> is_gone(coflux::environment&, int pid) {
+    for (int i = 0; i != 10'000; ++i) {
+        if (::kill(pid, 0) != 0) co_return true;
+        co_await std::chrono::milliseconds(1);
+    }
+    co_return false;
 }
 inline words shell(const std::string& script) {
     return words{"sh", "-c", script};

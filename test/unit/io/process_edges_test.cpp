@@ -192,7 +192,11 @@ TEST(process_edges, has_a_program_without_zero_bytes) {
 
 coflux::task<std::error_code, worker> starts_without_descriptors(environment&) {
     const process_options piped{.input = standard_stream::pipe(), .output = standard_stream::pipe()};
-    co_return (co_await coflux::as_result(process::spawn(words{"true"}, piped))).error();
+    auto p = co_await coflux::as_result(process::spawn(words{"true"}, piped));
+    if (p) {
+        EXPECT_TRUE((co_await p->wait()).is_success());
+    }
+    co_return p.error();
 }
 TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
     if (coflux_test::checks_need_descriptors) GTEST_SKIP() << "a check of UBSan opens a pipe";
@@ -200,6 +204,7 @@ TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
     auto env = coflux::make_environment(w);
     rlimit was{};
     ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &was), 0);
+    ASSERT_FALSE(starts_without_descriptors(env).get());  // the worker's event source is made
     const std::size_t before = open_descriptors();
     int refused = 0;
     // Where the last descriptor is taken, each step of the start fails once.

@@ -4,10 +4,13 @@
 #include <coroutine>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/atomic.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/errors.hpp>
 #include <coflux/io/detail/io_operation.hpp>
 #include <coflux/io/detail/pool_operation.hpp>
 #include <coflux/io/result.hpp>
@@ -26,6 +29,11 @@ struct child_state {
     descriptor_handle pidfd;
     int pid = 0;
     bool leaves_running = false;
+    bool leads_group = false;
+    error_handler on_error = nullptr;  // of the environment that it was started in
+    // Guards the end: while the lock is held and it was not taken, the number is the child's, and its group's.
+    adaptive_lock end_lock;
+    bool ends_group = false;  // when it has ended, the rest of its group is killed; under end_lock
     // The thread that takes the end writes the three once: release, after the others; acquire where it is asked.
     atomic<bool> has_ended{false};
     bool is_signal = false;
@@ -38,13 +46,14 @@ class child_handle {
 public:
     child_handle() noexcept = default;
     explicit child_handle(child_state* owned) noexcept : owned_(owned) {}
-    child_handle(child_handle&& other) noexcept : owned_(other.owned_) { other.owned_ = nullptr; }
+    child_handle(child_handle&& other) noexcept : owned_(other.release()) {}
     child_handle& operator=(child_handle&& other) noexcept;
     ~child_handle() { drop(); }
 
     /// Errors: a checked error if there is none.
     [[nodiscard]] child_state& get() const noexcept;
     [[nodiscard]] child_state* state() const noexcept { return owned_; }
+    [[nodiscard]] child_state* release() noexcept { return std::exchange(owned_, nullptr); }
     void drop() noexcept;
 
 private:

@@ -170,16 +170,29 @@ failure* join_failures(failure* first, failure* others) noexcept {
     return all.release();
 }
 
+namespace {
+
+/// False: no handler was given, and this thread has no driver that keeps it.
+bool is_handled(error_handler handler, const failure& f) noexcept {
+    if (handler == nullptr) return this_thread.driver != nullptr && this_thread.driver->keep_unobserved(f);
+    handler(f.error());
+    for (const std::exception_ptr& other : f.others().list()) handler(other);
+    return true;
+}
+
+}  // namespace
+
 void report_unobserved(error_handler handler, const failure& f) noexcept {
-    if (handler != nullptr) {
-        handler(f.error());
-        for (const std::exception_ptr& other : f.others().list()) handler(other);
-        return;
-    }
-    if (this_thread.driver != nullptr && this_thread.driver->keep_unobserved(f)) return;
+    if (is_handled(handler, f)) return;
     std::fprintf(stderr, "coflux: an error that was not observed\n");
     print_errors("  ", f.error(), f.others().list(), f.where());
     std::terminate();
+}
+
+void report_from_destructor(error_handler handler, std::exception_ptr error) noexcept {
+    failure* const f = new_failure(std::move(error), {}, {});
+    if (!is_handled(handler, *f)) print_errors("", f->error(), {}, {});
+    f->release();
 }
 
 }  // namespace detail

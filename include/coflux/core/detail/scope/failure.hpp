@@ -139,5 +139,8 @@ private:
 /// Hands an error to the handler. If there is none, a driver of this thread may keep it; else it is printed and ends
 /// the program.
 void report_unobserved(error_handler handler, const failure& f) noexcept;
+/// Hands the error of what a destructor could not do to the handler. If there is none, a driver of this thread may keep
+/// it; else it is printed, and the program goes on: the object that it came from is gone in any case.
+void report_from_destructor(error_handler handler, std::exception_ptr error) noexcept;
 
 }  // namespace coflux::detail
