@@ -39,7 +39,7 @@ int end_of(std::optional<int> status, int signal) noexcept {
 int run_on(thread_pool_executor& pool, const run_options& options, program& p) {
     auto env = make_environment(pool, options.memory != nullptr ? options.memory : &frame_pool::shared());
     std::optional<stop_on_signals> signals;
-    if (options.handle_signals) signals.emplace(env);
+    if (options.handle_signals) signals.emplace(env, options.second_signal_after);
     try {
         const std::optional<int> status = p.run_in(env);
         return end_of(status, signals ? signals->received() : 0);

@@ -16,8 +16,8 @@ struct stop_on_signals::watcher {
     detail::os::process_mark process;
 };
 
-stop_on_signals::stop_on_signals(environment& target) : target_(target) {
-    const bool taken = detail::os::take_end_signals();
+stop_on_signals::stop_on_signals(environment& target, std::chrono::nanoseconds second_after) : target_(target) {
+    const bool taken = detail::os::take_end_signals(second_after.count());
     COFLUX_VERIFY(taken, "two stop_on_signals at the same time: a signal goes to one of them");
     try {
         watcher_ = new watcher{detail::thread([this] { watch(); }), {}};

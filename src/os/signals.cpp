@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <iterator>
 #include <system_error>
 
@@ -27,9 +28,11 @@ struct {
     // A child of fork() has the words of its parent: there signals have their default effect, and its own take goes on
     // from whatever it finds.
     handler_target_word target;
-    // 0: no signal has come since they were taken; else the number of the first. seq_cst, by exchange.
-    atomic<int> first{0};
-    static_assert(atomic<int>::is_always_lock_free, "a handler uses it");
+    // 0: no signal has come since they were taken; else when the first came, in nanoseconds of the monotonic clock.
+    // seq_cst, by CAS.
+    atomic<std::int64_t> first{0};
+    atomic<std::int64_t> same_request{0};  // written before `target`, which a handler reads first
+    static_assert(atomic<std::int64_t>::is_always_lock_free, "a handler uses them");
     running_handlers running;
     int pipe[2] = {-1, -1};  // what a handler can write to; of the process in `target`, or of one that it comes from
     ino_t pipe_number = 0;   // of both ends
@@ -59,27 +62,42 @@ void close_pipe_of_parent() noexcept {
     }
 }
 
-/// Of a first signal: false if this is none, or is not for this process.
-bool is_first(int number) noexcept {
+std::int64_t monotonic_now() noexcept {
+    timespec t{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &t);  // a handler may call it
+    return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
+}
+
+/// The first signal, or one that is the same request: false for a second one, and for one that is not for this process.
+bool is_taken(int number) noexcept {
     if (state.target.load().process != ::getpid()) return false;
     state.running.enter();
     const handler_target at = state.target.load();
-    const bool is = at.descriptor >= 0 && state.first.exchange(number) == 0;
-    if (is) write_number(at.descriptor, number);
+    bool is = false;
+    if (at.descriptor >= 0) {
+        const std::int64_t came = monotonic_now();
+        std::int64_t first = 0;
+        if (state.first.compare_exchange_strong(first, came)) {
+            write_number(at.descriptor, number);
+            is = true;
+        } else {
+            is = came - first < state.same_request.load();
+        }
+    }
     state.running.leave();
     return is;
 }
 
 extern "C" void coflux_on_end_signal(int number) {
     const int error = errno;
-    if (!is_first(number)) {
+    if (!is_taken(number)) {
         // Where they were given back meanwhile, it has the effect of before.
         struct sigaction now = {};
         (void)::sigaction(number, nullptr, &now);
         // Where they were taken anew meanwhile, it is the first of those.
-        const bool is_taken = now.sa_handler == &coflux_on_end_signal && is_first(number);
-        if (now.sa_handler == &coflux_on_end_signal && !is_taken) (void)std::signal(number, SIG_DFL);
-        if (!is_taken)
+        const bool is_taken_anew = now.sa_handler == &coflux_on_end_signal && is_taken(number);
+        if (now.sa_handler == &coflux_on_end_signal && !is_taken_anew) (void)std::signal(number, SIG_DFL);
+        if (!is_taken_anew)
             (void)std::raise(number);  // takes effect when this handler returns: until then the signal is blocked
     }
     errno = error;
@@ -87,7 +105,7 @@ extern "C" void coflux_on_end_signal(int number) {
 
 }  // namespace
 
-bool take_end_signals() {
+bool take_end_signals(std::int64_t same_request) {
     const pid_t here = ::getpid();
     if (!state.target.take(here)) return false;
     close_pipe_of_parent();
@@ -98,6 +116,7 @@ bool take_end_signals() {
     }
     state.pipe_number = number_of_pipe(state.pipe[0]);
     state.first.store(0);
+    state.same_request.store(same_request);
     state.target.store({here, state.pipe[1]});
     struct sigaction handled = {};
     handled.sa_handler = &coflux_on_end_signal;

@@ -1,11 +1,14 @@
 // The requests of users and systems that a process end: SIGINT and SIGTERM.
 #pragma once
 
+#include <cstdint>
+
 namespace coflux::detail::os {
 
-/// From now on the first of these signals does nothing but wake wait_for_end_signal(); a second has its default effect,
-/// which is to end the process. False if that is so already: it holds for one at a time. Errors: std::system_error.
-[[nodiscard]] bool take_end_signals();
+/// From now on the first of these signals does nothing but wake wait_for_end_signal(). One that comes within
+/// `same_request` nanoseconds of it does nothing, and a later one has its default effect, which is to end the process.
+/// False if that is so already: it holds for one at a time. Errors: std::system_error.
+[[nodiscard]] bool take_end_signals(std::int64_t same_request);
 
 /// Blocks the thread until the first signal, and gives its number; 0 after give_back_end_signals().
 int wait_for_end_signal() noexcept;

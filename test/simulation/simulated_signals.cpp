@@ -16,7 +16,7 @@ int raised = 0;
 
 namespace coflux {
 
-stop_on_signals::stop_on_signals(environment& target) : target_(target) {
+stop_on_signals::stop_on_signals(environment& target, std::chrono::nanoseconds) : target_(target) {
     const coflux_simulations::simulation_at_work here;
     receives = [this] { watch(); };
 }

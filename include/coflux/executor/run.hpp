@@ -1,6 +1,7 @@
 // run: a main function that is a coroutine.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <memory_resource>
 #include <optional>
@@ -19,6 +20,8 @@ struct run_options {
     thread_pool_options pool{};  ///< by default as many workers as the process may use processors
     /// SIGINT and SIGTERM request a stop of the program, and the second of them ends the process (stop_on_signals).
     bool handle_signals = true;
+    /// One that comes within this time of the first is the same request, and does nothing.
+    std::chrono::nanoseconds second_signal_after = std::chrono::seconds(1);
     /// Where frames come from; nullptr: the frame pool. It outlives the call.
     std::pmr::memory_resource* memory = nullptr;
 };
@@ -101,8 +104,8 @@ int run_with(run_options options, Program& function, Args&... args) {
 /// Runs a program that is a coroutine, on a thread pool of its own: `int main() { return coflux::run(program); }`,
 /// where `program` is a `coflux::task<int, coflux::thread_pool_executor> program(coflux::environment& env)`.
 ///
-/// SIGINT (Ctrl-C) and SIGTERM request its stop. The second of them ends the process by its default action, as the
-/// first does once the program has ended.
+/// SIGINT (Ctrl-C) and SIGTERM request its stop. The second of them, if it comes run_options::second_signal_after the
+/// first, ends the process by its default action, as the first does once the program has ended.
 ///
 /// Shapes: `program` is a function or a lambda without captures, which returns a task of int or of void; `args` are
 /// passed on to it, `argc` and `argv` say.

@@ -1,6 +1,8 @@
 // stop_on_signals: Ctrl-C and SIGTERM as a stop request.
 #pragma once
 
+#include <chrono>
+
 #include <coflux/base/atomic.hpp>
 #include <coflux/core/environment.hpp>
 
@@ -9,9 +11,10 @@ namespace coflux {
 /// While it lives, SIGINT (Ctrl-C) and SIGTERM request a stop of an environment: `coflux::stop_on_signals
 /// signals(env);`
 ///
-/// The first signal stops what is made in the environment, and later what will be; the second, of either kind, has its
-/// default effect and ends the process, so that a user need not wait for a clean-up that hangs. Before and after,
-/// signals do what they did.
+/// The first signal stops what is made in the environment, and later what will be. One of either kind that comes within
+/// `second_after` of it is the same request, and does nothing: GNU timeout and some supervisors signal a process and
+/// then its group, so that one request comes twice. A later one has its default effect and ends the process, so that a
+/// user need not wait for a clean-up that hangs. Before and after, signals do what they did.
 ///
 /// Returns: received() is the number of the signal that came, 0 if none did: `return signals.received() ? 128 +
 /// signals.received() : 0;`
@@ -27,7 +30,8 @@ namespace coflux {
 /// Example: examples/22_word_count.cpp
 class stop_on_signals {
 public:
-    explicit stop_on_signals(environment& target);
+    /// `second_after` that is not positive: the second signal ends the process, however soon it comes.
+    explicit stop_on_signals(environment& target, std::chrono::nanoseconds second_after = std::chrono::seconds(1));
     stop_on_signals(const stop_on_signals&) = delete;
     stop_on_signals& operator=(const stop_on_signals&) = delete;
     ~stop_on_signals();

@@ -235,6 +235,25 @@ TEST_F(run_and_signals, end_the_program_with_the_status_that_a_shell_expects) {
     EXPECT_EXIT(child([] { return coflux::run(raises_and_waits, SIGTERM); }), testing::ExitedWithCode(143), "^bye\n$");
 }
 
+// It blocks a thread, and comes to no stop point until both signals have come.
+coflux::task<int, pool> raises_two(coflux::environment&, int first, int second) {
+    auto token = co_await coflux::this_coroutine::stop_token();
+    (void)std::raise(first);
+    while (!token.stop_requested()) {}
+    (void)std::raise(second);
+    co_return 5;
+}
+
+TEST_F(run_and_signals, that_come_together_are_one_request) {
+    EXPECT_EQ(coflux::run_options().second_signal_after, 1s);
+    coflux::run_options options;
+    options.second_signal_after = 1h;
+    EXPECT_EXIT(child([options] { return coflux::run(options, raises_two, SIGTERM, SIGTERM); }),
+                testing::ExitedWithCode(5), "^$");
+    EXPECT_EXIT(child([options] { return coflux::run(options, raises_two, SIGINT, SIGTERM); }),
+                testing::ExitedWithCode(5), "^$");
+}
+
 // It blocks a thread, and comes to no stop point.
 coflux::task<int, pool> ignores_a_stop(coflux::environment&, int first, int second) {
     auto token = co_await coflux::this_coroutine::stop_token();
@@ -245,10 +264,12 @@ coflux::task<int, pool> ignores_a_stop(coflux::environment&, int first, int seco
 }
 
 TEST_F(run_and_signals, end_a_program_that_ignores_the_stop_at_once_with_the_second) {
-    EXPECT_EXIT(child([] { return coflux::run(ignores_a_stop, SIGINT, SIGINT); }), testing::KilledBySignal(SIGINT),
-                "^$");
-    EXPECT_EXIT(child([] { return coflux::run(ignores_a_stop, SIGTERM, SIGINT); }), testing::KilledBySignal(SIGINT),
-                "^$");
+    coflux::run_options options;
+    options.second_signal_after = 0s;
+    EXPECT_EXIT(child([options] { return coflux::run(options, ignores_a_stop, SIGINT, SIGINT); }),
+                testing::KilledBySignal(SIGINT), "^$");
+    EXPECT_EXIT(child([options] { return coflux::run(options, ignores_a_stop, SIGTERM, SIGINT); }),
+                testing::KilledBySignal(SIGINT), "^$");
 }
 
 coflux::task<int, pool> ends_in_order(coflux::environment&) {

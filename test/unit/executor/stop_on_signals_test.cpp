@@ -249,7 +249,7 @@ TEST_F(stop_on_signals, that_dies_waits_for_a_handler_that_has_not_told_of_its_s
 /// The handler of a second signal stands still until the object is gone and there is another one.
 int comes_to_the_next_with_a_handler_that_is_late() {
     auto first = coflux::make_environment();
-    auto signals = std::make_unique<coflux::stop_on_signals>(first);
+    auto signals = std::make_unique<coflux::stop_on_signals>(first, 0s);
     (void)std::raise(SIGINT);
     std::atomic<coflux_test::held_calls*> handler{nullptr};
     std::thread raises([&] {
@@ -402,18 +402,36 @@ TEST_F(stop_on_signals, has_a_pipe_that_is_not_inherited_from_the_first) {
 }
 #endif
 
-int raises_twice(int first, int second) {
+/// The second signal comes `later` than the first.
+int raises_twice(int first, int second, std::chrono::nanoseconds second_after, std::chrono::nanoseconds later = 0s) {
     pool threads{1};
     auto env = coflux::make_environment(threads);
-    const coflux::stop_on_signals signals(env);
+    const coflux::stop_on_signals signals(env, second_after);
+    (void)std::raise(first);
+    std::this_thread::sleep_for(later);
+    for (int i = 0; i != 3; ++i) (void)std::raise(second);
+    return signals.received() == 0 ? 1 : 7;
+}
+int received_of_two(int first, int second) {
+    pool threads{1};
+    auto env = coflux::make_environment(threads);
+    const coflux::stop_on_signals signals(env, 1h);
     (void)std::raise(first);
     (void)std::raise(second);
-    return 0;
+    sleeps(env).join();
+    return signals.received();
 }
 
+TEST_F(stop_on_signals, takes_signals_that_come_together_for_one_request) {
+    EXPECT_EXIT(child([] { return received_of_two(SIGTERM, SIGTERM); }), testing::ExitedWithCode(SIGTERM), "");
+    EXPECT_EXIT(child([] { return received_of_two(SIGINT, SIGTERM); }), testing::ExitedWithCode(SIGINT), "");
+}
 TEST_F(stop_on_signals_death, comes_with_the_second_signal) {
-    EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGINT); }), testing::KilledBySignal(SIGINT), "");
-    EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGTERM); }), testing::KilledBySignal(SIGTERM), "");
+    EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGINT, 0s); }), testing::KilledBySignal(SIGINT), "");
+    EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGTERM, -1s); }), testing::KilledBySignal(SIGTERM), "");
+}
+TEST_F(stop_on_signals_death, comes_with_a_signal_that_is_later_than_the_same_request) {
+    EXPECT_EXIT(child([] { return raises_twice(SIGINT, SIGINT, 1ms, 2ms); }), testing::KilledBySignal(SIGINT), "");
 }
 TEST_F(stop_on_signals_death, comes_with_a_signal_when_the_object_is_gone) {
     EXPECT_EXIT(child([] {
