@@ -191,6 +191,18 @@ io_result<tcp_stream> accept_awaiter::resume_with_result() {
     return tcp_stream(std::move(*taken));
 }
 
+descriptor_handle accept_now(const descriptor_handle& listener) {
+    descriptor& on = listener.get();
+    endpoint peer;
+    os::socket_name name{peer.data(), endpoint::capacity()};
+    const int accepted = on.calls.accept_one(on.number, name);
+    if (os::would_block(accepted)) return {};
+    if (accepted < 0) throw_io_error(accepted, "accept a connection at", on.peer);
+    peer.resize(name.size);
+    (void)on.calls.send_at_once(accepted);  // refused by what is not TCP
+    return descriptor_handle(accepted, peer, &on.calls);
+}
+
 connecting::connecting(const endpoint& to, to_what allowed) {
     socket_calls& calls = socket_calls::here();
     int opened = -EAFNOSUPPORT;
@@ -267,6 +279,11 @@ tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
     const int e = calls.listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
     if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
+}
+std::optional<tcp_stream> tcp_listener::try_accept() {
+    detail::descriptor_handle accepted = detail::accept_now(socket_);
+    if (!accepted.is_open()) return std::nullopt;
+    return tcp_stream(std::move(accepted));
 }
 endpoint tcp_listener::local_endpoint() const {
     return detail::name_of(socket_);

@@ -132,6 +132,11 @@ unix_listener::unix_listener(const endpoint& at, unix_options options) {
     if (e < 0) detail::throw_io_error(e, "listen at", at);
     if (options.unlink && has_file) file_ = detail::bound_path(at);
 }
+std::optional<unix_stream> unix_listener::try_accept() {
+    detail::descriptor_handle accepted = detail::accept_now(socket_);
+    if (!accepted.is_open()) return std::nullopt;
+    return unix_stream(std::move(accepted));
+}
 void unix_listener::close() noexcept {
     file_.remove();
     socket_.close("is closed");

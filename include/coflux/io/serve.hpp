@@ -13,7 +13,8 @@
 namespace coflux {
 
 /// What connections come from: `co_await listener.accept()` gives the next one, which can be moved. A stop ends the
-/// wait and loses no connection; an error is a std::system_error. If it has close(), that is noexcept.
+/// wait and loses no connection; an error is a std::system_error. If it has close(), that is noexcept. If it has
+/// try_accept(), that gives a std::optional of the connection, without one where accept() would wait.
 template <typename L>
 concept connection_listener =
     requires(L& listener) { listener.accept(); } && std::move_constructible<detail::accepted_by<L>>;
@@ -79,10 +80,11 @@ consteval void check_serve() {
 /// ends (serve_options::most_delays). Any other error of accept() ends it at once: it drains, and throws the error. So
 /// does what on_error throws. std::bad_alloc at the
 /// beginning: nothing was accepted.
-/// Stops: no connection is accepted any more, at once; one that was accepted is served. Handlers may go on for
-/// serve_options::drain, and see it by their drain_token; then they are stopped, and joined. The report is given
-/// nevertheless: the awaiting coroutine is stopped at its next stop point. A deadline of the environment acts in the
-/// same way. A stop that comes before the first await of serve() stops the awaiting coroutine.
+/// Stops: the connections that stand in the backlog are accepted (serve_options::backlog), and then the listener is
+/// closed; what was accepted is served. Handlers may go on for serve_options::drain, and see it by their drain_token;
+/// then they are stopped, and joined. The report is given nevertheless: the awaiting coroutine is stopped at its next
+/// stop point. A deadline of the environment acts in the same way. A stop that comes before serve() has begun stops the
+/// awaiting coroutine; the listener is closed, and its backlog cut.
 /// Threads: the handlers run side by side, where their executor does so.
 /// Costs: two frames a connection; for a handler that is a fork, a small block more.
 /// Lifetime: listener and handler outlive the await.
@@ -91,7 +93,8 @@ template <typename Listener, typename Handler>
 [[nodiscard("nothing is served until this is awaited: co_await it")]] call<serve_report>
 serve(environment& here, Listener&& listener, Handler&& handler, const serve_options& options = {}) {
     detail::check_serve<Listener, Handler>();
-    return detail::serve_on(here, listener, std::addressof(handler), options);
+    return detail::serve_on(here, detail::listener_end(listener, options.close_listener), std::addressof(handler),
+                            options);
 }
 
 }  // namespace coflux

@@ -61,18 +61,32 @@ private:
     void (*thunk_)(void*, const std::exception_ptr&) = nullptr;
 };
 
+/// What becomes of the connections that stand in the backlog when a server is stopped: their clients take them for made,
+/// and may have sent a request.
+enum class backlog_end : unsigned char {
+    drain,  ///< they are accepted and served
+    close   ///< they are cut: the listener is closed at once
+};
+
 /// How serve() works.
 struct serve_options {
     /// Connections at a time, at most; 0 is a checked error. At the limit none is accepted: it stays in the backlog of
     /// the system.
     std::size_t limit = 1024;
-    /// How long handlers may go on after the stop; then they are stopped. Not positive: they are stopped at once.
+    /// How long handlers may go on after the stop, those of the backlog, too; then they are stopped. Not positive: they
+    /// are stopped at once, and the backlog is cut.
     std::chrono::nanoseconds drain = std::chrono::seconds(5);
     /// Where the process has no descriptor left, the connection is accepted and closed, so that its client hears at
     /// once. It costs one descriptor, which is kept for that. Else the connection waits in the backlog.
     bool refuse_when_full = false;
-    /// The listener is closed when the server begins to drain, if it has close(): a new client is refused at once.
+    /// The listener is closed when the server drains, if it has close(): a new client is refused at once. It is also
+    /// where a stop comes before serve() begins. If it is false, the backlog is left as it is, for the next serve().
     bool close_listener = true;
+    /// A listener with try_accept() is closed once its backlog is empty, at the limit once handlers have ended: at the
+    /// latest after most_drained connections, and when `drain` is over. A client that connects while it is being closed
+    /// is cut.
+    backlog_end backlog = backlog_end::drain;
+    std::size_t most_drained = 4096;
     /// Where the system lacks descriptors or memory, the next accept() waits so long. Doubled each time in a row.
     std::chrono::nanoseconds first_delay = std::chrono::milliseconds(5);
     std::chrono::nanoseconds longest_delay = std::chrono::seconds(1);

@@ -1,6 +1,7 @@
 // tcp_listener and tcp_stream: connections over TCP and over local stream sockets.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include <coflux/core/detail/promise/promise_base.hpp>
@@ -45,6 +46,7 @@ public:
 private:
     friend class detail::accept_awaiter;
     friend class detail::connect_awaiter;
+    friend class tcp_listener;
     explicit tcp_stream(detail::descriptor_handle socket) noexcept : byte_stream(std::move(socket)) {}
 };
 
@@ -73,6 +75,10 @@ public:
     [[nodiscard("nothing is accepted until this is awaited: co_await it")]] detail::accept_request accept() noexcept {
         return detail::accept_request(socket_);
     }
+    /// The next connection that stands in the backlog, without a wait; nullopt if there is none.
+    /// Errors: as accept().
+    /// Pre: no accept() waits.
+    [[nodiscard]] std::optional<tcp_stream> try_accept();
 
     void close() noexcept { socket_.close("is closed"); }
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -80,6 +81,7 @@ public:
 private:
     friend class detail::unix_accept_awaiter;
     friend class detail::unix_connect_awaiter;
+    friend class unix_listener;
     explicit unix_stream(detail::descriptor_handle socket) noexcept : byte_stream(std::move(socket)) {}
 };
 
@@ -116,6 +118,9 @@ public:
     accept() noexcept {
         return detail::unix_accept_request(socket_);
     }
+    /// The next connection that stands in the backlog, without a wait; nullopt if there is none.
+    /// Errors, Pre: as tcp_listener::try_accept().
+    [[nodiscard]] std::optional<unix_stream> try_accept();
 
     void close() noexcept;
     [[nodiscard]] bool is_open() const noexcept { return socket_.is_open(); }

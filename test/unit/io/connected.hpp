@@ -52,6 +52,12 @@ inline std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::distance(walk("/proc/self/fd"), walk()));
 }
 
+/// The same, at last no more than `most`: the reaper closes that of a child soon after its process has died.
+inline std::size_t descriptors_at_last(std::size_t most) {
+    for (int i = 0; i != 10'000 && open_descriptors() > most; ++i) usleep(1'000);
+    return open_descriptors();
+}
+
 /// What `program(environment, args...)`, a task, gives on a worker of its own.
 template <typename F, typename... Args>
 auto on_a_worker(F program, Args... args) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -57,6 +58,14 @@ public:
     void close() noexcept { is_closed = true; }
 
     [[nodiscard]] std::size_t backlog() const noexcept { return script_.size(); }
+    /// What accept() gives, if it does not have to wait.
+    std::optional<peer> take() {
+        if (script_.empty()) return std::nullopt;
+        const std::exception_ptr first = std::move(script_.front());
+        script_.pop_front();
+        if (first != nullptr) std::rethrow_exception(first);
+        return std::optional<peer>(std::in_place, ++taken, &open);
+    }
 
     int open = 0;   // connections
     int taken = 0;  // connections so far
@@ -67,10 +76,7 @@ private:
     static coflux::fork<peer, sim> next(coflux::environment&, fake_listener* self) {
         self->asked.push_back(coflux::testing::simulation::current()->elapsed());
         while (self->script_.empty()) co_await self->changed_.wait();
-        const std::exception_ptr first = std::move(self->script_.front());
-        self->script_.pop_front();
-        if (first != nullptr) std::rethrow_exception(first);
-        co_return peer(++self->taken, &self->open);
+        co_return *self->take();
     }
 
     coflux::environment* of_;

@@ -176,7 +176,7 @@ TEST(process_edges, that_cannot_be_started_is_an_error_and_no_exit_status) {
     elsewhere.directory = folder.path();
     on_a_worker(is_refused, words{"no-such-program-here"}, elsewhere, std::errc::no_such_file_or_directory,
                 "spawn no-such-program-here: ");  // and nothing of the directory, which is there
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);        // the reaper may have closed that of a child of an earlier test
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
 }
@@ -219,7 +219,7 @@ TEST(process_edges, that_finds_no_descriptors_left_says_so_and_leaves_none) {
         }
     }
     EXPECT_GE(refused, 3);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);  // as above
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
 }

@@ -346,7 +346,7 @@ TEST(process, runs_beside_many_others_on_a_pool) {
     runs_many<coflux::thread_pool_executor>(env).get();
     const std::size_t before = open_descriptors();
     runs_many<coflux::thread_pool_executor>(env).get();
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);  // the reaper may have closed that of a child of an earlier test
 }
 TEST(process, runs_beside_many_others_without_an_executor) {
     coflux::noop_executor none;

@@ -65,6 +65,7 @@ void stop_in(operation w, stop_phase when) {
 
 TEST(uring_stop, loses_nothing_in_any_phase_of_any_operation) {
     stop_in(operation::read_some, stop_phase::pending);
+    stop_in(operation::wait_for_child, stop_phase::pending);  // whose reaper has descriptors of its own
     const std::size_t before = open_descriptors();
     for (const operation w : coflux_test::all_stopped_operations) {
         for (const stop_phase when : coflux_test::all_stop_phases) {
@@ -72,7 +73,7 @@ TEST(uring_stop, loses_nothing_in_any_phase_of_any_operation) {
             ASSERT_TRUE(coflux_test::has_held(w, when));
         }
     }
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(coflux_test::descriptors_at_last(before), before);
 }
 
 using worker = coflux::worker_executor;

@@ -66,6 +66,7 @@ template <typename E>
 void stop_in_each_phase(E& executor) {
     auto env = coflux::make_environment(executor);
     stops_in<E>(env, operation::read_some, stop_phase::pending).get();
+    stops_in<E>(env, operation::wait_for_child, stop_phase::pending).get();  // whose reaper has descriptors of its own
     const std::size_t before = open_descriptors();
     for (const operation w : coflux_test::all_stopped_operations) {
         for (const stop_phase when : coflux_test::all_stop_phases) {
@@ -73,7 +74,7 @@ void stop_in_each_phase(E& executor) {
             ASSERT_TRUE(coflux_test::has_held(w, when));
         }
     }
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(coflux_test::descriptors_at_last(before), before);
 }
 
 TEST(worker_stop, loses_nothing_in_any_phase_of_any_operation_on_a_worker) {

@@ -16,6 +16,7 @@
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/make_environment.hpp>
+#include <coflux/core/this_coroutine.hpp>
 #include <coflux/io/serve_options.hpp>
 #include <coflux/scope/shielded.hpp>
 #include <coflux/scope/task_scope.hpp>
@@ -94,25 +95,58 @@ using accepted_by = std::remove_cvref_t<await_result<decltype(std::declval<L&>()
 template <typename H, typename Connection>
 inline constexpr bool takes_token = std::is_invocable_v<H&, environment&, Connection, drain_token>;
 
+/// Closes the listener once, when it dies at the latest: as the parameter of a call that a stop does not let begin, too.
+template <typename Listener>
+class listener_end {
+public:
+    listener_end(Listener& of, bool closes) noexcept : of_(of), closes_(closes) {}
+    listener_end(listener_end&& other) noexcept : of_(other.of_), closes_(std::exchange(other.closes_, false)) {}
+    listener_end& operator=(listener_end&&) = delete;
+    ~listener_end() { close(); }
+
+    [[nodiscard]] Listener& listener() const noexcept { return of_; }
+    void close() noexcept {
+        if constexpr (requires(Listener& l) { l.close(); }) {
+            if (std::exchange(closes_, false)) of_.close();
+        }
+    }
+
+private:
+    Listener& of_;
+    bool closes_;
+};
+
 template <typename Listener, typename Handler>
 struct serving : serve_state {
     using connection = accepted_by<Listener>;
 
-    serving(const serve_options& o, environment& accepting, Listener& from, Handler* with) noexcept
+    serving(const serve_options& o, environment& accepting, listener_end<Listener>& from, Handler* with) noexcept
         : serve_state(o, accepting),
-          listener(from),
-          handler(with) {}
+          listener(from.listener()),
+          end_(from),
+          handler_(with) {}
 
     auto handle(connection&& peer) {
         if constexpr (takes_token<Handler, connection>) {
-            return (*handler)(*handlers, std::move(peer), drain_token(draining));
+            return (*handler_)(*handlers, std::move(peer), drain_token(draining));
         } else {
-            return (*handler)(*handlers, std::move(peer));
+            return (*handler_)(*handlers, std::move(peer));
         }
+    }
+    /// No connection is accepted any more.
+    void ends_accepting() noexcept {
+        end_.close();
+        draining.set();
+    }
+    [[nodiscard]] bool drains_backlog() const noexcept {
+        return options.close_listener && options.backlog == backlog_end::drain;
     }
 
     Listener& listener;
-    Handler* handler;  // of a function, too
+
+private:
+    listener_end<Listener>& end_;
+    Handler* handler_;  // of a function, too
 };
 
 /// One connection. The slot is destroyed after the connection: parameters die in the reverse order.
@@ -123,6 +157,32 @@ fork<void> attends(environment&, Serving* of, [[maybe_unused]] semaphore::permit
     } catch (...) {  // it could not begin
         of->failed(std::current_exception());
     }
+}
+
+/// Begins a handler for what was accepted, which takes the slot.
+/// Errors: `error`, where that ends the server.
+template <typename Serving, typename Connection>
+after_accept begins(Serving& of, semaphore::permit& slot, std::optional<Connection>& peer,
+                    const std::exception_ptr& error) {
+    if (error != nullptr) {
+        const after_accept then = of.after(error);
+        if (then == after_accept::end) std::rethrow_exception(error);
+        return then;
+    }
+    if (!of.has_room()) {
+        peer.reset();
+        of.refused();
+        return after_accept::again;
+    }
+    of.accepted();
+    try {
+        of.attendants->spawn(&attends<Serving, Connection>, &of, std::move(slot), std::move(*peer));
+    } catch (...) {  // no memory for its frame
+        of.not_begun();
+        peer.reset();
+        return after_accept::later;
+    }
+    return after_accept::again;
 }
 
 /// The accept loop; what a stop ends.
@@ -139,28 +199,52 @@ fork<void> accepts(environment&, Serving* of) {
         } catch (...) {
             error = std::current_exception();
         }
-        after_accept then = after_accept::again;
-        if (error != nullptr) {
-            then = of->after(error);
-            if (then == after_accept::end) std::rethrow_exception(error);
-        } else if (!of->has_room()) {
-            peer.reset();
-            of->refused();
-        } else {
-            of->accepted();
-            try {
-                of->attendants->spawn(&attends<Serving, connection>, of, std::move(slot), std::move(*peer));
-            } catch (...) {  // no memory for its frame
-                of->not_begun();
-                peer.reset();
-                then = after_accept::later;
-            }
-        }
-        if (then == after_accept::later) {
+        if (begins(*of, slot, peer, error) == after_accept::later) {
             co_await sleep_for(of->next_delay());
             of->restore_spare();
         }
     }
+}
+
+/// After the stop: accepts what stands in the backlog.
+template <typename Serving>
+call<void> accepts_backlog(environment&, Serving& of) {
+    for (std::size_t left = of.options.most_drained; left != 0; --left) {
+        auto slot = of.slots.try_acquire_guard();
+        if (!slot) {
+            of.draining.set();  // a handler that waits for a request gives its slot back
+            slot = co_await of.slots.acquire_guard();
+        }
+        std::optional<typename Serving::connection> peer;
+        std::exception_ptr error;
+        try {
+            if (auto accepted = of.listener.try_accept()) peer.emplace(*std::move(accepted));
+        } catch (...) {
+            error = std::current_exception();
+        }
+        if (error == nullptr && !peer.has_value()) co_return;
+        if (begins(of, slot, peer, error) == after_accept::later) {
+            co_await sleep_for(of.next_delay());
+            of.restore_spare();
+        } else {
+            co_await this_coroutine::yield();
+        }
+    }
+}
+
+/// Until the last handler has ended. `error`: the listener's, if there is one; a server with one accepts no more.
+template <typename Serving>
+call<void> drains(environment&, Serving& of, std::exception_ptr& error) {
+    auto&& here = co_await context();
+    if constexpr (requires { of.listener.try_accept(); }) {
+        try {
+            if (error == nullptr && of.drains_backlog()) co_await accepts_backlog(here, of);
+        } catch (...) {
+            error = std::current_exception();
+        }
+    }
+    of.ends_accepting();
+    co_await of.slots.acquire(of.options.limit);
 }
 
 /// In the shield: has the connections accepted, and waits until all is over.
@@ -180,18 +264,15 @@ call<serve_report> tends(environment&, environment_object& accepting, Serving& o
     } catch (...) {
         error = std::current_exception();
     }
-    if constexpr (requires { of.listener.close(); }) {
-        if (of.options.close_listener) of.listener.close();
-    }
-    of.draining.set();
 
     bool is_over = false;
     try {
         // [io.drain.waits]
-        is_over = co_await timeout(of.slots.acquire(of.options.limit), of.options.drain);
+        is_over = co_await timeout(drains(here, of, error), of.options.drain);
     } catch (...) {  // no memory for the wait: no drain
         is_over = false;
     }
+    of.ends_accepting();  // time was up before
     // [io.drain.stops]
     if (!is_over) handlers.request_stop();
     co_await attendants.join();
@@ -204,10 +285,10 @@ call<serve_report> tends(environment&, environment_object& accepting, Serving& o
 }
 
 template <typename Listener, typename Handler>
-call<serve_report> serve_on(environment&, Listener& listener, Handler* handler, serve_options options) {
+call<serve_report> serve_on(environment&, listener_end<Listener> from, Handler* handler, serve_options options) {
     auto&& here = co_await context();
     auto accepting = make_environment(here);
-    serving<Listener, Handler> state(options, accepting, listener, handler);
+    serving<Listener, Handler> state(options, accepting, from, handler);
     co_return co_await shielded(tends(here, accepting, state));
 }
 

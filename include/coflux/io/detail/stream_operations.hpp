@@ -226,6 +226,10 @@ private:
     endpoint peer_;
 };
 
+/// A connection that stands in the backlog; else a handle that is not open.
+/// Errors: std::system_error.
+[[nodiscard]] descriptor_handle accept_now(const descriptor_handle& listener);
+
 /// The socket lies in the awaiter until it is connected.
 class connecting {
 protected:
