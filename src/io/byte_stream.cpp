@@ -1,5 +1,6 @@
 #include <coflux/io/byte_stream.hpp>
 
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +21,15 @@ std::ptrdiff_t send_from(descriptor& on, const os::buffer* from, std::size_t buf
     return on.calls.send_buffers(on.number, from, buffers);
 }
 
+std::ptrdiff_t send_once(descriptor& on, std::span<const std::byte> from) noexcept {
+    return on.calls.send_now(on.number, from.data(), from.size());
+}
+std::ptrdiff_t refuse_once(descriptor&, std::span<const std::byte>) noexcept {
+    return -EPIPE;
+}
+
+constinit const io_kind refuses_to_write{&byte_transfer::is_aborted, direction::out, stops_io("an aborted connection")};
+
 }  // namespace
 
 constinit const io_kind read_buffers_awaiter::kind{
@@ -33,13 +43,13 @@ constinit const io_kind write_buffers_awaiter::kind{
     stops_io("room in a socket")};
 
 constinit const byte_kinds byte_kinds::of_sockets{
-    read_some_awaiter::kind, read_buffers_awaiter::kind,       read_exactly_awaiter::kind, write_some_awaiter::kind,
-    write_all_awaiter::kind, write_some_buffers_awaiter::kind, write_buffers_awaiter::kind};
+    read_some_awaiter::kind, read_buffers_awaiter::kind,       read_exactly_awaiter::kind,  write_some_awaiter::kind,
+    write_all_awaiter::kind, write_some_buffers_awaiter::kind, write_buffers_awaiter::kind, send_once};
 
-std::ptrdiff_t byte_access::send_at_once(byte_writer& to, std::span<const std::byte> from) noexcept {
-    descriptor& on = to.to_.get();
-    return on.calls.send_now(on.number, from.data(), from.size());
-}
+/// Only a writer has them.
+constinit const byte_kinds byte_kinds::of_aborted{
+    read_some_awaiter::kind, read_buffers_awaiter::kind, read_exactly_awaiter::kind, refuses_to_write,
+    refuses_to_write,        refuses_to_write,           refuses_to_write,           refuse_once};
 
 endpoint name_of(const descriptor_handle& socket) {
     endpoint name;
@@ -92,6 +102,22 @@ byte_writer& byte_writer::operator=(byte_writer&& other) noexcept {
         how_ = other.how_;
     }
     return *this;
+}
+
+io_result<std::size_t> byte_writer::try_write_some(std::span<const std::byte> from) noexcept {
+    if (!is_open()) return std::make_error_code(std::errc::bad_file_descriptor);
+    detail::descriptor& on = to_.get();
+    if (from.empty() || on.is_waited_for(detail::direction::out)) return std::size_t{0};
+    const std::ptrdiff_t n = how_->write_now(on, from);
+    if (detail::os::would_block(n)) return std::size_t{0};
+    if (n < 0) return detail::io_error(n);
+    return static_cast<std::size_t>(n);
+}
+
+void byte_writer::abort() noexcept {
+    if (!is_open()) return;
+    how_ = &detail::byte_kinds::of_aborted;
+    (void)to_.get().calls.cut_connection(to_.number());  // refused by a pipe, and by what is cut
 }
 
 void byte_writer::end(const char* how) noexcept {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "descriptor.hpp"
 #include "os/socket.hpp"
@@ -83,6 +84,11 @@ bool byte_transfer::write_buffers(io_operation& op, system_call call) noexcept {
             t.buffers_ = t.buffers_.subspan(1);
         }
     }
+    return true;
+}
+
+bool byte_transfer::is_aborted(io_operation& op) noexcept {
+    static_cast<transfer_awaiter&>(op).error_ = -EPIPE;
     return true;
 }
 

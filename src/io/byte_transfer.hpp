@@ -21,6 +21,7 @@ struct byte_transfer {
     static bool read_buffers(io_operation& op, system_call call) noexcept;
     static bool write_some_buffers(io_operation& op, system_call call) noexcept;
     static bool write_buffers(io_operation& op, system_call call) noexcept;
+    static bool is_aborted(io_operation& op) noexcept;
 
     // Of an io_kind, where the event source reads.
     static bool ask_to_read(io_operation& op, io_submission& call) noexcept;
@@ -29,13 +30,6 @@ struct byte_transfer {
 
 private:
     static bool take_result(transfer_awaiter& t, std::ptrdiff_t moved) noexcept;
-};
-
-/// For what is made over a stream.
-struct byte_access {
-    /// One call of the system, or of a simulated network; it does not wait. Pre: it is open, and none is writing.
-    /// Returns: how many; negative: an error.
-    [[nodiscard]] static std::ptrdiff_t send_at_once(byte_writer& to, std::span<const std::byte> from) noexcept;
 };
 
 constexpr wait_kind stops_io(const char* what) noexcept {

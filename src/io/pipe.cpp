@@ -22,6 +22,11 @@ std::ptrdiff_t write_to(descriptor& on, const os::buffer* from, std::size_t buff
     return os::write_some(on.number, from, buffers);
 }
 
+std::ptrdiff_t write_once(descriptor& on, std::span<const std::byte> from) noexcept {
+    const os::buffer one{const_cast<std::byte*>(from.data()), from.size()};
+    return write_to(on, &one, 1);
+}
+
 constinit const io_kind pipe_read_some{[](io_operation& op) noexcept { return byte_transfer::some(op, &read_from); },
                                        direction::in, bytes_of_a_pipe, &byte_transfer::ask_to_read,
                                        &byte_transfer::take_some};
@@ -59,9 +64,9 @@ descriptor_handle adopt_end(int opened, direction way) {
 
 }  // namespace
 
-constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,    pipe_read_buffers, pipe_read_exactly,
-                                                pipe_write_some,   pipe_write_all,    pipe_write_some_buffers,
-                                                pipe_write_buffers};
+constinit const byte_kinds byte_kinds::of_pipes{pipe_read_some,     pipe_read_buffers, pipe_read_exactly,
+                                                pipe_write_some,    pipe_write_all,    pipe_write_some_buffers,
+                                                pipe_write_buffers, write_once};
 
 }  // namespace detail
 

@@ -41,7 +41,7 @@ public:
         return os::send_buffers(descriptor, from, buffers);
     }
     int shutdown_send(int descriptor) noexcept override { return os::shutdown_send(descriptor); }
-    int reset_on_close(int descriptor) noexcept override { return os::reset_on_close(descriptor); }
+    int cut_connection(int descriptor) noexcept override { return os::cut_connection(descriptor); }
     int send_at_once(int descriptor) noexcept override { return os::send_at_once(descriptor); }
     int local_name(int descriptor, os::socket_name& name) noexcept override { return os::local_name(descriptor, name); }
 

@@ -38,7 +38,7 @@ public:
     virtual std::ptrdiff_t receive_buffers(int descriptor, const os::buffer* into, std::size_t buffers) noexcept = 0;
     virtual std::ptrdiff_t send_buffers(int descriptor, const os::buffer* from, std::size_t buffers) noexcept = 0;
     virtual int shutdown_send(int descriptor) noexcept = 0;
-    virtual int reset_on_close(int descriptor) noexcept = 0;
+    virtual int cut_connection(int descriptor) noexcept = 0;
     virtual int send_at_once(int descriptor) noexcept = 0;
     virtual int local_name(int descriptor, os::socket_name& name) noexcept = 0;
 

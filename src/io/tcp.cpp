@@ -296,7 +296,7 @@ tcp_stream tcp_stream::adopt(owned_descriptor opened) {
 }
 void tcp_stream::reset() noexcept {
     if (!is_open()) return;
-    (void)to_.get().calls.reset_on_close(native_handle());
+    abort();
     close();
 }
 

@@ -129,9 +129,11 @@ int shutdown_send(int descriptor) noexcept {
     return result_of([&] { return shutdown(descriptor, SHUT_WR); });
 }
 
-int reset_on_close(int descriptor) noexcept {
-    const linger at_once{1, 0};
-    return result_of([&] { return setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once); });
+int cut_connection(int descriptor) noexcept {
+    // Of TCP: a reset is sent now, whatever else has the descriptor. SO_LINGER would wait for the close.
+    const sockaddr none{AF_UNSPEC, {}};
+    if (result_of([&] { return connect(descriptor, &none, sizeof none); }) == 0) return 0;
+    return result_of([&] { return shutdown(descriptor, SHUT_RDWR); });
 }
 
 int send_at_once(int descriptor) noexcept {

@@ -49,8 +49,9 @@ std::ptrdiff_t receive(int descriptor, void* into, std::size_t size) noexcept;
 int is_readable(int descriptor) noexcept;
 std::ptrdiff_t send(int descriptor, const void* from, std::size_t size) noexcept;
 int shutdown_send(int descriptor) noexcept;
-/// close() then tells the peer that the connection was cut.
-int reset_on_close(int descriptor) noexcept;
+/// The connection is cut for both sides, and the descriptor stays open. A family that cannot tell the peer of a cut
+/// tells it of an end.
+int cut_connection(int descriptor) noexcept;
 /// Small messages are sent at once.
 int send_at_once(int descriptor) noexcept;
 int local_name(int descriptor, socket_name& name) noexcept;

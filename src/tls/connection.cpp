@@ -10,8 +10,6 @@
 
 #include <coflux/base/assert.hpp>
 
-#include "io/byte_transfer.hpp"
-
 namespace coflux::detail {
 
 namespace {
@@ -196,9 +194,9 @@ bool tls_connection::send_what_fits() noexcept {
         for (;;) {
             const std::span<const std::byte> bytes = to_be_sent();
             if (bytes.empty()) break;
-            const std::ptrdiff_t count = byte_access::send_at_once(socket, bytes);
-            if (count <= 0) return false;  // an error comes again, to an operation that can throw it
-            sent(static_cast<std::size_t>(count));
+            const io_result<std::size_t> count = socket.try_write_some(bytes);
+            if (!count || *count == 0) return false;  // an error comes again, to an operation that can throw it
+            sent(*count);
         }
     }
     return true;

@@ -262,6 +262,9 @@ call<void> tls_stream::shutdown_send(environment& env) {
 call<bool> tls_stream::shutdown(environment& env, std::chrono::steady_clock::time_point by) {
     return detail::do_shutdown(env, get(), by);
 }
+void tls_stream::abort() noexcept {
+    if (is_open()) connection_->socket.abort();
+}
 void tls_stream::close() noexcept {
     connection_.reset();
 }

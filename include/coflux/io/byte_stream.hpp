@@ -16,10 +16,6 @@
 
 namespace coflux {
 
-namespace detail {
-struct byte_access;
-}  // namespace detail
-
 /// The peer has ended its side before all was read.
 class end_of_stream : public std::runtime_error {
 public:
@@ -159,6 +155,19 @@ public:
         return {to_, from, how_->write_buffers};
     }
 
+    /// As many bytes as the system takes now: for what cannot wait, as a destructor.
+    /// Returns: how many; 0 where the system has no room, or another write waits for that.
+    /// Errors: as a value; std::errc::bad_file_descriptor where the writer is closed.
+    /// Stops: no stop point.
+    [[nodiscard("what was not taken is not written")]] io_result<std::size_t>
+    try_write_some(std::span<const std::byte> from) noexcept;
+
+    /// Cuts the connection, at once and for both sides, and leaves it open: for what has begun to write and cannot end
+    /// it. What was not sent is dropped. Later writes fail with std::errc::broken_pipe; a read that waits ends. The
+    /// peer of a TCP connection sees an error, that of a local socket an end, and that of a pipe an end once this is
+    /// closed. Nothing happens to one that is closed.
+    void abort() noexcept;
+
     /// Writes no more. What was written is still sent, and then the peer is told that no more comes, also where a
     /// reader of the same stream is left.
     void close() noexcept { end("is closed"); }
@@ -174,7 +183,6 @@ protected:
     detail::descriptor_handle to_;
 
 private:
-    friend struct detail::byte_access;
     void end(const char* how) noexcept;
 
     const detail::byte_kinds* how_ = &detail::byte_kinds::of_sockets;

@@ -96,6 +96,9 @@ public:
     /// Stops: what the peer has sent by then is dropped.
     call<bool> shutdown(environment& env, std::chrono::steady_clock::time_point by);
 
+    /// Cuts the connection, at once and for both sides, and leaves it open, as byte_writer::abort(): for what has begun
+    /// to write and cannot end it.
+    void abort() noexcept;
     /// Closes the connection, without a word to the peer: see shutdown().
     void close() noexcept;
 

@@ -162,7 +162,7 @@ void network::close_descriptor(int descriptor) noexcept {
     case socket_state::connecting: drop_out(*s); break;  // an answer will find that it is closed
     case socket_state::connected:
         if (s->cut) break;
-        if (s->reset_on_close || !s->unread.empty()) {
+        if (!s->unread.empty()) {
             drop_out(*s);
             cut_off(*s);
             send_out(*s, arrival::cut);
@@ -336,10 +336,13 @@ int network::shutdown_send(int descriptor) noexcept {
     return 0;
 }
 
-int network::reset_on_close(int descriptor) noexcept {
+int network::cut_connection(int descriptor) noexcept {
     sim_socket* const s = find(descriptor);
     if (const int e = error_of(s); e != 0) return e;
-    s->reset_on_close = true;
+    if (s->is != socket_state::connected || s->cut) return -ENOTCONN;
+    s->unread.clear();
+    fail(*s, ECONNRESET);
+    send_out(*s, arrival::cut);
     return 0;
 }
 

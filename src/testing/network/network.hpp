@@ -103,8 +103,7 @@ struct sim_socket {
     bool shared_port = false;
     bool sent_end = false;
     bool got_end = false;
-    bool cut = false;  // this end knows no connection any more, whatever the other one knows
-    bool reset_on_close = false;
+    bool cut = false;                         // this end knows no connection any more, whatever the other one knows
     bool asks = false;                        // its connect has begun, and waits for settle()
     bool any_address = false;                 // it listens at all addresses, or connects to its own machine so
     int error = 0;                            // positive; told once
@@ -147,7 +146,7 @@ public:
     std::ptrdiff_t send_buffers(int descriptor, const coflux::detail::os::buffer* from,
                                 std::size_t buffers) noexcept override;
     int shutdown_send(int descriptor) noexcept override;
-    int reset_on_close(int descriptor) noexcept override;
+    int cut_connection(int descriptor) noexcept override;
     int send_at_once(int) noexcept override { return 0; }
     int local_name(int descriptor, coflux::detail::os::socket_name& name) noexcept override;
     int open_datagram(int family) noexcept override;

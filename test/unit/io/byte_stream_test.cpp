@@ -1,4 +1,4 @@
-// What streams of each kind do: several buffers, and halves.
+// What streams of each kind do: several buffers, writes without waiting, cuts, and halves.
 #include <coflux/io/byte_stream.hpp>
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <coflux/coflux.hpp>
 
 #include "connected.hpp"
+#include "simulated.hpp"
 
 namespace {
 
@@ -169,6 +170,107 @@ coflux::task<void, worker> stops_several_buffers(coflux::environment&) {
 }
 TEST(byte_stream_buffers, lose_nothing_by_a_stop_of_a_read) {
     on_a_worker(stops_several_buffers);
+}
+
+// --- without waiting -------------------------------------------------------------------------------------------------
+
+template <typename Writer, typename Reader>
+coflux::call<void> tries(coflux::environment&, Writer& to, Reader& from) {
+    EXPECT_EQ(*to.try_write_some(std::span<const std::byte>()), 0U);
+    std::size_t sent = 0;
+    const std::string some(100'000, 'x');
+    for (;;) {
+        const auto n = to.try_write_some(std::as_bytes(std::span(some)));
+        EXPECT_TRUE(n.has_value());
+        if (!n || *n == 0) break;
+        sent += *n;
+    }
+    EXPECT_GT(sent, 0U);
+    to.close();
+    EXPECT_EQ(to.try_write_some(std::as_bytes(std::span(some))).error(), std::errc::bad_file_descriptor);
+    std::string into(100'000, ' ');
+    while (const std::size_t n = co_await from.read_some(bytes_of(into))) sent -= n;
+    EXPECT_EQ(sent, 0U);
+}
+coflux::task<void, worker> tries_each_kind(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto tcp = co_await connected(here);
+    co_await tries(here, tcp.near, tcp.far);
+    auto [near, far] = coflux::unix_stream::pair();
+    co_await tries(here, near, far);
+    auto pipe = coflux::make_pipe();
+    co_await tries(here, pipe.writer, pipe.reader);
+    pipe = coflux::make_pipe();
+    pipe.reader.close();
+    EXPECT_EQ(pipe.writer.try_write_some(std::as_bytes(std::span("x", 1))).error(), std::errc::broken_pipe);
+}
+TEST(byte_stream_tries, takes_what_there_is_room_for) {
+    on_a_worker(tries_each_kind);
+}
+
+using one_byte = std::array<std::byte, 1>;
+template <typename E>
+coflux::fork<std::error_code, E> reads_one(coflux::environment&, byte_reader* from) {
+    one_byte into{};
+    const auto n = co_await coflux::as_result(from->read_some(into));
+    co_return n.error();
+}
+template <typename E>
+coflux::fork<std::error_code, E> writes_much(coflux::environment&, byte_writer* to) {
+    const std::string much(std::size_t{16} << 20, 'x');
+    const auto n = co_await coflux::as_result(to->write_all(much));
+    co_return n.error();
+}
+coflux::call<void> until_a_write_waits(coflux::environment&, byte_writer& to) {
+    while (*to.try_write_some(std::as_bytes(std::span("x", 1))) != 0) co_await coflux::this_coroutine::yield();
+}
+coflux::task<void, worker> tries_beside_a_write(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto [near, far] = coflux::unix_stream::pair();
+    auto writer = writes_much<worker>(here, &near);
+    co_await until_a_write_waits(here, near);
+    std::string into(100'000, ' ');
+    EXPECT_GT(co_await far.read_some(bytes_of(into)), 0U);
+    EXPECT_EQ(*near.try_write_some(std::as_bytes(std::span("x", 1))), 0U);  // there is room
+    near.abort();
+    EXPECT_EQ(co_await std::move(writer), std::errc::broken_pipe);
+}
+TEST(byte_stream_tries, takes_nothing_beside_a_write_that_waits) {
+    on_a_worker(tries_beside_a_write);
+}
+
+/// A reader and a writer of one connection wait, and a third coroutine aborts it.
+template <typename E>
+coflux::task<void, E> aborts_what_waits(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::tcp_listener listener(coflux::endpoint::loopback(0));
+    auto near = co_await coflux::tcp_stream::connect(listener.local_endpoint());
+    auto far = co_await listener.accept();
+    auto reader = reads_one<E>(here, &near);
+    auto writer = writes_much<E>(here, &near);
+    co_await until_a_write_waits(here, near);
+    near.abort();
+    const std::error_code read = co_await std::move(reader);
+    const std::error_code written = co_await std::move(writer);
+    // The first of them is told of the cut.
+    EXPECT_TRUE(written == std::errc::broken_pipe || written == std::errc::connection_reset) << written;
+    EXPECT_TRUE(!read || read == std::errc::not_connected || read == std::errc::connection_reset) << read;
+    EXPECT_TRUE(near.is_open());
+    const auto again = co_await coflux::as_result(near.write_some("x"));
+    EXPECT_EQ(again.error(), std::errc::broken_pipe);
+    std::array<std::byte, 10'000> into{};
+    coflux::io_result<std::size_t> n = co_await coflux::as_result(far.read_some(into));
+    while (n && *n != 0) n = co_await coflux::as_result(far.read_some(into));
+    EXPECT_EQ(n.error(), std::errc::connection_reset);
+    near.abort();
+    near.close();
+    near.abort();
+}
+TEST(byte_stream_abort, ends_what_waits_and_tells_the_peer) {
+    on_a_worker(aborts_what_waits<worker>);
+}
+TEST(byte_stream_abort, is_the_same_on_a_simulated_network) {
+    coflux_test::in_simulations(aborts_what_waits<coflux::testing::sim_executor>);
 }
 
 // --- halves ----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ class tcp_stream;
 
 namespace detail {
 
-/// What the operations of a stream of bytes do: of sockets, or of pipes.
+/// What the operations of a stream of bytes do: of sockets, of pipes, or of what was aborted.
 struct byte_kinds {
     const io_kind& read_some;
     const io_kind& read_buffers;
@@ -25,9 +25,12 @@ struct byte_kinds {
     const io_kind& write_all;
     const io_kind& write_some_buffers;
     const io_kind& write_buffers;
+    /// Does not wait. Returns how many bytes were sent; negative: an error.
+    std::ptrdiff_t (*write_now)(descriptor& on, std::span<const std::byte> from) noexcept;
 
     static const byte_kinds of_sockets;
     static const byte_kinds of_pipes;
+    static const byte_kinds of_aborted;
 };
 
 /// Moves bytes between a socket and a span.
