@@ -2,10 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include <coflux/core/detail/frame/frame_control.hpp>
+#include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
+#include <coflux/core/environment.hpp>
 
 namespace coflux::detail {
 
@@ -53,6 +59,20 @@ std::size_t byte_block::take(std::span<std::byte> into) noexcept {
 bool is_unwound_by_stop() noexcept {
     return this_thread.current == nullptr && this_thread.ends != nullptr &&
            this_thread.ends->word.has(frame_flags::unwinding);
+}
+
+void report_unsent(std::size_t count, const std::source_location& made_at, std::error_code why) noexcept {
+    std::exception_ptr error;
+    try {
+        error = std::make_exception_ptr(
+            std::system_error(why, std::string("coflux: a buffered_writer made at ") + made_at.file_name() + ':' +
+                                       std::to_string(made_at.line()) + " died with " + std::to_string(count) +
+                                       " bytes that were not sent: its flush(here) was not awaited"));
+    } catch (const std::bad_alloc&) {
+        error = std::current_exception();
+    }
+    const environment* const in = this_thread.current;
+    report_from_destructor(in != nullptr ? data_of(*in).on_error : nullptr, std::move(error));
 }
 
 }  // namespace coflux::detail

@@ -1,4 +1,4 @@
-// Checks of programming errors: always on, print the expression and the async back-trace, then abort.
+// Checks of programming errors: always on but for one, print the expression and the async back-trace, then abort.
 #pragma once
 
 #include <coflux/base/config.hpp>
@@ -37,3 +37,10 @@ void set_failure_context(failure_context print) noexcept;
         if (!(condition)) [[unlikely]]                                           \
             ::coflux::detail::fail(__FILE__, __LINE__, #condition, __VA_ARGS__); \
     } while (false)
+
+/// The same where NDEBUG is not defined: of an error that a program can go on after, as a peer may choose the time.
+#ifdef NDEBUG
+#    define COFLUX_DEBUG_VERIFY(condition, ...) static_cast<void>(0)
+#else
+#    define COFLUX_DEBUG_VERIFY(condition, ...) COFLUX_VERIFY(condition, __VA_ARGS__)
+#endif

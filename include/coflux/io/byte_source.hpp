@@ -67,6 +67,11 @@ inline std::size_t checked_write(std::size_t count, std::size_t size) noexcept {
     return count;
 }
 
+template <typename S>
+concept has_try_write = requires(S& to, std::span<const std::byte> from) { to.try_write_some(from); };
+template <typename S>
+concept has_abort = requires(S& to) { to.abort(); };
+
 }  // namespace detail
 
 /// Gives bytes: `co_await from.read_some(into)`, or as a call `co_await from.read_some(here, into)`.
@@ -95,6 +100,11 @@ static_assert(readable_source<tcp_stream>);
 ///
 /// Laws: it takes the first bytes of `from`, at least one unless that is empty, and says how many. After a stop or an
 /// error it has taken none.
+///
+/// Two members are optional, and what a buffered_writer needs that dies with bytes. `to.try_write_some(from)` does not
+/// wait: it takes the first bytes, or none, and gives an io_result<std::size_t>. `to.abort()` lets the receiver see, as
+/// far as it can be told, that bytes are missing, and later operations fail. Both are noexcept, and allowed at any time,
+/// as byte_writer's are.
 template <typename S>
 concept byte_sink = requires(S& to, environment& here, std::span<const std::byte> from) {
     { detail::write_some_of(to, here, from) } -> detail::gives_a_count;

@@ -1,7 +1,9 @@
-// A TLS stream that is cut.
+// A TLS stream that is cut, and a byte_sink over one.
 #include <coflux/tls/stream.hpp>
 
 #include <cstddef>
+#include <exception>
+#include <span>
 #include <string>
 #include <system_error>
 
@@ -40,6 +42,48 @@ TEST(tls_abort, tells_the_peer_and_fails_later_operations) {
         p.far.close();
         p.far.abort();
     });
+}
+
+/// What a user puts between a buffered_writer and a tls_stream.
+struct tls_sink {
+    tls_stream& to;
+    coflux::call<std::size_t> write_some(coflux::environment&, std::span<const std::byte> from) {
+        auto&& here = co_await coflux::context();
+        co_await to.write_all(here, from);
+        co_return from.size();
+    }
+    void abort() noexcept { to.abort(); }
+};
+coflux::call<void> forgets(coflux::environment&, tls_stream& to) {
+    auto&& here = co_await coflux::context();
+    tls_sink sink{to};
+    coflux::buffered_writer out(sink);
+    co_await out.write_all(here, "half an ");
+    co_await out.flush(here);
+    co_await out.write_all(here, "answer");
+}
+bool was_told = false;
+#ifdef NDEBUG
+constexpr bool checks_a_flush = false;
+#else
+constexpr bool checks_a_flush = true;
+#endif
+TEST(tls_abort, is_what_a_forgotten_flush_comes_to) {
+    if (checks_a_flush) GTEST_SKIP() << "the check of a forgotten flush ends the process";
+    was_told = false;
+    worker w;
+    auto env = coflux::make_environment(w);
+    env.on_unobserved_error([](const std::exception_ptr&) noexcept { was_told = true; });
+    auto program = [](coflux::environment&) -> coflux::task<void, worker> {
+        auto&& here = co_await coflux::context();
+        tls_pair p = co_await secured(here);
+        co_await forgets(here, p.far);
+        std::string got;
+        EXPECT_TRUE(co_await ends_in_an_error(here, p.near, got));
+        EXPECT_TRUE(got.empty() || got == "half an ");
+    };
+    program(env).get();
+    EXPECT_TRUE(was_told);
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <source_location>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 namespace coflux::detail {
 
@@ -52,5 +54,8 @@ private:
 
 /// True while locals die on this thread because their coroutine is stopped.
 [[nodiscard]] bool is_unwound_by_stop() noexcept;
+
+/// A buffered_writer dies, and `count` bytes of it are lost: tells the handler of errors of the coroutine that runs.
+void report_unsent(std::size_t count, const std::source_location& made_at, std::error_code why) noexcept;
 
 }  // namespace coflux::detail
