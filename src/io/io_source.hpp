@@ -53,7 +53,7 @@ public:
 /// Coroutines whose thread has no source can wait: not in a child of fork() whose parent had such coroutines.
 /// Errors: as source_for().
 [[nodiscard]] bool has_io_service();
-/// What source_for() gives, if it belongs to this thread's host and is there already; else nullptr.
+/// The source that source_for() gives, if it belongs to this thread's host and is there already; else nullptr.
 [[nodiscard]] io_source* made_source_for(const promise_base& p) noexcept;
 
 }  // namespace coflux::detail

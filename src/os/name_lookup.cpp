@@ -19,7 +19,7 @@ int number_of(name_family family) noexcept {
     }
 }
 
-/// What a process or the system has too few of. Other numbers stay behind in errno where a look-up goes on by other
+/// A lack of the process, or of the system. Other numbers stay behind in errno where a look-up goes on by other
 /// means, and say nothing of its end: a file that is not there, a name server that refuses, EAGAIN of a poll.
 bool is_a_lack(int error) noexcept {
     return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;

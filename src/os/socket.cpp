@@ -130,7 +130,7 @@ int shutdown_send(int descriptor) noexcept {
 }
 
 int cut_connection(int descriptor) noexcept {
-    // Of TCP: a reset is sent now, whatever else has the descriptor. SO_LINGER would wait for the close.
+    // TCP sends a reset now, whatever else has the descriptor. SO_LINGER would wait for the close.
     const sockaddr none{AF_UNSPEC, {}};
     if (result_of([&] { return connect(descriptor, &none, sizeof none); }) == 0) return 0;
     return result_of([&] { return shutdown(descriptor, SHUT_RDWR); });

@@ -56,9 +56,9 @@
 #    define COFLUX_HIDE_ORIGIN(pointer) static_cast<void>(0)
 #endif
 
-// Not by force without optimisation. An inlined copy at each call is a third of the code there, in every object file; and
-// clang 19 with AddressSanitizer reports the locals of functions that it inlined into a coroutine's clean-up as used
-// after their scope (test/compiler_bugs/coflux_forms.cpp).
+// Not by force without optimisation. Copies at each call were more than half of an object file of tests there, with
+// ThreadSanitizer; and clang 19 with AddressSanitizer reports the locals of functions that it inlined into a coroutine's
+// clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
 #if defined(__OPTIMIZE__)
 #    define COFLUX_INLINE inline __attribute__((always_inline))
 #else

@@ -32,7 +32,7 @@ public:
     }
 
     /// Replaces what is called with the error of a root whose handle died unobserved; nullptr: print it and terminate.
-    /// What a destructor could not do, as that of a process or of a buffered_writer, goes there, too; nullptr: print it.
+    /// Errors of destructors, as that of a process or of a buffered_writer, go there, too; nullptr: print them.
     void on_unobserved_error(error_handler handler) noexcept { storage_.on_error = handler; }
     template <typename F>
         requires(!std::convertible_to<F, error_handler>)

@@ -7,7 +7,7 @@
 namespace coflux {
 
 /// Handles an error that cannot be observed any more: that of a root whose handle died, of a child left behind in an
-/// environment, or of what a destructor could not do, as that of a process or of a buffered_writer.
+/// environment, or of a destructor, as that of a process or of a buffered_writer.
 using error_handler = void (*)(const std::exception_ptr& error) noexcept;
 
 /// The errors that came with the one being handled: what else failed in the scope whose first error was thrown.

@@ -38,7 +38,7 @@ private:
     std::size_t seen_;
 };
 
-/// What read_line() and peek_line() take for a line.
+/// Says which bytes read_line() and peek_line() take for a line.
 struct line_options {
     /// How many bytes a line takes at most, its end included. The buffer grows up to that.
     std::size_t limit = 64 * 1024;
@@ -67,7 +67,7 @@ struct line_options {
 template <byte_source Source>
 class buffered_reader {
 public:
-    /// For a source that is trusted: it chooses how much memory a line takes.
+    /// The source chooses how much memory a line takes: it must be trusted.
     static constexpr std::size_t no_limit = static_cast<std::size_t>(-1);
 
     /// Errors: std::invalid_argument for a size of 0; std::bad_alloc.
@@ -86,7 +86,7 @@ public:
     /// does not make them a line. limit_exceeded where none of the first `limit` bytes of the line is its "\n". Counted
     /// is all that the line takes, the "\n" and a "\r" before it included, from where the last operation has ended: a
     /// line of 80 letters and "\r\n" needs a limit of 82. An unterminated line must be shorter than the limit: a byte
-    /// more could be its end. Nothing is taken out by an error: buffered() has the bytes, and the same call fails again.
+    /// more could be its end. An error takes nothing out: buffered() has the bytes, and the same call fails again.
     /// Take them by consume(), or ask with other options; what follows of a line that is too long is read as another
     /// one.
     [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, line_options options = {}) {

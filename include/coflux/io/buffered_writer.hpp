@@ -29,8 +29,8 @@ namespace coflux {
 /// writes.
 /// Errors: those of the sink; what was not sent stays in the writer. One that dies, or is used, while an operation of
 /// it waits is a checked error.
-/// A writer that dies with bytes: the flush was forgotten, which without NDEBUG is a checked error. With NDEBUG what the
-/// sink takes without waiting is sent. If a rest is left, the connection is aborted, and the handler of errors of the
+/// A writer that dies with bytes: its flush was forgotten, a checked error without NDEBUG. With NDEBUG what the sink
+/// takes without waiting is sent. If a rest is left, the connection is aborted, and the handler of errors of the
 /// environment gets a std::system_error that names the place where the writer was made (on_unobserved_error); without a
 /// handler it is printed. A sink without try_write_some() takes nothing so, as a file_writer; one without abort() is
 /// left as it is. Nothing of this happens, and the bytes are dropped, where an exception or a stop destroys the writer,

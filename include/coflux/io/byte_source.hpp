@@ -103,8 +103,8 @@ static_assert(readable_source<tcp_stream>);
 ///
 /// Two members are optional, and what a buffered_writer needs that dies with bytes. `to.try_write_some(from)` does not
 /// wait: it takes the first bytes, or none, and gives an io_result<std::size_t>. `to.abort()` lets the receiver see, as
-/// far as it can be told, that bytes are missing, and later operations fail. Both are noexcept, and allowed at any time,
-/// as byte_writer's are.
+/// far as it can be told, that bytes are missing, and later operations fail. Both are noexcept, and allowed at any
+/// time, as byte_writer's are.
 template <typename S>
 concept byte_sink = requires(S& to, environment& here, std::span<const std::byte> from) {
     { detail::write_some_of(to, here, from) } -> detail::gives_a_count;

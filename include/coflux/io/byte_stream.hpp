@@ -85,7 +85,8 @@ public:
     wait_readable() noexcept {
         return detail::wait_readable_request(from_);
     }
-    /// True if wait_readable() would not wait: bytes are there, the end of the stream, or an error. A call of the system.
+    /// True if wait_readable() would not wait: bytes are there, the end of the stream, or an error.
+    /// Costs: a call of the system.
     [[nodiscard]] bool is_readable() const noexcept;
 
     /// Reads no more. Where a writer of the same stream is left, its peer is not told.

@@ -61,8 +61,8 @@ private:
     void (*thunk_)(void*, const std::exception_ptr&) = nullptr;
 };
 
-/// What becomes of the connections that stand in the backlog when a server is stopped: their clients take them for made,
-/// and may have sent a request.
+/// The end of the connections that stand in the backlog when a server is stopped. Their clients take them for made, and
+/// may have sent a request.
 enum class backlog_end : unsigned char {
     drain,  ///< they are accepted and served
     close   ///< they are cut: the listener is closed at once
@@ -138,8 +138,8 @@ public:
     /// True once the server accepts no more. What has begun may end within serve_options::drain.
     [[nodiscard]] bool is_draining() const noexcept { return draining_->is_set(); }
 
-    /// `do { … one request … } while (co_await server.idle(here, peer));`: waits where the connection is idle, until
-    /// there is a request or the server drains.
+    /// `do { … one request … } while (co_await server.idle(here, peer));`: waits where the connection is idle, until a
+    /// request comes or the server drains.
     ///
     /// Shapes: a readable_source: a stream, or the buffered_reader over it, whose buffered bytes are a request, too.
     /// Returns: true if there is something to read, the end of the stream included; false if there is nothing once the

@@ -77,6 +77,8 @@ public:
     }
     /// The next connection that stands in the backlog, without a wait; nullopt if there is none.
     /// Errors: as accept().
+    /// Stops: no stop point.
+    /// Costs: a call of the system.
     /// Pre: no accept() waits.
     [[nodiscard]] std::optional<tcp_stream> try_accept();
 

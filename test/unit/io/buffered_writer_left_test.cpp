@@ -1,4 +1,4 @@
-// What becomes of the bytes of a buffered_writer that dies with them.
+// The bytes of a buffered_writer that dies with them: sent, dropped, or told of.
 #include <coflux/io/buffered_writer.hpp>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ struct ready_sink {
 };
 using writer = buffered_writer<ready_sink>;
 
-/// What the handler of an environment was told.
+/// The errors that the handler of an environment was told.
 struct told_error {
     std::atomic<int> count{0};
     std::error_code code{};
@@ -98,7 +98,7 @@ protected:
         told.code = {};
         told.text = {};
     }
-    /// For a test of what follows the check.
+    /// A test that goes on behind the check asks this.
     static bool skips() { return !goes_on; }
 };
 
@@ -146,25 +146,15 @@ coflux::call<void> waits_beside_one(environment&, ready_sink* sink) {
     EXPECT_NE(co_await all.next(), nullptr);
     co_await 1h;
 }
-/// One more before which a stop comes: its coroutine never begins.
-coflux::call<void> is_late(environment&, ready_sink& sink, int what) {
-    auto&& here = co_await coflux::context();
-    writer out(sink, 8);
-    EXPECT_EQ(out.write("12345"), 5U);
-    bool ended = true;
-    if (what == 0) ended = co_await coflux::timeout(out.flush(here), 0ns);
-    if (what == 1) ended = co_await coflux::timeout(out.write_all(here, "6789"), 0ns);
-    if (what == 2) ended = (co_await coflux::timeout(out.write_some(here, as_bytes("6")), 0ns)).has_value();
-    EXPECT_FALSE(ended);
-}
-coflux::call<void> is_cut(environment&, ready_sink& sink, int what) {
+/// A limit cuts the operation. With a limit of 0 its coroutine never begins.
+coflux::call<void> is_cut(environment&, ready_sink& sink, int what, std::chrono::nanoseconds limit) {
     auto&& here = co_await coflux::context();
     writer out(sink, 5);
     EXPECT_EQ(out.write("12345"), 5U);
     bool ended = true;
-    if (what == 0) ended = co_await coflux::timeout(out.flush(here), 1ms);
-    if (what == 1) ended = co_await coflux::timeout(out.write_all(here, "6789"), 1ms);
-    if (what == 2) ended = (co_await coflux::timeout(out.write_some(here, as_bytes("6")), 1ms)).has_value();
+    if (what == 0) ended = co_await coflux::timeout(out.flush(here), limit);
+    if (what == 1) ended = co_await coflux::timeout(out.write_all(here, "6789"), limit);
+    if (what == 2) ended = (co_await coflux::timeout(out.write_some(here, as_bytes("6")), limit)).has_value();
     EXPECT_FALSE(ended);
 }
 CO_TEST(buffered_writer_dropped, by_an_exception_a_stop_and_an_operation_that_was_cut_off) {
@@ -177,8 +167,8 @@ CO_TEST(buffered_writer_dropped, by_an_exception_a_stop_and_an_operation_that_wa
     EXPECT_FALSE(co_await coflux::timeout(reads_one_more(here, &sink), 1ms));
     EXPECT_FALSE(co_await coflux::timeout(waits_beside_one(here, &sink), 1ms));
     for (int what = 0; what != 3; ++what) {
-        co_await is_late(here, sink, what);
-        co_await is_cut(here, sink, what);
+        co_await is_cut(here, sink, what, 0ns);
+        co_await is_cut(here, sink, what, 1ms);
     }
     {
         writer out(sink, 8);
@@ -433,7 +423,7 @@ coflux::task<void, coflux::testing::sim_executor> is_whole_or_an_error(environme
     }
     EXPECT_EQ(answer.substr(0, got.size()), got);
 }
-/// Of sockets that hold 100 bytes.
+/// Simulated sockets hold 100 bytes.
 int lost_in_simulations(std::size_t size, ending how) {
     told.count = 0;
     for (std::uint64_t seed = 0; seed != 20; ++seed) {

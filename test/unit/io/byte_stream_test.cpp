@@ -1,4 +1,4 @@
-// What streams of each kind do: several buffers, writes without waiting, cuts, and halves.
+// Streams of each kind: several buffers, writes without waiting, cuts, and halves.
 #include <coflux/io/byte_stream.hpp>
 
 #include <algorithm>

@@ -58,7 +58,7 @@ public:
     void close() noexcept { is_closed = true; }
 
     [[nodiscard]] std::size_t backlog() const noexcept { return script_.size(); }
-    /// What accept() gives, if it does not have to wait.
+    /// The connection that accept() gives, if it does not have to wait.
     std::optional<peer> take() {
         if (script_.empty()) return std::nullopt;
         const std::exception_ptr first = std::move(script_.front());

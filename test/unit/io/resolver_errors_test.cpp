@@ -1,4 +1,4 @@
-// What a look-up that fails says: the resolver's answer is one thing, what the system lacked another.
+// The error of a look-up: the answer of the resolver is one thing, a lack of the system another.
 #include <coflux/io/resolver.hpp>
 
 #include <cerrno>
@@ -48,7 +48,7 @@ TEST(resolver_errors, are_of_the_resolver_where_a_step_on_its_way_failed) {
     EXPECT_EQ(std::error_code(EAI_MEMORY, resolver_category()), std::errc::not_enough_memory);
 }
 
-/// What the first look-up of its process ends with, where these calls fail.
+/// The error of the first look-up of its process, where these calls fail.
 coflux::task<std::error_code, worker> looks_up_without(coflux::environment&, std::vector<forbidden_call> calls) {
     auto&& here = co_await coflux::context();
     coflux::resolver names;

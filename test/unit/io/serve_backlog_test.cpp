@@ -1,4 +1,4 @@
-// What becomes of the connections that stand in the backlog when a server is stopped.
+// The end of the connections that stand in the backlog when a server is stopped.
 #include <coflux/io/serve.hpp>
 
 #include <chrono>

@@ -32,7 +32,7 @@ using pool = coflux::thread_pool_executor;
 constexpr int clients = 40;
 constexpr int most_requests = 4;
 
-/// What the clients of one server see.
+/// Counts of what the clients of one server see.
 struct visit_counts {
     coflux::manual_reset_event all_have_begun;  // a handler has each connection
     coflux::detail::atomic<int> begun{0};

@@ -44,7 +44,7 @@ TEST(tls_abort, tells_the_peer_and_fails_later_operations) {
     });
 }
 
-/// What a user puts between a buffered_writer and a tls_stream.
+/// A user puts it between a buffered_writer and a tls_stream.
 struct tls_sink {
     tls_stream& to;
     coflux::call<std::size_t> write_some(coflux::environment&, std::span<const std::byte> from) {

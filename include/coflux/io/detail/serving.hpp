@@ -95,7 +95,8 @@ using accepted_by = std::remove_cvref_t<await_result<decltype(std::declval<L&>()
 template <typename H, typename Connection>
 inline constexpr bool takes_token = std::is_invocable_v<H&, environment&, Connection, drain_token>;
 
-/// Closes the listener once, when it dies at the latest: as the parameter of a call that a stop does not let begin, too.
+/// Closes the listener once, at its own death at the latest. So a call that a stop keeps from its begin closes it, too:
+/// this is one of its parameters.
 template <typename Listener>
 class listener_end {
 public:

@@ -16,7 +16,7 @@ class tcp_stream;
 
 namespace detail {
 
-/// What the operations of a stream of bytes do: of sockets, of pipes, or of what was aborted.
+/// The operations of a stream of bytes: those of sockets, of pipes, and of a writer that was aborted.
 struct byte_kinds {
     const io_kind& read_some;
     const io_kind& read_buffers;
