@@ -80,7 +80,8 @@ coflux::task<void, worker> an_accept_fails(environment&, int error) {
         const std::size_t times = calls_without_a_number(error);
         const system_rules rules{{.on = system_call::accept, .from = 2, .times = times, .error = error}};
         auto accepting = accepts(here, &listener, &far);
-        co_await until_called(here, &rules, system_call::accept);
+        // A client that comes before the ring's own accept does so in its place, and there is one call less.
+        co_await until_called(here, &rules, system_call::accept, times);
         near = co_await tcp_stream::connect(listener.local_endpoint());
         EXPECT_EQ(co_await std::move(accepting), of_system(error));
         EXPECT_EQ(rules.followed(), times);
