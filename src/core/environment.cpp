@@ -12,10 +12,10 @@ namespace {
 
 }  // namespace
 
-void environment::request_stop() noexcept {
+void environment::request_stop_as(std::uint32_t asked) noexcept {
     // release pairs with the acquire in look_up().
     // [stop.request.marks]
-    const std::uint32_t marks = marks_.fetch_or(stop_asked, detail::memory_order_release);
+    const std::uint32_t marks = marks_.fetch_or(asked, detail::memory_order_release);
     // Before it is counted: an environment that has a record looks at no parent. A record that is published from here
     // on takes the mark over.
     // [stop.request.marks_below]

@@ -2,10 +2,13 @@
 
 #include <cstdio>
 
+#include <coflux/core/detail/promise/result.hpp>
+
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
 #include "core/detail/scope/scope_children.hpp"
 #include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/scope/scope_stops.hpp"
 #include "core/detail/wait/wait_records.hpp"
 
 namespace coflux {
@@ -59,6 +62,7 @@ void environment_object::close() noexcept {
     // [join.environment.waits]
     while (own_.children.has_any()) detail::cpu_pause();
     detail::wait_records::end(*this);
+    detail::scope_stops::leave_to_owner(*this);
     if (stopped_by_ != nullptr) stopped_by_->release();
     if (detail::failure* const f = detail::scope_failures::collect(*this, nullptr)) {
         if (!detail::leave_to_stopped(detail::environment_tree::owner(*this), *f))
@@ -81,16 +85,32 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     // The last child sees joiner_.
     if (of.own_.children.close() == detail::children_left::some) return std::noop_coroutine();
     if (!relay_.over()) return std::noop_coroutine();
+    end();
     return detail::transfer(p.handle());
+}
+
+/// No child is left, and the waiting coroutine, which nothing else touches, goes on next: it is stopped where a stop cut
+/// children off. An error wins.
+void environment_object::join_awaiter::end() noexcept {
+    if (!detail::scope_stops::take(of_) || detail::scope_failures::has_unobserved(of_)) return;
+    if (takes_stop_) {
+        is_cut_off_ = true;
+        return;
+    }
+    of_.joiner_ = nullptr;
+    of_.own_.children.reopen();
+    p_->begin_unwind();
 }
 
 /// A stop of the waiting coroutine was requested: what it joins is stopped, too.
 void environment_object::join_awaiter::request_stops(void* self) noexcept {
-    static_cast<join_awaiter*>(self)->of_.request_stop();
+    static_cast<join_awaiter*>(self)->of_.request_stop_as(stop_asked);  // no request of the code that owns it
 }
 
 void environment_object::join_awaiter::go_on(void* self) noexcept {
-    static_cast<join_awaiter*>(self)->relay_.wake();
+    auto& join = *static_cast<join_awaiter*>(self);
+    join.end();
+    join.relay_.wake();
 }
 
 void environment_object::join_awaiter::await_resume() {
@@ -99,6 +119,12 @@ void environment_object::join_awaiter::await_resume() {
     of_.own_.children.reopen();
     if (detail::failure* const f = detail::scope_failures::collect(of_, nullptr)) f->rethrow();
     relay_.throw_if_failed();
+}
+
+outcome<void> environment_object::join_outcome_awaiter::await_resume() noexcept {
+    outcome<void> of_errors = detail::caught_outcome<void>([this] { join_awaiter::await_resume(); });
+    if (is_cut_off() && of_errors.has_value()) return stopped;
+    return of_errors;
 }
 
 }  // namespace coflux

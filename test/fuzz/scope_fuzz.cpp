@@ -1,7 +1,7 @@
 // Trees of coroutines against a model: each node spawns forks, calls and children of a task_scope, keeps, awaits,
 // views, attaches or drops them, waits for an event, throws, stops itself or a child. The model says how each must end:
-// a value, an error of its own or of a child that was not observed, or a stop that had a reason; and that all end, and
-// no frame is left.
+// a value, an error of its own or of a child that was not observed, or a stop that had a reason; that no value is given
+// where a stop from above cut a child off; and that all end, and no frame is left.
 #include <algorithm>
 #include <cstddef>
 #include <memory>
@@ -66,6 +66,7 @@ struct node {
     bool passed_on = false;  // it awaits a child that was stopped, or stops itself
     ending body = ending::none;
     bool observed = false;  // it is awaited, and its awaiter gets its error
+    bool cut_off = false;   // a stop from above ended it, and it was not awaited
 
     [[nodiscard]] bool may_stop() const {
         for (const node* n = this; n != nullptr; n = n->parent) {
@@ -117,6 +118,7 @@ public:
     ~witness() {
         if (n_.body != ending::none) return;
         n_.body = ending::stopped;
+        n_.cut_off = !n_.observed && !n_.stop_requested && n_.parent != nullptr && n_.parent->must_stop();
         COFLUX_VERIFY(n_.passed_on || n_.may_stop(), "node %d was stopped for no reason", n_.number);
     }
 
@@ -138,17 +140,25 @@ void check_no_error_is_lost(const node& n) {
     for (const auto& c : n.children)
         COFLUX_VERIFY(c->body != ending::error || c->observed, "the error of node %d is lost", c->number);
 }
+/// Law 4: nor one that a stop from above cut off.
+bool has_cut_off(const node& n) {
+    return std::any_of(n.children.begin(), n.children.end(), [](const auto& c) { return c->cut_off; });
+}
+void check_value(const node& n) {
+    check_no_error_is_lost(n);
+    COFLUX_VERIFY(!has_cut_off(n), "node %d gives a value, and a child was cut off", n.number);
+}
 
 /// The child has ended as its own record says, and what came of it is that.
 void check(node& child, ending how, int what) {
     if (how == ending::value) {
         COFLUX_VERIFY(child.body == ending::value && what == child.number, "node %d gives %d", child.number, what);
-        check_no_error_is_lost(child);
+        check_value(child);
     } else if (how == ending::error) {
         COFLUX_VERIFY(failed_below(child, what), "node %d ends with the error of %d", child.number, what);
         COFLUX_VERIFY(child.body != ending::error || what == child.number, "an error of its own comes first");
     } else {
-        COFLUX_VERIFY(child.body == ending::stopped || (!child.began && child.may_stop()),
+        COFLUX_VERIFY(child.body == ending::stopped || has_cut_off(child) || (!child.began && child.may_stop()),
                       "node %d is said to be stopped", child.number);
     }
 }
@@ -429,7 +439,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
             COFLUX_VERIFY(failed_below(t.top, who), "the root ends with an error that no child had");
         if (how == ending::value) {
             COFLUX_VERIFY(t.top.body == ending::value, "the root");
-            check_no_error_is_lost(t.top);
+            check_value(t.top);
         }
         if (how != ending::error) COFLUX_VERIFY(t.top.body != ending::error, "the root's own error was lost");
     }

@@ -3,6 +3,7 @@
 // (test/fuzz/programs_fuzz.cpp).
 #include <chrono>
 #include <cstdio>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -25,7 +26,12 @@ public:
         --t_.live;
         if (!ended_) ends(n_.may.stop || token_.stop_requested(), "a part was stopped for no reason");
     }
+    /// A stop from above ended a child of the part that it does not await.
+    void cuts_off() noexcept { cuts_off_ = true; }
+    /// The part gives its value nevertheless.
+    void keeps_value() noexcept { keeps_value_ = true; }
     void gives_value() noexcept {
+        t_.expect(keeps_value_ || !cuts_off_, "a part gave a value, and a child of its was cut off");
         ends(n_.may.value || token_.stop_requested(), "a part gave a value that it cannot have");
     }
     void fails() noexcept {
@@ -48,16 +54,37 @@ private:
     coflux::stop_token token_;
     coflux::clock::time_point begun_ = coflux::clock::now();
     bool ended_ = false;
+    bool cuts_off_ = false;
+    bool keeps_value_ = false;
 };
 
-coflux::call<void> does(coflux::environment& in, const node& n, trial& t);
+/// A local of a child that its part does not await: tells the part if a stop from above ended the child.
+class left_child {
+public:
+    left_child(witness& part, coflux::environment& here) noexcept : part_(part), here_(here) {}
+    left_child(const left_child&) = delete;
+    left_child& operator=(const left_child&) = delete;
+    ~left_child() {
+        if (ended_ || std::uncaught_exceptions() != 0 || !here_.stop_requested()) return;
+        // At the very moment of a deadline, the child may have stopped before the request came.
+        if (here_.deadline() != coflux::clock::now()) part_.cuts_off();
+    }
+    void ends() noexcept { ended_ = true; }
+
+private:
+    witness& part_;
+    coflux::environment& here_;
+    bool ended_ = false;
+};
+
+coflux::call<void> does(coflux::environment& in, const node& n, trial& t, witness& w);
 
 /// A part, with what checks it.
 coflux::call<int> run(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     witness w(n, t, co_await coflux::this_coroutine::stop_token());
     try {
-        co_await does(here, n, t);
+        co_await does(here, n, t, w);
     } catch (const planned_error&) {
         w.fails();
         throw;
@@ -69,6 +96,15 @@ coflux::call<int> run(coflux::environment&, const node& n, trial& t) {
 part_fork forked(coflux::environment&, const node* n, trial* t) {
     auto&& here = co_await coflux::context();
     const int one = co_await run(here, *n, *t);
+    co_return one;
+}
+
+/// A child that the part of `w` does not await.
+part_fork left(coflux::environment&, const node* n, trial* t, witness* w) {
+    auto&& here = co_await coflux::context();
+    left_child tells(*w, here);
+    const int one = co_await run(here, *n, *t);
+    tells.ends();
     co_return one;
 }
 
@@ -135,19 +171,25 @@ private:
 };
 
 /// Works on a local of its parent.
-part_fork borrows(coflux::environment&, const node* n, trial* t, borrowed<bool> alive) {
+part_fork borrows(coflux::environment&, const node* n, trial* t, witness* w, borrowed<bool> alive) {
     auto&& here = co_await coflux::context();
     const borrower checks(*t, alive);
+    left_child tells(*w, here);
     const int one = co_await run(here, *n, *t);
+    tells.ends();
     co_return one;
 }
 
-coflux::call<void> scope(coflux::environment&, const node& n, trial& t) {
+coflux::call<void> scope(coflux::environment&, const node& n, trial& t, witness& w) {
     auto&& here = co_await coflux::context();
     life local;
     const auto block = [&](coflux::task_scope& inside) -> coflux::call<void> {
+        if (n.form % 4 == 3) {
+            inside.finish_with_value();
+            w.keeps_value();
+        }
         for (std::size_t i = 0; i + 1 != n.children.size(); ++i)
-            inside.spawn(borrows, &n.children[i], &t, borrowed(local.alive));
+            inside.spawn(borrows, &n.children[i], &t, &w, borrowed(local.alive));
         auto&& me = co_await coflux::context();
         (void)co_await run(me, n.children.back(), t);
     };
@@ -157,26 +199,30 @@ coflux::call<void> scope(coflux::environment&, const node& n, trial& t) {
 
 using numbers = coflux::channel<int[1]>;
 
-part_fork sends(coflux::environment&, coflux::channel_sender<numbers> to, const node* n, trial* t) {
+part_fork sends(coflux::environment&, coflux::channel_sender<numbers> to, const node* n, trial* t, witness* w) {
     auto&& here = co_await coflux::context();
+    left_child tells(*w, here);
     for (int i = 0; i != 2; ++i) {
         (void)co_await run(here, *n, *t);
         const bool sent = co_await to.send(i);
         if (!sent) break;
     }
+    tells.ends();
     co_return 1;
 }
-part_fork receives(coflux::environment&, coflux::channel_receiver<numbers> from, const node* n, trial* t) {
+part_fork receives(coflux::environment&, coflux::channel_receiver<numbers> from, const node* n, trial* t, witness* w) {
     auto&& here = co_await coflux::context();
+    left_child tells(*w, here);
     while (auto v = co_await from.receive()) (void)co_await run(here, *n, *t);
+    tells.ends();
     co_return 1;
 }
-coflux::call<void> piped(coflux::environment&, const node& n, trial& t) {
+coflux::call<void> piped(coflux::environment&, const node& n, trial& t, witness& w) {
     auto&& here = co_await coflux::context();
     numbers between;
     const auto block = [&](coflux::task_scope& stages) -> coflux::call<void> {
-        stages.spawn(sends, between.sender(), &n.children[0], &t);
-        stages.spawn(receives, between.receiver(), &n.children[1], &t);
+        stages.spawn(sends, between.sender(), &n.children[0], &t, &w);
+        stages.spawn(receives, between.receiver(), &n.children[1], &t, &w);
         co_return;
     };
     co_await coflux::with_scope(here, block);
@@ -248,7 +294,7 @@ coflux::call<void> waits_for_ever(coflux::environment&, std::size_t form) {
     if (form % 3 == 2) co_await none.acquire();
 }
 
-coflux::call<void> does(coflux::environment&, const node& n, trial& t) {
+coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& w) {
     auto&& here = co_await coflux::context();
     const std::vector<node>& of = n.children;
     const milliseconds amount(n.amount);
@@ -272,11 +318,15 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t) {
         break;
     }
     case part::attached:
-        for (const node& c : of) forked(here, &c, &t).attach();
+        if (n.form % 4 == 3) {
+            here.finish_with_value();
+            w.keeps_value();
+        }
+        for (const node& c : of) left(here, &c, &t, &w).attach();
         break;
     case part::dropped:
         for (const node& c : of) {
-            const auto dies = forked(here, &c, &t);
+            const auto dies = left(here, &c, &t, &w);
         }
         break;
     case part::abandons:
@@ -301,10 +351,10 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t) {
     case part::some: (void)co_await coflux::when_n(1 + n.form % of.size(), all_forked(here, n, t)); break;
     case part::each: co_await each(here, n, t); break;
     case part::scope:
-    case part::collect: co_await scope(here, n, t); break;
+    case part::collect: co_await scope(here, n, t, w); break;
     case part::nearer: co_await nearer(here, n, t); break;
     case part::stopped: co_await stopped(here, n, t); break;
-    case part::piped: co_await piped(here, n, t); break;
+    case part::piped: co_await piped(here, n, t, w); break;
     case part::nested:
         switch (n.form / 4) {
         case 0: co_await nested<0>(here, n, t); break;

@@ -29,6 +29,7 @@ class environment_tree;
 class promise_base;
 class scope_children;
 class scope_failures;
+class scope_stops;
 class wait_operation;
 class wait_records;
 struct stop_walk;
@@ -76,7 +77,15 @@ public:
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
     /// a coroutine below, itself included. No signal handler: it takes locks.
     /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
-    void request_stop() noexcept;
+    void request_stop() noexcept { request_stop_as(stop_asked | asked_itself); }
+    /// It finishes with its value, though a stop from above may cut off children that were made in it: for a coroutine
+    /// `here`, the value that it returns; for an environment object or a task_scope, that join() goes on, and for the
+    /// block of a with_scope, its value. Without it such a stop stops the coroutine, or the one that joins.
+    ///
+    /// Stops: changes what becomes of the value, not what is stopped.
+    /// Threads: that of the coroutine that owns it.
+    /// Costs: one locked instruction.
+    void finish_with_value() noexcept { marks_.fetch_or(keeps_value, detail::memory_order_relaxed); }
     /// True once a stop was requested here or above, or deadline() has passed.
     /// Costs: as stop_token.
     [[nodiscard]] bool stop_requested() noexcept {
@@ -85,6 +94,9 @@ public:
     [[nodiscard]] coflux::stop_token stop_token() noexcept { return coflux::stop_token(*this); }
 
 protected:
+    /// request_stop() that leaves `asked` behind.
+    void request_stop_as(std::uint32_t asked) noexcept;
+
     /// True once a stop was requested here or above.
     [[nodiscard]] bool is_stop_requested() noexcept {
         // [stop.requested.looks]
@@ -140,6 +152,7 @@ protected:
     friend class detail::environment_tree;
     friend class detail::scope_children;
     friend class detail::scope_failures;
+    friend class detail::scope_stops;
     friend class detail::wait_records;
     friend struct detail::stop_walk;
     friend const detail::environment_data& detail::data_of(const environment& e) noexcept;
@@ -147,7 +160,7 @@ protected:
     friend const detail::data_ref& detail::data_ref_of(const environment& e) noexcept;
     friend bool detail::is_lender(const environment& e) noexcept;
 
-    // marks_: bits that are set once and stay, but for the lock and has_waits, which changes under the lock.
+    // marks_: bits that are set once and stay, but for the lock, has_waits, which changes under the lock, and cut_off.
     static constexpr std::uint32_t stop_asked = 1;       // a stop was requested of this one, or above and passed on
     static constexpr std::uint32_t is_object = 2;        // made by make_environment, not a coroutine
     static constexpr std::uint32_t failures_locked = 4;  // a thread changes failures_
@@ -161,6 +174,10 @@ protected:
     static constexpr std::uint32_t is_root = 512;      // a task that is made in no coroutine
     static constexpr std::uint32_t unwinds = 1024;     // a coroutine whose locals die because it is stopped; stays
     static constexpr std::uint32_t is_shielded = 2048;  // a stop from above ends here; set before it begins
+    static constexpr std::uint32_t cut_off =
+        4096;  // a stop from above stopped a child that was not awaited; until told
+    static constexpr std::uint32_t asked_itself = 8192;  // a stop was requested of this very one
+    static constexpr std::uint32_t keeps_value = 16384;  // finish_with_value()
 
     // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are
     // what costs.

@@ -11,6 +11,7 @@
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
 #include <coflux/core/environment.hpp>
+#include <coflux/core/outcome.hpp>
 
 namespace coflux {
 
@@ -21,12 +22,16 @@ namespace coflux {
 /// Lifetime: not movable; outlives its children.
 class environment_object : public environment {
     class join_awaiter;
+    class join_outcome_awaiter;
     using join_request = detail::request<join_awaiter, environment_object&>;
 
 public:
     /// Waits for everything made in this environment; then throws the first unobserved error.
-    /// Stops: not a stop point: the children are stopped with the awaiting coroutine, and joined. One that joins the
-    /// environment of another coroutine, as the operation of a timeout() does, requests its stop.
+    /// Stops: the children are stopped with the awaiting coroutine, and joined. One that joins the environment of
+    /// another coroutine, as the operation of a timeout() does, passes its stop on. Where such a stop cut children off,
+    /// the awaiting coroutine is then stopped; as_outcome() gives that as an outcome, and after finish_with_value() it
+    /// goes on. Otherwise it is no stop point. Children that request_stop() or the deadline of this environment stopped,
+    /// or a request of their own, are not cut off.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_request join() noexcept {
         return join_request(*this);
     }
@@ -90,20 +95,43 @@ public:
     using single_use = void;
     using never_throws = void;  // until all children have ended: no test point
 
-    join_awaiter(detail::promise_base& p, environment_object& of) noexcept : of_(of), p_(&p) {}
+    using on_outcome = join_outcome_awaiter;
+    using may_stop_its_awaiter = void;
+
+    join_awaiter(detail::promise_base& p, environment_object& of) noexcept : join_awaiter(p, of, false) {}
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept;
     void await_resume();
+
+protected:
+    join_awaiter(detail::promise_base& p, environment_object& of, bool takes_stop) noexcept
+        : of_(of),
+          p_(&p),
+          takes_stop_(takes_stop) {}
+    /// After the wait: a stop cut children off, and is taken as an outcome.
+    [[nodiscard]] bool is_cut_off() const noexcept { return is_cut_off_; }
 
 private:
     friend class detail::scope_children;
 
     static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;
+    void end() noexcept;
 
     environment_object& of_;
     detail::promise_base* p_;
     detail::relay_if_needed relay_;
+    bool takes_stop_;
+    bool is_cut_off_ = false;
+};
+
+/// The await of join() as an outcome.
+class environment_object::join_outcome_awaiter : private join_awaiter {
+public:
+    join_outcome_awaiter(detail::promise_base& p, environment_object& of) noexcept : join_awaiter(p, of, true) {}
+    using join_awaiter::await_ready;
+    using join_awaiter::await_suspend;
+    outcome<void> await_resume() noexcept;
 };
 
 }  // namespace coflux

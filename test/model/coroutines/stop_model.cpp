@@ -232,6 +232,26 @@ struct stop_of_child : of_stop<stop_of_child, 2> {
     }
 };
 
+/// A child that nothing awaits is woken, and stopped from above, at the same time: its scope gives its value if the child
+/// has done its work, and else is stopped.
+struct cuts_off : of_stop<cuts_off, 3> {
+    static fork<void> waits(environment&, cuts_off* s) {
+        const counts_unwinding counts{*s};
+        co_await s->event.wait();
+        ++s->went_on;
+    }
+    static fork<int> leaves(environment&, cuts_off* s) {
+        auto&& here = co_await coflux::context();
+        waits(here, s).attach();
+        co_return 1;
+    }
+    static task<void> root(environment&, cuts_off* s) {
+        auto&& here = co_await coflux::context();
+        const auto end = co_await coflux::as_outcome(leaves(here, s));
+        MODEL_CHECK(end.has_value() == (s->went_on == 1));
+    }
+};
+
 /// A reader of a view is stopped while the coroutine that it looks at ends.
 struct stop_of_view : of_stop<stop_of_view, 2> {
     static fork<int> looked_at(environment&, stop_of_view* s) {
@@ -288,6 +308,7 @@ int main(int count, char** arguments) {
                                sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
+                               sampled<cuts_off>("cuts_off", "the mark of a scope before its child is released"),
                                sampled<stop_of_view>("stop_of_view", "a node: queued to claimed or ended"),
                                sampled<stop_at_mutex>("stop_at_mutex", "a primitive's lock below the record's")});
 }

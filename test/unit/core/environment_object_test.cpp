@@ -19,6 +19,7 @@ namespace {
 using coflux_test::gives;
 using coflux_test::journal;
 using coflux_test::manual_executor;
+using coflux_test::mortal;
 using coflux_test::stage;
 using pool = coflux::thread_pool_executor;
 using noop = coflux::noop_executor;
@@ -102,13 +103,13 @@ TEST(join, in_a_pool_meets_children_that_end_on_other_workers) {
     EXPECT_EQ(s.frames().live(), 0U);
 }
 
-TEST(join, is_no_stop_point_but_what_it_waits_for_stops) {
+TEST(join, is_no_stop_point_where_the_stop_ended_no_child) {
     stage<manual_executor> s;
     journal j;
     const auto root = [](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
         auto&& here = co_await coflux::context();
         auto sub = coflux::make_environment(here);
-        gives<manual_executor>(sub, 1'000, [log] { log->write("not reached"); }).attach();
+        gives<manual_executor>(sub, 0, [log] { log->write("child"); }).attach();
         here.request_stop();
         co_await sub.join();
         log->write("joined");
@@ -117,8 +118,33 @@ TEST(join, is_no_stop_point_but_what_it_waits_for_stops) {
     };
     auto t = root(s.env, &j);
     s.drive();
-    EXPECT_EQ(j.lines(), lines{"joined"});
+    EXPECT_EQ(j.lines(), (lines{"child", "joined"}));
     EXPECT_THROW(t.get(), coflux::task_stopped);
+}
+
+coflux::task<void, manual_executor> joins_what_is_stopped(coflux::environment&, bool keeps_value, journal* log) {
+    auto&& here = co_await coflux::context();
+    const mortal local(*log, "local");
+    auto sub = coflux::make_environment(here);
+    if (keeps_value) sub.finish_with_value();
+    gives<manual_executor>(sub, 1'000, [log] { log->write("not reached"); }).attach();
+    here.request_stop();
+    co_await sub.join();
+    log->write("joined");
+}
+
+TEST(join, stops_where_the_stop_ended_a_child_unless_it_finishes_with_its_value) {
+    stage<manual_executor> s;
+    journal j;
+    auto stopped = joins_what_is_stopped(s.env, false, &j);
+    s.drive();
+    EXPECT_EQ(j.lines(), lines{"local dies"});
+    EXPECT_THROW(stopped.get(), coflux::task_stopped);
+    journal k;
+    auto kept = joins_what_is_stopped(s.env, true, &k);
+    s.drive();
+    EXPECT_EQ(k.lines(), (lines{"joined", "local dies"}));
+    EXPECT_NO_THROW(kept.get());
 }
 
 TEST(environment_object, that_dies_in_a_stopped_coroutine_is_joined_first) {

@@ -15,6 +15,7 @@
 #include "core/detail/scope/environment_tree.hpp"
 #include "core/detail/scope/scope_children.hpp"
 #include "core/detail/scope/scope_failures.hpp"
+#include "core/detail/scope/scope_stops.hpp"
 #include "core/detail/wait/wait_records.hpp"
 
 namespace coflux::detail {
@@ -130,7 +131,12 @@ waiter* call_back_first(waiter* youngest, frame_control& c, environment* parent,
 awaiters publish_end(frame_control& c, environment* parent, const void* here) noexcept {
     const ending end = c.word.end();
     const join_snapshot seen = c.join.end([&]() noexcept {
-        if (end == ending::error && c.word.counted() != counting::none) scope_failures::record(*parent, *c.error);
+        if (end == ending::value || c.word.counted() == counting::none) return;
+        if (end == ending::error) {
+            scope_failures::record(*parent, *c.error);
+        } else {
+            scope_stops::record(*parent, promise_base::of(c));
+        }
     });
     // The handle may die unawaited if its owner is stopped, too: drop() must then see that the coroutine has ended. A
     // plain await needs that only then: its awaiter takes the result, and itself, from the word.
@@ -225,15 +231,18 @@ children_left promise_base::close_scope() noexcept {
 
 void promise_base::finish_scope() noexcept {
     frame_control& c = control();
-    if (!c.word.has(frame_flags::scope_open) || !has_failures_or_waits()) return;
+    if (!c.word.has(frame_flags::scope_open) || !has_more_to_finish()) return;
     wait_records::end(*this);
-    if (!scope_failures::has_any(*this)) return;
-    failure* const own = c.word.end() == ending::error ? c.error : nullptr;
-    if (failure* const f = scope_failures::collect(*this, own)) {
-        c.word.set_end(ending::error);
-        c.word.set(frame_flags::has_error);
-        c.error = f;
+    const bool is_cut_off = scope_stops::take(*this);
+    if (scope_failures::has_any(*this)) {
+        failure* const own = c.word.end() == ending::error ? c.error : nullptr;
+        if (failure* const f = scope_failures::collect(*this, own)) {
+            c.word.set_end(ending::error);
+            c.word.set(frame_flags::has_error);
+            c.error = f;
+        }
     }
+    if (is_cut_off && c.word.ended_with_value()) c.word.set_end(ending::stopped);  // the value dies with the frame
 }
 
 std::coroutine_handle<> promise_base::join_children() noexcept {

@@ -46,7 +46,12 @@ public:
         return object(e).joiner_ != nullptr ? object(e).joiner_->p_ : nullptr;
     }
     /// No child is left: true if the caller goes on with joiner().
-    static bool end_join(environment& e) noexcept { return object(e).joiner_->relay_.over(); }
+    static bool end_join(environment& e) noexcept {
+        environment_object::join_awaiter& join = *object(e).joiner_;
+        if (!join.relay_.over()) return false;
+        join.end();
+        return true;
+    }
 
 private:
     static root_links& links_of(frame_control& child) noexcept { return reinterpret_cast<root_links*>(&child)[-1]; }

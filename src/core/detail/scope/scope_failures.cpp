@@ -34,6 +34,12 @@ bool scope_failures::has_any(const environment& e) noexcept {
     return youngest(e) != nullptr;
 }
 
+bool scope_failures::has_unobserved(const environment& e) noexcept {
+    const failure* f = youngest(e);
+    while (f != nullptr && f->observed()) f = f->next;
+    return f != nullptr;
+}
+
 failure* scope_failures::take_cause(environment& e) noexcept {
     return std::exchange(object(e).stopped_by_, nullptr);
 }

@@ -17,6 +17,8 @@ public:
     static environment& scope_of(environment& e) noexcept;
     /// Of a joined scope: observed or not.
     static bool has_any(const environment& e) noexcept;
+    /// Of a joined scope.
+    static bool has_unobserved(const environment& e) noexcept;
     /// The unobserved failures of a joined scope, first one first, as one; nullptr if there is none. The caller owns
     /// a reference.
     static failure* collect(environment& e, failure* first) noexcept;

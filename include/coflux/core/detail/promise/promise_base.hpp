@@ -160,7 +160,8 @@ public:
 
     /// After the body: no more children; if one is left, the last goes on.
     children_left close_scope() noexcept;
-    /// After the last child: a child's unobserved error becomes this coroutine's.
+    /// After the last child: a child's unobserved error becomes this coroutine's. Where a stop from above cut a child
+    /// off, a value becomes a stop.
     void finish_scope() noexcept;
 
     // --- the end ---
@@ -287,13 +288,14 @@ private:
     [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept;
     template <typename Awaiter>
     static COFLUX_INLINE bool pop_for(frame_control& child, Awaiter& awaiter) noexcept;
-    [[nodiscard]] COFLUX_INLINE bool has_failures_or_waits() const noexcept {
-        // relaxed: the child that left a failure has been released since.
-        return (marks_.load(memory_order_relaxed) & (has_failures | has_waits)) != 0;
+    /// True if finish_scope() has something to do.
+    [[nodiscard]] COFLUX_INLINE bool has_more_to_finish() const noexcept {
+        // relaxed: the child that left a failure, or was cut off, has been released since.
+        return (marks_.load(memory_order_relaxed) & (has_failures | has_waits | cut_off)) != 0;
     }
-    /// True if the scope, which is open, has children left, or failures of some.
+    /// True if the scope, which is open, has children left, or failures of some, or some were cut off.
     [[nodiscard]] COFLUX_INLINE bool has_children() const noexcept {
-        return own_.children.may_have_any() || has_failures_or_waits();
+        return own_.children.may_have_any() || has_more_to_finish();
     }
     COFLUX_INLINE std::coroutine_handle<> notify_waiters_after_clear() noexcept;
     COFLUX_INLINE static std::coroutine_handle<> call_ended(frame_control& c) noexcept;

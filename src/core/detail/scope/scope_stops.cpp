@@ -1,0 +1,33 @@
+#include "core/detail/scope/scope_stops.hpp"
+
+#include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_failures.hpp"
+
+namespace coflux::detail {
+
+void scope_stops::record(environment& of, promise_base& child) noexcept {
+    // A request of the child itself is of the code that asked. A child that stops by itself has had no request.
+    // relaxed: the child has seen the request that stopped it.
+    if ((child.marks_.load(memory_order_relaxed) & environment::asked_itself) != 0) return;
+    if (!child.is_stop_requested()) return;
+    // relaxed: the child is released after this, and the scope looks when none is left.
+    // [stop.cut_off.marks]
+    scope_failures::scope_of(of).marks_.fetch_or(environment::cut_off, memory_order_relaxed);
+}
+
+bool scope_stops::take(environment& e) noexcept {
+    // relaxed: no child is left.
+    if ((e.marks_.load(memory_order_relaxed) & environment::cut_off) == 0) return false;
+    const std::uint32_t marks = e.marks_.fetch_and(~environment::cut_off, memory_order_relaxed);
+    // A request of an object is of the code that owns it: what it stops is not needed. One of a coroutine is not.
+    if (environment_tree::is_object(e) && (marks & environment::asked_itself) != 0) return false;
+    return (marks & environment::keeps_value) == 0;
+}
+
+void scope_stops::leave_to_owner(environment& e) noexcept {
+    if (!take(e)) return;
+    environment* const owner = environment_tree::owner(e);
+    if (owner != nullptr) owner->marks_.fetch_or(environment::cut_off, memory_order_relaxed);
+}
+
+}  // namespace coflux::detail

@@ -1,0 +1,20 @@
+// The stops of a scope's children that no await has taken, until the scope ends. The page docs/design/stop.md says which
+// count.
+#pragma once
+
+#include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/environment.hpp>
+
+namespace coflux::detail {
+
+class scope_stops {
+public:
+    /// `child`, made in `of`, was stopped, and is not awaited. Before it is released.
+    static void record(environment& of, promise_base& child) noexcept;
+    /// Of a scope that is joined, once: true if a stop from above cut a child off, and the scope must say so.
+    [[nodiscard]] static bool take(environment& e) noexcept;
+    /// `e`, an object that dies, has not been joined since: what take() says of it is its owner's to say.
+    static void leave_to_owner(environment& e) noexcept;
+};
+
+}  // namespace coflux::detail
