@@ -89,8 +89,8 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
     return detail::transfer(p.handle());
 }
 
-/// No child is left, and the waiting coroutine, which nothing else touches, goes on next: it is stopped where a stop cut
-/// children off. An error wins.
+/// No child is left, and the waiting coroutine, which nothing else touches, goes on next: it is stopped where a stop
+/// cut children off. An error wins.
 void environment_object::join_awaiter::end() noexcept {
     if (!detail::scope_stops::take(of_) || detail::scope_failures::has_unobserved(of_)) return;
     if (takes_stop_) {

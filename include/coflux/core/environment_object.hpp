@@ -30,8 +30,8 @@ public:
     /// Stops: the children are stopped with the awaiting coroutine, and joined. One that joins the environment of
     /// another coroutine, as the operation of a timeout() does, passes its stop on. Where such a stop cut children off,
     /// the awaiting coroutine is then stopped; as_outcome() gives that as an outcome, and after finish_with_value() it
-    /// goes on. Otherwise it is no stop point. Children that request_stop() or the deadline of this environment stopped,
-    /// or a request of their own, are not cut off.
+    /// goes on. Otherwise it is no stop point. Children that request_stop() or the deadline of this environment
+    /// stopped, or a request of their own, are not cut off.
     [[nodiscard("what is made in an environment must end before it: co_await join()")]] join_request join() noexcept {
         return join_request(*this);
     }

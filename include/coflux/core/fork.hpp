@@ -117,7 +117,9 @@ private:
 /// Errors: std::bad_alloc from the call that makes it, without effect; a failure that no await observes fails the
 /// scope.
 /// Stops: the await is a stop point and loses nothing; a stop that comes while it waits reaches the fork, wherever that
-/// was made. A stopped child stops the awaiting coroutine, unless as_outcome() asks.
+/// was made. A stopped child stops the awaiting coroutine, unless as_outcome() asks. A child that a stop from above
+/// ended while no coroutine awaited it makes the coroutine that it was made in stopped, too, unless that says
+/// environment::finish_with_value().
 /// Threads: the handle is used by one coroutine at a time.
 /// Costs: one frame from the environment's resource; if it is awaited before a thief took it, one atomic exchange, and
 /// it runs on the stack of the awaiting coroutine, to a depth of 64 KiB.

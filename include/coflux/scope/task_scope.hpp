@@ -26,9 +26,9 @@ class scope_of_block;
 /// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not by an
 /// exception.
 /// Stops: request_stop() stops the children that there are and those that will be: what is added later begins, and
-/// stops at its first stop point. A child that was stopped is no error: join() returns. When the coroutine that made the
-/// scope is stopped, the children are stopped with it and joined before its locals die; join() then stops it where that
-/// cut a child off, unless the scope was asked to stop by request_stop(), or to finish_with_value().
+/// stops at its first stop point. A child that was stopped is no error: join() returns. When the coroutine that made
+/// the scope is stopped, the children are stopped with it and joined before its locals die; join() then stops it where
+/// that cut a child off, unless the scope was asked to stop by request_stop(), or to finish_with_value().
 /// Threads: any may add children and request a stop while the scope lives; while a coroutine waits in join(), only a
 /// coroutine below a child of the scope may add. One coroutine at a time may join.
 /// Costs: a child: its frame, and 16 bytes and a short lock more than in a coroutine's own scope; the counts are

@@ -104,8 +104,9 @@ call<T> run_block(environment&, Block& block, scope_policy policy) {
 /// only an error of the block stops them. std::bad_alloc where a frame cannot be had.
 /// Stops: the await is a stop point before the block begins. Later a stop reaches the block and the children, which are
 /// joined; then the awaiting coroutine is stopped, unless the block has given its value nevertheless, and the stop cut
-/// no child off. A block that gives what it has got in time calls `scope.finish_with_value()`. A block that stops for another reason (scope.request_stop(), this_coroutine::stop()) stops the children and the awaiting
-/// coroutine, as a call does.
+/// no child off. A block that gives what it has got in time calls `scope.finish_with_value()`. A block that stops for
+/// another reason (scope.request_stop(), this_coroutine::stop()) stops the children and the awaiting coroutine, as a
+/// call does.
 /// Threads: as a task_scope.
 /// Costs: two frames, of which one is the block's; a child as in a task_scope.
 /// Lifetime: awaited in the expression that makes it; the block lives as long.

@@ -232,8 +232,8 @@ struct stop_of_child : of_stop<stop_of_child, 2> {
     }
 };
 
-/// A child that nothing awaits is woken, and stopped from above, at the same time: its scope gives its value if the child
-/// has done its work, and else is stopped.
+/// A child that nothing awaits is woken, and stopped from above, at the same time: its scope gives its value if the
+/// child has done its work, and else is stopped.
 struct cuts_off : of_stop<cuts_off, 3> {
     static fork<void> waits(environment&, cuts_off* s) {
         const counts_unwinding counts{*s};

@@ -1,5 +1,5 @@
-// The stops of a scope's children that no await has taken, until the scope ends. The page docs/design/stop.md says which
-// count.
+// The stops of a scope's children that no await has taken, until the scope ends. The page docs/design/stop.md says
+// which count.
 #pragma once
 
 #include <coflux/core/detail/promise/promise_base.hpp>
