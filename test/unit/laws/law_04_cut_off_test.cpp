@@ -1,6 +1,7 @@
 // Law 4: whether a stop that ended a child stops what stood for the child depends on what asked for it. The table is in
 // docs/promises.md; test/unit/combine/cut_off_matrix_test.cpp has the ways of the result.
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -145,6 +146,33 @@ TEST(law_04_cut_off, the_result_depends_on_what_asked) {
             EXPECT_EQ(got, what == scope_of::fork ? row.of_fork : row.of_object)
                 << row.name << ", scope " << static_cast<int>(what);
         }
+    }
+}
+
+sim_fork takes_the_outcome(coflux::environment&, bool has_view, work* w) {
+    auto&& here = co_await coflux::context();
+    sim_fork c = works(here, w);
+    std::optional<coflux::fork_view<void>> view;
+    if (has_view) view.emplace(c.view());
+    const auto o = co_await coflux::as_outcome(std::move(c));
+    EXPECT_TRUE(o.is_stopped());
+}
+
+TEST(law_04_cut_off, a_child_whose_stop_is_awaited_as_an_outcome_was_not_cut_off) {
+    for (const bool has_view : {false, true}) {
+        coflux::testing::fifo_chooser in_order;
+        coflux::testing::simulation sim(in_order);
+        sim_executor executor;
+        auto env = coflux::make_environment(executor);
+        constexpr auto stops = [](coflux::environment&, bool views) -> sim_task {
+            auto&& here = co_await coflux::context();
+            work w{1h};
+            sim_fork f = takes_the_outcome(here, views, &w);
+            co_await 10ms;
+            f.request_stop();
+            EXPECT_TRUE((co_await coflux::as_outcome(std::move(f))).has_value()) << views;
+        };
+        stops(env, has_view).get();
     }
 }
 

@@ -135,7 +135,7 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
         if (end == ending::error) {
             scope_failures::record(*parent, *c.error);
         } else {
-            scope_stops::record(*parent, promise_base::of(c));
+            scope_stops::record_unshared(*parent, promise_base::of(c));
         }
     });
     // The handle may die unawaited if its owner is stopped, too: drop() must then see that the coroutine has ended. A
@@ -153,6 +153,7 @@ awaiters publish_end(frame_control& c, environment* parent, const void* here) no
     case awaited_by::list: {
         waiter* waiters = call_back_first(seen.youngest(), c, parent, here);
         append(waiters, oldest_first(c.join.end_callbacks()));
+        if (waiters == nullptr) scope_stops::record_shared(*parent, c);
         promise_base::drop_reference(c);  // the coroutine's own; each waiter holds another
         return {nullptr, waiters, nullptr};
     }

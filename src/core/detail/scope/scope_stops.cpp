@@ -15,6 +15,14 @@ void scope_stops::record(environment& of, promise_base& child) noexcept {
     scope_failures::scope_of(of).marks_.fetch_or(environment::cut_off, memory_order_relaxed);
 }
 
+void scope_stops::record_unshared(environment& of, promise_base& child) noexcept {
+    if (!child.control().join.is_shared()) record(of, child);
+}
+
+void scope_stops::record_shared(environment& of, frame_control& child) noexcept {
+    if (child.word.ended_stopped() && child.word.counted() != counting::none) record(of, promise_base::of(child));
+}
+
 bool scope_stops::take(environment& e) noexcept {
     // relaxed: no child is left.
     if ((e.marks_.load(memory_order_relaxed) & environment::cut_off) == 0) return false;

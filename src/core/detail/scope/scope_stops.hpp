@@ -11,6 +11,10 @@ class scope_stops {
 public:
     /// `child`, made in `of`, was stopped, and is not awaited. Before it is released.
     static void record(environment& of, promise_base& child) noexcept;
+    /// The same, unless it has views or callbacks: then record_shared() follows.
+    static void record_unshared(environment& of, promise_base& child) noexcept;
+    /// `child` has ended in whatever way, and no coroutine awaits its handle or a view of it.
+    static void record_shared(environment& of, frame_control& child) noexcept;
     /// Of a scope that is joined, once: true if a stop from above cut a child off, and the scope must say so.
     [[nodiscard]] static bool take(environment& e) noexcept;
     /// `e`, an object that dies, has not been joined since: what take() says of it is its owner's to say.
