@@ -16,22 +16,18 @@ void environment::request_stop_as(std::uint32_t asked) noexcept {
     // release pairs with the acquire in look_up().
     // [stop.request.marks]
     const std::uint32_t marks = marks_.fetch_or(asked, detail::memory_order_release);
-    // Before it is counted: an environment that has a record looks at no parent. A record that is published from here
-    // on takes the mark over.
-    // [stop.request.marks_below]
-    if ((marks & (has_waits | is_call)) != 0) detail::mark_below(*this);
-    std::uint32_t count = detail::stop_requests.load(detail::memory_order_relaxed);
-    // Releases the marks to a thread that sees the new count. It comes before the locks of the records: a waiter either
-    // sees the count in must_stop(), or is found.
-    // [stop.request.counts]
-    while (!detail::stop_requests.compare_exchange_weak(count, (count + 1) & detail::stop_count_mask,
-                                                        detail::memory_order_seq_cst, detail::memory_order_relaxed)) {}
+    // What has the mark has been asked, or was made below what has: that request reaches all that waits below.
+    // [stop.request.once]
+    if ((marks & stop_asked) != 0) return detail::count_stop_request();
     // [stop.request.walks]
     detail::stop_below(*this);
 }
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     std::uint32_t steps = 0;
+    // acquire pairs with the end of the last walk: its marks are there. Those that stand were counted before the request.
+    // [stop.look_up.standing]
+    const bool records_speak = detail::standing_stops.load(detail::memory_order_acquire) == 0;
     for (environment* e = this; e != nullptr; e = e->parent_.get(), ++steps) {
         // An ancestor that found itself and all above it clean at this very count has done the rest of the walk.
         if (e != this && (e->own_.stops_seen & detail::stop_count_mask) == requests) break;
@@ -41,9 +37,9 @@ bool environment::look_up(std::uint32_t requests) noexcept {
             if (steps > detail::longest_look) pass_on_request(*e);
             return true;
         }
-        // A request above an environment with a record marked that environment before the request was counted. A
+        // A request above an environment with a record has marked that environment, unless it stands somewhere. A
         // request above a shielded environment does not concern it.
-        if ((marks & (has_waits | is_shielded)) != 0) break;
+        if ((marks & is_shielded) != 0 || ((marks & has_waits) != 0 && records_speak)) break;
     }
     if (steps > detail::longest_look) detail::wait_records::make_above(*this);
     own_.stops_seen = requests | (own_.stops_seen & detail::stop_count_inline);

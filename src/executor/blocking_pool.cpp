@@ -38,7 +38,7 @@ std::coroutine_handle<> blocking_wait::suspend() {
 
 std::coroutine_handle<> blocking_wait::run_here() noexcept {
     const bool gave = job_->kind->run(*job_);
-    if (gave && must_stop()) return coroutine().stop_here();
+    if (gave && coroutine().is_stop_requested()) return coroutine().stop_here();
     return transfer(coroutine().handle());
 }
 

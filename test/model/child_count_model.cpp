@@ -127,6 +127,34 @@ struct reopens : of_scope<2> {
     }
 };
 
+/// One that nothing keeps in the scope counts itself, or comes too late, and then changes nothing.
+struct comes_late : of_scope<3> {
+    void before() override { children.add_by_owner(); }
+    void thread(unsigned index) override {
+        if (index == 0) return close();
+        if (index == 1) return end_child(1);
+        by_child[2].set(1);
+        if (children.try_add_atomically() && children.release() == children_left::none) go_on();
+    }
+    void go_on() {
+        MODEL_CHECK(by_child[0].get() == 1 && by_child[1].get() == 1);
+        MODEL_CHECK(children.is_joined());
+        gone_on.set(gone_on.get() + 1);
+    }
+    void close() {
+        by_child[0].set(1);
+        if (children.close() == children_left::none) go_on();
+    }
+    void end_child(unsigned index) {
+        by_child[index].set(1);
+        if (children.release() == children_left::none) go_on();
+    }
+    void after() override {
+        MODEL_CHECK(gone_on.get() == 1);
+        MODEL_CHECK(children.is_joined());
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -138,6 +166,7 @@ int main(int count, char** arguments) {
                                   searched<child_adds>("child_adds", "a child that adds one", 3),
                                   searched<looks_closely>("looks_closely", "the owner looks for a child"),
                                   searched<looks_quickly>("looks_quickly", "the same, in the quick way"),
+                                  searched<comes_late>("comes_late", "one that nothing keeps there"),
                                   searched<reopens>("reopens", "joined, open again, joined, ended", 3),
                               });
 }

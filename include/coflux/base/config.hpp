@@ -119,6 +119,10 @@
 #if !defined(COFLUX_LONGEST_LOOK)
 #    define COFLUX_LONGEST_LOOK 32
 #endif
+// See src/core/detail/wait/stop_walk.hpp.
+#if !defined(COFLUX_LONGEST_STOP_STEP)
+#    define COFLUX_LONGEST_STOP_STEP 512
+#endif
 
 // What the optimiser may rely on.
 #if COFLUX_CLANG

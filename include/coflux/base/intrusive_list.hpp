@@ -2,7 +2,7 @@
 //
 //     intrusive_stack  single, last in first out       push, pop
 //     intrusive_chain  single, first in first out      push_back, pop_front
-//     intrusive_list   double, in no order             push_front, remove
+//     intrusive_list   double, in no order             push_front, insert_after, remove
 //     intrusive_queue  double, first in first out      push_back, pop_front, remove, which says whether it was in
 //
 // Where an element must leave without knowing its list, or where links are read without the lock, the list is a circle
@@ -83,6 +83,14 @@ public:
         Links::next(of) = first_;
         if (first_ != nullptr) Links::previous(*first_) = &of;
         first_ = &of;
+    }
+    /// Pre: `before` is in this list.
+    void insert_after(T& before, T& of) noexcept {
+        T* const next = Links::next(before);
+        Links::previous(of) = &before;
+        Links::next(of) = next;
+        Links::next(before) = &of;
+        if (next != nullptr) Links::previous(*next) = &of;
     }
     /// Pre: it is in this list. Its own links stay as they are.
     COFLUX_INLINE void remove(T& of) noexcept {

@@ -76,7 +76,8 @@ public:
     /// next stop point.
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
     /// a coroutine below, itself included. No signal handler: it takes locks.
-    /// Costs: a visit to each coroutine below that has ever waited in a primitive; none if there is none.
+    /// Costs: a visit to each coroutine below that has ever waited in a primitive, the first time; none if there is none.
+    /// After the first 512 it returns, and the executors of those below do the rest, in steps that let others run.
     void request_stop() noexcept { request_stop_as(stop_asked | asked_itself); }
     /// It finishes with its value, though a stop from above may cut off children that were made in it: for a coroutine
     /// `here`, the value that it returns; for an environment object or a task_scope, that join() goes on, and for the
@@ -133,14 +134,6 @@ protected:
     [[nodiscard]] bool look_up(std::uint32_t requests) noexcept;
     /// A stop was requested of `asked`, far above: those between need not look that far again.
     void pass_on_request(const environment& asked) noexcept;
-
-    /// Says what is_stop_requested() says, from within a wait that has been published.
-    [[nodiscard]] COFLUX_INLINE bool must_stop_now() noexcept {
-        // seq_cst only for the reader of the proof: the lock of the record orders it already (docs/design/stop.md).
-        // [stop.must_stop.looks]
-        const std::uint32_t requests = detail::stop_requests.load(detail::memory_order_seq_cst);
-        return requests != own_.stops_seen && look_up(requests);
-    }
 
     /// True for an environment object that a generator makes its children in.
     [[nodiscard]] bool is_of_generator() const noexcept {

@@ -149,9 +149,6 @@ struct records_begin : of_stop<records_begin, 2> {
 /// One that looks at the request instead of waiting, while another request, elsewhere, changes the count: it finds its
 /// own, and what was written before it.
 struct looks_at_request : of_stop<looks_at_request, 3> {
-    void before() override {
-        (void)coflux::detail::stop_requests.load(coflux::detail::memory_order_relaxed);
-    }  // it begins
     static task<void> root(environment&, looks_at_request* s) {
         const counts_unwinding counts{*s};
         auto&& here = co_await coflux::context();
@@ -200,6 +197,26 @@ struct record_begins : of_stop<record_begins, 3> {
     }
 };
 
+/// Both threads compute until they see the request, which could not go on meanwhile.
+struct looks_past_records : of_stop<looks_past_records, 3> {
+    static fork<void> waits_and_looks(environment&, looks_past_records* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        co_await s->event.wait();
+        while (!here.stop_requested()) coflux::detail::cpu_pause();
+    }
+    static task<void> root(environment&, looks_past_records* s) {
+        auto&& here = co_await coflux::context();
+        waits_and_looks(here, s).attach();
+        waits_and_looks(here, s).attach();
+    }
+    void stop(task<void>& root, environment&) {
+        coflux::model::wait_a_while(128);  // often after the wake-up
+        root.request_stop();
+    }
+    void holds() { MODEL_CHECK(unwound == 2); }
+};
+
 /// What waits in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
     static coflux::call<void> waits(environment&, manual_reset_event& e) { co_await e.wait(); }
@@ -209,6 +226,67 @@ struct stop_in_call : of_stop<stop_in_call, 3> {
         co_await waits(here, s->event);
         MODEL_CHECK(s->by_other.get() == 1);
         ++s->went_on;
+    }
+};
+
+/// A call alone is stopped: what has the record is not.
+struct stop_of_call : of_stop<stop_of_call, 3> {
+    coflux::detail::atomic<environment*> inside{nullptr};
+    static coflux::call<void> waits(environment&, stop_of_call* s) {
+        const counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        s->inside.store(&here, coflux::detail::memory_order_release);
+        co_await s->event.wait();
+        ++s->went_on;
+    }
+    static task<void> root(environment&, stop_of_call* s) {
+        auto&& here = co_await coflux::context();
+        const auto ended = co_await coflux::as_outcome(waits(here, s));
+        MODEL_CHECK(ended.is_stopped());
+    }
+    void stop(task<void>&, environment&) {}
+    void other(unsigned) {
+        environment* asked = nullptr;
+        while ((asked = inside.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
+        asked->request_stop();
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is one
+/// record, stands somewhere while the other goes by.
+struct stop_twice : of_stop<stop_twice, 3> {
+    coflux::detail::atomic<environment*> inside{nullptr};
+    manual_reset_event never;
+    static fork<void> waits(environment&, stop_twice* s, manual_reset_event* e) {
+        const counts_unwinding counts{*s};
+        co_await e->wait();
+    }
+    static fork<void> has_children(environment&, stop_twice* s) {
+        auto&& here = co_await coflux::context();
+        waits(here, s, &s->event).attach();
+        waits(here, s, &s->never).attach();
+        s->inside.store(&here, coflux::detail::memory_order_release);
+        co_await s->never.wait();
+        ++s->went_on;
+    }
+    static task<void> root(environment&, stop_twice* s) {
+        auto&& here = co_await coflux::context();
+        const auto ended = co_await coflux::as_outcome(has_children(here, s));
+        MODEL_CHECK(ended.is_stopped());
+    }
+    void stop(task<void>& root, environment&) {
+        environment* asked = nullptr;
+        while ((asked = inside.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
+        asked->request_stop();  // it lives: nothing else has stopped it
+        root.request_stop();
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 2);
+        MODEL_CHECK(went_on == 0);
     }
 };
 
@@ -306,7 +384,10 @@ int main(int count, char** arguments) {
                                sampled<records_begin>("records_begin", "two publish the record above"),
                                sampled<looks_at_request>("looks_at_request", "mark and count of two requests"),
                                sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
+                               sampled<looks_past_records>("looks_past_records", "looks while a walk stands"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
+                               sampled<stop_of_call>("stop_of_call", "a call is stopped alone"),
+                               sampled<stop_twice>("stop_twice", "two walks in steps, and a record that ends"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
                                sampled<cuts_off>("cuts_off", "the mark of a scope before its child is released"),
                                sampled<stop_of_view>("stop_of_view", "a node: queued to claimed or ended"),

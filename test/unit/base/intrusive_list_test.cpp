@@ -74,6 +74,21 @@ TEST(intrusive_list, takes_out_any_element) {
     }
 }
 
+TEST(intrusive_list, takes_an_element_in_behind_any_other) {
+    for (std::size_t before = 0; before < 2; ++before) {
+        three e;
+        intrusive_list<element> l;
+        l.push_front(e[1]);
+        l.push_front(e[0]);
+        l.insert_after(e[before], e[2]);
+        EXPECT_EQ(e[before].next, &e[2]);
+        l.remove(e[before]);
+        l.remove(e[2]);
+        EXPECT_EQ(l.pop_front(), &e[1 - before]);
+        EXPECT_TRUE(l.empty());
+    }
+}
+
 TEST(intrusive_queue, takes_out_any_element_and_says_whether_it_was_in) {
     for (std::size_t taken = 0; taken < 3; ++taken) {
         three e;

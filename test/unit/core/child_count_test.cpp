@@ -70,6 +70,17 @@ TEST(child_count, is_too_late_for_a_scope_that_is_joined_or_gone) {
     EXPECT_EQ(gone.add_atomically(), child_added::too_late);
 }
 
+TEST(child_count, of_a_scope_that_is_not_joined_takes_one_that_nothing_keeps_there) {
+    child_count open;
+    EXPECT_TRUE(open.try_add_atomically());
+    EXPECT_EQ(open.close(), children_left::some);
+    EXPECT_TRUE(open.try_add_atomically()) << "closed, and one is left";
+    EXPECT_EQ(open.release(), children_left::some);
+    EXPECT_EQ(open.release(), children_left::none);
+    EXPECT_FALSE(open.try_add_atomically());
+    EXPECT_TRUE(open.is_joined()) << "as it was";
+}
+
 TEST(child_count, of_a_scope_that_is_open_again_begins_anew) {
     child_count children;
     children.add_by_owner();

@@ -273,6 +273,25 @@ std::coroutine_handle<> promise_base::end_inline() noexcept {
     return transfer(notify_waiters());
 }
 
+void promise_base::release_kept(environment& of) noexcept {
+    if (!release_from(of)) return;
+    thread_state& t = this_thread;
+    const environment* const current = t.current;
+    const environment* const below = std::exchange(t.below, nullptr);
+    t.current = nullptr;
+    promise_base& p = environment_tree::coroutine(of);
+    std::coroutine_handle<> next = std::noop_coroutine();
+    if (p.control().word.has(frame_flags::unwinding)) {
+        next = resume_from(p, nullptr);
+    } else {
+        p.finish_scope();
+        next = notify_end(&p.control(), p.parent(), nullptr);
+    }
+    if (next != std::noop_coroutine()) run_next(next);
+    t.current = current;
+    t.below = below;
+}
+
 std::coroutine_handle<> promise_base::wake(promise_base& w, ending end, const void* here) noexcept {
     if (end == ending::stopped && !w.control().word.has(frame_flags::takes_stop)) w.begin_unwind();
     return resume_from(w, here);

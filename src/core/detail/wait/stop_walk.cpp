@@ -1,18 +1,29 @@
 #include "core/detail/wait/stop_walk.hpp"
 
+#include <algorithm>
+#include <coroutine>
+#include <utility>
+
 #include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/request.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
+#include <coflux/core/fork.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
+#include "core/detail/scope/scope_children.hpp"
 #include "core/detail/wait/wait_records.hpp"
 
 namespace coflux::detail {
 
-/// One request on its way to what is in and below one record: to mark the coroutines, then to claim what waits and stop
-/// it.
+/// One request on its way to what is in and below one record: it marks the coroutines, and claims and stops what waits.
+/// It goes in steps. Between two of them it holds no lock, but keeps the coroutine that it stands at from its end.
 struct stop_walk {
-    const environment* at;       // the environment that has the record
-    const environment* through;  // what is not made in it, or below it, is passed by; nullptr: nothing is
+    environment* at;                // the environment that has the record
+    const environment* through;     // what is not made in it, or below it, is passed by; nullptr: nothing is
+    const wait_record* top;         // the record of `at`
+    wait_record* stands = nullptr;  // between two steps: there; nullptr: it has been everywhere
+    bool has_passed = false;        // what is below `stands` is done, or is passed by
+    int left = longest_stop_step;   // looks, in this step
     intrusive_chain<wait_operation> claimed{};
 
     /// True if `e` is the call that is stopped, or was made in it through other calls.
@@ -23,14 +34,11 @@ struct stop_walk {
         return e == through;
     }
 
-    /// Pre: the record's lock is held. A thread that publishes a record below this one takes the lock after us, and
+    /// Pre: the record's lock is held. A thread that publishes a record or a wait there takes the lock after us, and
     /// sees the mark.
-    void mark(wait_record& r, bool all) const noexcept {
+    void visit(wait_record& r, bool all) noexcept {
+        // [stop.walk.marks]
         if (all) r.of->marks_.fetch_or(environment::stop_asked, memory_order_release);  // pairs with look_up()
-    }
-
-    /// Pre: the record's lock is held.
-    void claim(wait_record& r, bool all) noexcept {
         for (wait_operation* w = r.waiting.front(); w != nullptr;) {
             wait_operation& op = *w;
             w = op.published_next_;
@@ -39,72 +47,187 @@ struct stop_walk {
             claimed.push_back(op);
         }
     }
-
-    /// The subtree below `top`, whose lock is held and then released. Locks are held from the top down to where it
-    /// looks, so that no record goes away meanwhile.
-    template <typename Visit>
-    void visit_below(wait_record& top, Visit visit) noexcept {
-        visit(top, false);
-        wait_record* at = &top;
-        wait_record* child = at->below.front();
-        for (;;) {
-            // Only the first level below a call's recorder may have been made elsewhere.
-            while (child != nullptr && (environment_tree::is_shielded(*child->of) ||
-                                        (at == &top && !concerns(environment_tree::parent(*child->of)))))
-                child = child->next;
-            if (child != nullptr) {
-                child->lock.lock();
-                visit(*child, true);
-                at = child;
-                child = at->below.front();
-            } else if (at == &top) {
-                break;
-            } else {
-                wait_record* const done = at;
-                at = done->above;
-                child = done->next;
-                done->lock.unlock();
-            }
-        }
-        top.lock.unlock();
+    /// Visits `r`, which is below a record that is locked, and leaves it locked. False if it is passed by.
+    bool enter(wait_record& r, const wait_record& above) noexcept {
+        // Only the first level below a call's recorder may have been made elsewhere.
+        if (environment_tree::is_shielded(*r.of) || (&above == top && !concerns(environment_tree::parent(*r.of))))
+            return false;
+        r.lock.lock();
+        if (!std::exchange(r.asked, true)) return visit(r, true), true;
+        r.lock.unlock();  // another request goes on from there
+        return false;
     }
 
+    /// True if the step is over, and the walk stands at `r` from now on. The lock of `r` or of the record above is held.
+    /// Not at an environment object, which may be destroyed at any time, nor at a coroutine that has been joined.
+    bool is_over_at(wait_record& r, bool passed) noexcept {
+        // [stop.walk.keeps]
+        if (left > 0 || environment_tree::is_object(*r.of) || !scope_children::count(*r.of).try_add_atomically())
+            return false;
+        stands = &r;
+        has_passed = passed;
+        return true;
+    }
+    static void unlock(wait_record* r, const wait_record* highest) noexcept {
+        while (r != highest) std::exchange(r, r->above)->lock.unlock();
+        r->lock.unlock();
+    }
+
+    /// From `r`, which is locked and has been visited, on through what is below it, and what comes after it below
+    /// `top`. In the end no lock is held. Locks are held from the highest record down to the one where it looks, so that
+    /// none of them goes away meanwhile; what is above the highest stays because the walk stood below that.
+    void go_on_from(wait_record& r, bool passed) noexcept {
+        wait_record* here = &r;
+        wait_record* highest = here;
+        for (wait_record* child = passed ? nullptr : here->below.front();; --left) {
+            if (child == nullptr) {
+                if (here == top || is_over_at(*here, true)) return unlock(here, highest);
+                wait_record* const done = std::exchange(here, here->above);
+                if (done == highest) {
+                    done->lock.unlock();
+                    here->lock.lock();
+                    child = done->next;
+                    highest = here;
+                } else {
+                    child = done->next;
+                    done->lock.unlock();
+                }
+            } else if (enter(*child, *here)) {
+                here = std::exchange(child, child->below.front());
+                if (is_over_at(*here, false)) return unlock(here, highest);
+            } else {
+                if (is_over_at(*child, true)) return unlock(here, highest);
+                child = child->next;
+            }
+        }
+    }
+
+    /// The first step. Pre: the record of `at` is locked.
+    void begin(wait_record& r) noexcept {
+        if (through == nullptr && std::exchange(r.asked, true)) {
+            r.lock.unlock();
+            return count_stop_request();
+        }
+        stop_walk* const outer = this_thread.stopping;
+        if (outer != nullptr) left = std::max(outer->left, 1);
+        const int most = left;
+        visit(r, false);
+        go_on_from(r, false);
+        note_effort(most);
+        // Released with the count.
+        // [stop.walk.stands]
+        if (stands != nullptr) standing_stops.fetch_add(1, memory_order_relaxed);
+        count_stop_request();
+        if (outer != nullptr) outer->left -= most - left;
+        stop_claimed();
+    }
+    /// One more step. Pre: not is_done().
+    void step() noexcept {
+        wait_record* const from = std::exchange(stands, nullptr);
+        if (from == nullptr) return stop_claimed();
+        environment& kept = *from->of;
+        from->lock.lock();
+        left = longest_stop_step;
+        go_on_from(*from, has_passed);
+        note_effort(longest_stop_step);
+        // release pairs with the acquire in look_up(): all marks are there.
+        // [stop.walk.has_been_everywhere]
+        if (stands == nullptr) standing_stops.fetch_sub(1, memory_order_release);
+        stop_claimed();
+        promise_base::release_kept(kept);
+    }
+    void note_effort(int most) const noexcept {
+        effort_of_stops.steps.fetch_add(1, memory_order_relaxed);
+        effort_of_stops.looks.fetch_add(static_cast<std::uint64_t>(most - left), memory_order_relaxed);
+    }
+    /// Stops what is claimed, and what that claims in turn, until the step is over.
     void stop_claimed() noexcept {
+        if (claimed.empty()) return;
+        // An operation that is stopped stops its handles, and so on: a loop, not a recursion, however long the chain
+        // is. What is claimed and not resumed yet is alive: it does not go on before.
+        if (this_thread.stopping != nullptr) return this_thread.stopping->claimed.append(claimed);
         // A coroutine that is resumed in place runs code of users: not before the last claimed operation has been
         // resumed. Otherwise the coroutine of an operation that was not resumed could be resumed on this stack and wait
         // for us.
         const resumption_pause pause;
         this_thread.stopping = this;
-        while (wait_operation* const op = claimed.pop_front()) {
+        for (left = longest_stop_step; left > 0; --left) {
+            wait_operation* const op = claimed.pop_front();
+            if (op == nullptr) break;
             op->next = nullptr;
             op->kind_->stop(*op);  // the operation may be gone from here on
         }
         this_thread.stopping = nullptr;  // before the coroutines that wait for the pause to end
     }
+    [[nodiscard]] bool is_done() const noexcept { return stands == nullptr && claimed.empty(); }
 
-    /// Leaves what was claimed to a request further down this stack, which is stopping what it has claimed itself.
-    void leave_to(stop_walk& outer) noexcept { outer.claimed.append(claimed); }
+    /// Leaves what is left to do to a child of the coroutine that it stands at, or of one that it has claimed. False if
+    /// that has no executor, or there is no memory.
+    bool hand_over() const noexcept;
 };
 
-void mark_below(environment& e) noexcept {
-    environment* const at = wait_records::recorder(&e);
-    wait_record* const top = at != nullptr ? wait_records::find_locked(*at) : nullptr;
-    if (top == nullptr) return;
-    stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
-    walk.visit_below(*top, [&](wait_record& r, bool all) { walk.mark(r, all); });
+namespace {
+
+/// Goes on behind what is queued on the coroutine's executor. No stop point.
+class [[nodiscard]] to_the_back {
+public:
+    explicit to_the_back(promise_base& p) noexcept : p_(p) {}
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) const noexcept {
+        (void)p_.begin_suspend();
+        promise_base::clear_current();
+        p_.runs_on()->post(h);
+        return std::noop_coroutine();
+    }
+    void await_resume() const noexcept { this_thread.current = &p_; }
+
+private:
+    promise_base& p_;
+};
+
+fork<void> goes_on(environment&, stop_walk walk) {
+    while (!walk.is_done()) {
+        co_await request<to_the_back>();
+        walk.step();
+    }
+}
+
+}  // namespace
+
+bool stop_walk::hand_over() const noexcept {
+    environment& to = stands != nullptr ? *stands->of : claimed.front()->coroutine();
+    const executor_entry* const own = executor_of(to);
+    if (own == nullptr) return false;
+    // A memory resource of the user may be for the threads of its executor alone.
+    const environment* const current = this_thread.current;
+    if (!data_ref_of(to).pooled() && (current == nullptr || identity_of(executor_of(*current)) != own->identity))
+        return false;
+    try {
+        goes_on(to, *this).attach();
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void count_stop_request() noexcept {
+    std::uint32_t count = stop_requests.load(memory_order_relaxed);
+    // Releases the marks to a thread that sees the new count.
+    // [stop.request.counts]
+    while (!stop_requests.compare_exchange_weak(count, (count + 1) & stop_count_mask, memory_order_acq_rel,
+                                                memory_order_relaxed)) {}
 }
 
 void stop_below(environment& e) noexcept {
     environment* const at = wait_records::recorder(&e);
+    // A wait in a call finds the call's mark by the count, and not by the mark of what has the record.
+    // [stop.request.counts_first]
+    if (at != &e) count_stop_request();
     wait_record* const top = at != nullptr ? wait_records::find_locked(*at) : nullptr;
-    if (top == nullptr) return;
-    stop_walk walk{.at = at, .through = at == &e ? nullptr : &e};
-    walk.visit_below(*top, [&](wait_record& r, bool all) { walk.claim(r, all); });
-    if (walk.claimed.empty()) return;
-    // An operation that is stopped stops its handles, and so on: a loop, not a recursion, however long the chain is.
-    // What is claimed and not resumed yet is alive: it does not go on before.
-    if (this_thread.stopping != nullptr) return walk.leave_to(*this_thread.stopping);
-    walk.stop_claimed();
+    if (top == nullptr) return count_stop_request();
+    stop_walk walk{.at = at, .through = at == &e ? nullptr : &e, .top = top};
+    walk.begin(*top);
+    while (!walk.is_done() && !walk.hand_over()) walk.step();
 }
 
 }  // namespace coflux::detail

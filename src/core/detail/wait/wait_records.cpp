@@ -116,13 +116,14 @@ wait_record* wait_records::find_locked(environment& e) noexcept {
 
 void wait_records::unlink(wait_record& r, wait_record& up) noexcept {
     const adaptive_guard list(up.lock);
-    up.below.remove(r);
     // The locals of a stopped coroutine die after its scope is joined: environment objects among them outlive this
-    // record, and their records go up. A stopper that walks down here has the lock above.
+    // record, and their records go up, to where this one stands: a request that has not come by yet finds them there.
+    // A stopper that walks down here has the lock above.
     while (wait_record* const left = r.below.pop_front()) {
         left->above = &up;
-        up.below.push_front(*left);
+        up.below.insert_after(r, *left);
     }
+    up.below.remove(r);
 }
 
 void wait_records::end(environment& e) noexcept {

@@ -8,6 +8,8 @@
 #include <coflux/core/detail/thread/transfer.hpp>
 #include <coflux/core/make_environment.hpp>
 
+#include "core/detail/wait/stop_walk.hpp"
+
 #include "../../support/model.hpp"
 #include "model_memory.hpp"
 
@@ -67,10 +69,20 @@ struct begins_memory {
     begins_memory() noexcept { begin_memory(); }
 };
 
+/// The counts of stops begin before the threads: each of these may be the first that uses them.
+struct begins_stops {
+    begins_stops() {
+        (void)detail::stop_requests.load(detail::memory_order_relaxed);
+        (void)detail::standing_stops.load(detail::memory_order_relaxed);
+        (void)detail::effort_of_stops.steps.load(detail::memory_order_relaxed);
+        (void)detail::effort_of_stops.looks.load(detail::memory_order_relaxed);
+    }
+};
+
 /// A scenario of coroutines: Derived::run(i) is what thread i does, and Derived::holds() looks at what came out of it.
 /// Nothing is left alive.
 template <typename Derived, unsigned Threads>
-struct coroutine_scenario : scenario<Threads>, begins_memory {
+struct coroutine_scenario : scenario<Threads>, begins_memory, begins_stops {
     void thread(unsigned i) override {
         detail::this_thread = {};
         static_cast<Derived&>(*this).run(i);

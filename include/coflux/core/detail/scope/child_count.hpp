@@ -80,6 +80,15 @@ public:
         // relaxed, pairs with nothing: what keeps the scope open is released, or closes it, after this.
         return atomic_.fetch_add(1, memory_order_relaxed) == 0 ? child_added::too_late : child_added::counted;
     }
+    /// Counts a child by a thread that nothing keeps in the scope. False: no thread waits for children any more.
+    /// Pre: the scope's memory stays.
+    [[nodiscard]] bool try_add_atomically() noexcept {
+        std::int32_t n = atomic_.load(memory_order_relaxed);
+        // relaxed, pairs with nothing: it is released after this, and the owner waits for that.
+        // [child_count.try_add]
+        while (n != 0 && !atomic_.compare_exchange_weak(n, n + 1, memory_order_relaxed, memory_order_relaxed)) {}
+        return n != 0;
+    }
     /// The last use of the scope by its child; with `none` the caller goes on with the owner, and sees what all
     /// children did.
     COFLUX_INLINE children_left release() noexcept {

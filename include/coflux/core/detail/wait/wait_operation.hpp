@@ -40,7 +40,8 @@ struct published_links {
 /// The waits in and below one coroutine that is no call, or one environment object. It exists from the first wait in or
 /// below on, until the coroutine or the object ends.
 struct wait_record {
-    adaptive_lock lock;  // guards `waiting`, `below`, and the links of what is in them
+    adaptive_lock lock;  // guards `asked`, `waiting`, `below`, and the links of what is in them
+    bool asked = false;  // a request has come here, and goes on to all below
     intrusive_list<wait_operation, published_links> waiting;  // of the coroutine, and of calls made in it
     intrusive_list<wait_record> below;                        // records of children
     wait_record* above = nullptr;     // nullptr: the record of a root environment; set before it is published
@@ -73,7 +74,13 @@ public:
 
     /// True if a stop has been requested: then it must not be queued, but end() and stop_here(). After begin(), under
     /// the lock that claim() takes, so that a request is either seen here or finds the operation queued.
-    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept { return coroutine_->must_stop_now(); }
+    /// Pre: begun, and not ended.
+    [[nodiscard]] COFLUX_INLINE bool must_stop() const noexcept {
+        // acquire pairs with the walk, which marks the record's environment before it claims what is in the record.
+        // [stop.must_stop.mark]
+        return (record_->of->marks_.load(memory_order_acquire) & environment::stop_asked) != 0 ||
+               coroutine_->is_stop_requested();  // a call may be stopped without the coroutine that has the record
+    }
 
     /// What await_suspend returns when the operation is queued, and may be gone by now.
     [[nodiscard]] static COFLUX_INLINE std::coroutine_handle<> suspended() noexcept {

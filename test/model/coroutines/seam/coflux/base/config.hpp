@@ -2,6 +2,7 @@
 #pragma once
 
 #define COFLUX_LONGEST_LOOK 1
+#define COFLUX_LONGEST_STOP_STEP 1
 #define cpu_pause cpu_pause_of_the_processor
 #include_next <coflux/base/config.hpp>
 #undef cpu_pause
