@@ -87,13 +87,18 @@ std::coroutine_handle<> pool_worker::begin_round() noexcept {
     return h;
 }
 
-bool pool_worker::budget_exhausted() noexcept {
+bool pool_worker::others_are_due() noexcept {
     look_at_timers();
     (void)look_at_events();
     look_at_clock();
     if (!pool_.injected_.empty() || ready_.size() != 0 || rounds_.oldest_is_due()) return true;
     ++round_;
     tick_budget_ = rounds_.begin_round();
+    return false;
+}
+
+bool pool_worker::budget_exhausted() noexcept {
+    if (others_are_due()) return true;
     forks_.fetch_ahead(tick_budget_);
     --tick_budget_;  // the fork that the parent pops now
     return false;

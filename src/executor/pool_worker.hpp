@@ -127,6 +127,7 @@ private:
     [[nodiscard]] static clock_tick watch_of_one(std::uint32_t of) noexcept;
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
+    bool others_are_due() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;
 
     thread_pool& pool_;

@@ -42,11 +42,12 @@ serial_worker::mount::~mount() {
 }
 
 std::size_t serial_worker::run_round(thread_state& t) noexcept {
-    granted_ = 0;
+    granted_ = spent_ = 0;
     begin_round();
     while (tick_budget_ > 0 && run_one(t)) {}
     round_was_full_ = tick_budget_ <= 0;
-    return granted_ - static_cast<std::size_t>(std::max(tick_budget_, 0));  // a refused await leaves it below 0
+    // A refused await leaves the budget below 0.
+    return granted_ - static_cast<std::size_t>(std::max(tick_budget_, 0)) - spent_;
 }
 
 void serial_worker::end_round() noexcept {
@@ -57,7 +58,10 @@ void serial_worker::end_round() noexcept {
 
 std::size_t serial_worker::run_single(thread_state& t) noexcept {
     tick_budget_ = 1;  // it lets no other one run in its place
-    return run_one(t) ? 1 : 0;
+    is_single_ = true;
+    const bool ran = run_one(t);
+    is_single_ = false;
+    return ran ? 1 : 0;
 }
 
 /// Resumes one; false: nothing is queued.
@@ -121,13 +125,23 @@ std::coroutine_handle<> serial_worker::next() noexcept {
     return nullptr;
 }
 
-bool serial_worker::budget_exhausted() noexcept {
-    if (ready_.size() != 0 || !spilled_.empty() || intake_.has_some() || forks_.size() > 1 || must_give_way())
-        return true;
+/// Nothing waits but `forks`: another round has begun.
+bool serial_worker::goes_on_without(std::size_t forks) noexcept {
+    if (ready_.size() != 0 || !spilled_.empty() || intake_.has_some() || forks_.size() > forks || must_give_way())
+        return false;
     round_was_full_ = true;
     begin_round();
+    return true;
+}
+
+bool serial_worker::budget_exhausted() noexcept {
+    if (!goes_on_without(1)) return true;
     --tick_budget_;  // the fork that the parent pops now
     return false;
+}
+
+bool serial_worker::others_are_due() noexcept {
+    return is_single_ || !goes_on_without(0);
 }
 
 void serial_worker::notify_one() noexcept {}

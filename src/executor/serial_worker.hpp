@@ -96,8 +96,14 @@ private:
     void begin_round() noexcept;
     void notify_one() noexcept override;
     bool budget_exhausted() noexcept override;
+    bool others_are_due() noexcept override;
+    bool goes_on_without(std::size_t forks) noexcept;
     void overflow(std::coroutine_handle<> h) noexcept override;
-    bool spend_tick_aside() noexcept override { return aside_ > 0 && --aside_ > 0; }
+    bool spend_tick_aside() noexcept override {
+        if (aside_ <= 0) return false;
+        ++spent_;
+        return --aside_ > 0;
+    }
 
     intake intake_;
     round_clock rounds_;
@@ -107,6 +113,7 @@ private:
     std::int32_t aside_ = 0;         // what is left of them while tick_budget_ is 0 for one coroutine
     bool round_was_full_ = false;    // the last one used up its budget
     bool rounds_are_timed_ = false;  // so did those before, since the clock was read
+    bool is_single_ = false;         // one coroutine runs, and there is no other round
 };
 
 }  // namespace coflux::detail

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "descriptor.hpp"
 #include "turn.hpp"
@@ -19,6 +20,11 @@ bool io_operation::try_now() noexcept {
     return !is_late_ && !is_untried_ && attempt();
 }
 
+bool io_operation::is_done_at_once() noexcept {
+    lets_others_run_ = !goes_on();
+    return !lets_others_run_;
+}
+
 void io_operation::prefetch_more() const noexcept {
     const promise_base& p = coroutine();
     __builtin_prefetch(&p);
@@ -29,9 +35,10 @@ void io_operation::prefetch_more() const noexcept {
 
 std::coroutine_handle<> io_operation::suspend() {
     promise_base& p = coroutine();
+    if (lets_others_run_) return let_others_run(p);
     if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
         return p.stop_here();
-    if (limit_ != nullptr && !limit_->prepare(p)) return transfer(p.handle());
+    if (limit_ != nullptr && !limit_->prepare(p)) return goes_on() ? transfer(p.handle()) : let_others_run(p);
     io_source& home = on_.begin_wait(p, way());
     counted_ = true;
     begin();

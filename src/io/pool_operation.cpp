@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include <coflux/core/detail/thread/transfer.hpp>
-#include <coflux/core/detail/thread/worker.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "turn.hpp"
 
@@ -31,10 +30,10 @@ void pool_operation::fail_job(blocking_job& j, const std::exception_ptr& error) 
 bool pool_operation::await_ready() noexcept {
     is_over_ = does_.at_once != nullptr && does_.at_once(*this);
     const bool is_turn_over = spend_steps(static_cast<unsigned>(1 + count_ / bytes_of_a_step));
-    return is_over_ && (!is_turn_over || coroutine_.runs_on() == nullptr);
+    return is_over_ && !is_turn_over;
 }
 
-std::coroutine_handle<> pool_operation::await_suspend(std::coroutine_handle<> h) {
+std::coroutine_handle<> pool_operation::await_suspend(std::coroutine_handle<>) {
     if (!is_over_) {
         if (waiting_ != nullptr) {
             waiting_->fetch_add(1, memory_order_relaxed);
@@ -42,18 +41,7 @@ std::coroutine_handle<> pool_operation::await_suspend(std::coroutine_handle<> h)
         }
         return suspend();
     }
-    // To the end of the queue. It has been done, so this is no stop point.
-    if (coroutine_.begin_suspend() == suspension::stop) return transfer(coroutine_.handle());
-    const bool inside_creator = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
-    promise_base::clear_current();
-    const executor_entry& own = *coroutine_.runs_on();
-    worker* const w = this_thread.queues;
-    if (w == nullptr || w->executor() != own.identity) {
-        own.post(h);
-        return std::noop_coroutine();
-    }
-    w->push_ready(h);
-    return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+    return let_others_run(coroutine_);
 }
 
 void pool_operation::leave() noexcept {

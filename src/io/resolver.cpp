@@ -4,6 +4,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include <coflux/core/detail/wait/turn.hpp>
+
 #include "os/name_lookup.hpp"
 
 namespace coflux {
@@ -176,6 +178,7 @@ resolver::resolver(resolver_options options) : pool_(options.pool) {
 
 call<std::vector<endpoint>> resolver::resolve(environment&, std::string_view host, std::uint16_t port,
                                               address_family family) {
+    co_await detail::turn();
     if (auto numeric = detail::numeric_endpoints(host, port, family)) co_return std::move(*numeric);
     const std::shared_ptr<detail::name_lookups> lookups = lookups_;
     blocking_pool& pool = pool_ != nullptr ? *pool_ : blocking_pool::shared();

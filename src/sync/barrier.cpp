@@ -50,6 +50,10 @@ void barrier_base::drop() noexcept {
 
 std::coroutine_handle<> barrier_base::wait_awaiter::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
+    if (last_) {
+        end_phase_if_last();  // the other waiters do not wait for its turn
+        return let_others_run(p);
+    }
     if (p.begin_suspend() == detail::suspension::stop) [[unlikely]] {
         of_.drop();
         return p.stop_here();

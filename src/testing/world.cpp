@@ -11,6 +11,7 @@
 #include <coflux/core/detail/scope/failure.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
 
@@ -206,9 +207,10 @@ std::uint64_t world::name_of(std::coroutine_handle<> h, bool ours) {
 }
 
 void world::add(sim_worker& to, std::coroutine_handle<> h, bool ours) noexcept {
-    if (h == had_turn_ && ours) note_spin(promise_base::of(frame_control::of(h)));
-    ready_.push_back({h, &to, ours});
-    names_.push_back(name_of(h, ours));
+    const std::coroutine_handle<> coroutine = ours ? coflux::detail::turn_frame::coroutine_of(h) : h;
+    if (coroutine == had_turn_ && ours) note_spin(promise_base::of(frame_control::of(coroutine)));
+    ready_.push_back({h, coroutine, &to, ours});
+    names_.push_back(name_of(coroutine, ours));
 }
 
 world::ready world::take_ready(std::size_t at) noexcept {
@@ -294,7 +296,9 @@ void world::resume(ready next) noexcept {
     this_thread.timers = &next.on->timers_;
     this_thread.open_nested_limit = this_thread.nested_limit =
         coflux::detail::stack_address() - coflux::detail::stack_for_awaits;
-    coflux::detail::run(next.coroutine);
+    // Each step has as many, so that the same schedule gives the same run.
+    coflux::detail::ready_awaits_left = coflux::detail::ready_awaits_in_a_step - 1;
+    coflux::detail::run(next.handle);
     this_thread.open_nested_limit = this_thread.nested_limit = coflux::detail::no_room;
     this_thread.current = nullptr;
     this_thread.timers = nullptr;

@@ -125,7 +125,8 @@ public:
 
 private:
     struct ready {
-        std::coroutine_handle<> coroutine;
+        std::coroutine_handle<> handle;     // what is resumed
+        std::coroutine_handle<> coroutine;  // that goes on then
         sim_worker* on;
         bool ours;
     };

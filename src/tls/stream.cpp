@@ -8,6 +8,7 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/combine/when_any.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/sync/mutex.hpp>
 #include <coflux/time/timeout.hpp>
@@ -109,6 +110,7 @@ using take = step (tls_connection::*)(std::span<std::byte> into, std::size_t& co
 call<std::size_t> read_once(environment&, tls_connection& c, std::span<std::byte> into, const char* what,
                             take how = &tls_connection::read) {
     auto&& here = co_await context();
+    co_await detail::turn();
     for (;;) {
         std::size_t count = 0;
         const std::uint64_t seen = c.receipts();

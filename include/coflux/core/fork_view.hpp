@@ -10,6 +10,7 @@
 #include <coflux/base/address_of.hpp>
 #include <coflux/core/detail/handle/await_access.hpp>
 #include <coflux/core/detail/promise/result.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/fwd.hpp>
 
@@ -51,10 +52,9 @@ class [[nodiscard]] view_awaiter : private shared_wait {
 public:
     view_awaiter(promise_base& p, fork_view<T> view) noexcept : shared_wait(p), view_(std::move(view)) {}
 
-    [[nodiscard]] bool await_ready() const noexcept {
-        return view_.control().done() && view_.control().word.end() != ending::stopped;
-    }
+    [[nodiscard]] bool await_ready() const noexcept { return is_there() && goes_on(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        if (is_there()) return let_others_run(coroutine());
         coroutine().clear_takes_stop();
         return wait_for(view_.control());
     }
@@ -73,6 +73,10 @@ public:
     }
 
 private:
+    [[nodiscard]] bool is_there() const noexcept {
+        return view_.control().done() && view_.control().word.end() != ending::stopped;
+    }
+
     fork_view<T> view_;
 };
 
@@ -82,8 +86,9 @@ class [[nodiscard]] view_outcome_awaiter : private shared_wait {
 public:
     view_outcome_awaiter(promise_base& p, fork_view<T> view) noexcept : shared_wait(p), view_(std::move(view)) {}
 
-    [[nodiscard]] bool await_ready() const noexcept { return view_.control().done(); }
+    [[nodiscard]] bool await_ready() const noexcept { return view_.control().done() && goes_on(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) noexcept {
+        if (view_.control().done()) return let_others_run(coroutine());
         coroutine().control().word.set(frame_flags::takes_stop);
         try {
             return wait_for(view_.control());

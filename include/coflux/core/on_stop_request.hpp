@@ -50,6 +50,7 @@ public:
 
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
         promise_base& p = coroutine();
+        if (inner_.is_done()) return inner_.await_suspend(self);
         if (p.begin_suspend() == detail::suspension::stop) return p.stop_here();
         begin();
         if (must_stop()) {

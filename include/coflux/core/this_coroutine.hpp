@@ -7,6 +7,7 @@
 #include <coflux/core/deadline.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/executor.hpp>
 #include <coflux/core/stop.hpp>
 
@@ -111,20 +112,11 @@ public:
         promise_base& p = p_;
         if (p.begin_suspend() == detail::suspension::stop) [[unlikely]]
             return p.stop_here();
-        worker* const w = this_thread.queues;
-        if (w == nullptr || w->executor() != p.runs_on()->identity) [[unlikely]]
-            return yield_elsewhere(p);
-        // The coroutine below on this stack goes on: a creator, or an awaiter.
-        const bool inside_creator = this_thread.below != nullptr || this_thread.nested_limit >= nested_closed;
-        promise_base::clear_current();
-        w->push_ready(h);
-        return inside_creator ? std::coroutine_handle<>(std::noop_coroutine()) : transfer(w->next_ready());
+        return suspend_behind_ready(p, h);
     }
     COFLUX_INLINE void await_resume() const noexcept { this_thread.current = &p_; }
 
 private:
-    static std::coroutine_handle<> yield_elsewhere(promise_base& p) noexcept;
-
     promise_base& p_;
 };
 using yield_request = request<yield_awaiter>;

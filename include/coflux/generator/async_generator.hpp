@@ -115,11 +115,11 @@ public:
     [[nodiscard]] COFLUX_INLINE bool await_ready() const noexcept {
         COFLUX_VERIFY(!detail::async_generator_base::is_running(of_),
                       "next() of an async_generator whose next() is being awaited");
-        return detail::async_generator_base::is_ready(of_);
+        return detail::async_generator_base::is_ready(of_) && detail::goes_on();
     }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
         if (consumer_->begin_suspend() == detail::suspension::stop || of_.frame().done()) [[unlikely]]
-            return consumer_->stop_here();  // a stop was requested, or the generator was stopped
+            return detail::async_generator_base::end_at_once(*consumer_, of_);
         return detail::async_generator_base::of(of_).advance_for(*consumer_);
     }
     COFLUX_INLINE pointer await_resume() {
@@ -153,9 +153,10 @@ public:
     [[nodiscard]] bool await_ready() const noexcept {
         COFLUX_VERIFY(!detail::async_generator_base::is_running(of_),
                       "next() of an async_generator whose next() is being awaited");
-        return of_.frame().done();
+        return of_.frame().done() && detail::goes_on();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept {
+        if (of_.frame().done()) return detail::let_others_run(consumer_);
         if (consumer_.begin_suspend() == detail::suspension::stop) return consumer_.stop_here();
         consumer_.control().word.set(detail::frame_flags::takes_stop);
         return detail::async_generator_base::of(of_).advance_for(consumer_);

@@ -13,6 +13,7 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
 #include <coflux/io/detail/use_mark.hpp>
@@ -112,6 +113,7 @@ public:
     /// Some bytes, as soon as there are some: what is buffered, else one read of the source.
     /// Returns: how many, 0 at the end of the stream, or where `into` has no room.
     [[nodiscard]] call<std::size_t> read_some(environment&, std::span<std::byte> into) {
+        co_await detail::turn();
         used_.check_unused();
         if (block_.is_empty() && !into.empty()) {
             auto&& here = co_await context();
@@ -138,6 +140,7 @@ public:
     /// Returns: a view of all that is buffered; less than `count` only at the end of the stream.
     /// Errors: std::invalid_argument for more than the size of the buffer.
     [[nodiscard]] call<std::span<const std::byte>> peek(environment&, std::size_t count = 1) {
+        co_await detail::turn();
         used_.check_unused();
         if (count > block_.size()) throw std::invalid_argument("coflux: peek() of more bytes than the buffer holds");
         if (block_.count() < count) {
@@ -190,6 +193,7 @@ private:
     enum class wanted : std::uint8_t { line, line_that_stays, all };
 
     call<void> fill(environment&, std::span<std::byte> into) {
+        co_await detail::turn();
         used_.check_unused();
         if (into.size() > block_.count()) {
             auto&& here = co_await context();
@@ -213,6 +217,7 @@ private:
     }
     call<std::optional<std::string_view>> read_to(environment&, std::string_view delimiter, line_options options,
                                                   wanted what) {
+        co_await detail::turn();
         used_.check_unused();
         if (delimiter.empty()) throw std::invalid_argument("coflux: read_until() with an empty delimiter");
         std::size_t searched = 0;

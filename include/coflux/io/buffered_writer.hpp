@@ -14,6 +14,7 @@
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/io/byte_source.hpp>
 #include <coflux/io/detail/byte_block.hpp>
 #include <coflux/io/detail/use_mark.hpp>
@@ -120,6 +121,7 @@ public:
 
 private:
     call<void> send_all(environment&) {
+        co_await detail::turn();
         if (!block_.is_empty()) {
             auto&& here = co_await context();
             const detail::use_mark::use using_it(used_);
@@ -131,6 +133,7 @@ private:
         was_cut_ = false;
     }
     call<std::size_t> take_some(environment&, std::span<const std::byte> from) {
+        co_await detail::turn();
         if (block_.count() == block_.size() && !from.empty()) {
             auto&& here = co_await context();
             const detail::use_mark::use using_it(used_);
@@ -142,6 +145,7 @@ private:
         co_return write(from);
     }
     call<void> take_all(environment&, std::span<const std::byte> from) {
+        co_await detail::turn();
         taken_ = write(from);
         if (taken_ == from.size()) co_return;
         auto&& here = co_await context();

@@ -57,11 +57,15 @@ public:
     }
     [[nodiscard]] bool await_ready() noexcept {
         last_ = of_.arrive_if_last();
-        return last_;
+        return last_ && goes_on();
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
     void await_resume() noexcept {
-        if (waited_) end();
+        if (waited_) {
+            end();
+        } else {
+            this_thread.current = &coroutine();
+        }
         end_phase_if_last();
     }
 
@@ -107,7 +111,7 @@ public:
 
     /// `co_await arrive_and_wait()`: arrives in this phase and goes on when all have.
     ///
-    /// Resumes: on the coroutine's executor; the last to arrive does not suspend.
+    /// Resumes: on the coroutine's executor; the last to arrive does not wait.
     /// Errors: more arrivals in a phase than are expected are a checked error. std::bad_alloc in the first wait ever of
     /// a coroutine; then it has not arrived.
     /// Stops: a stop point for all but the last to arrive. A coroutine that is stopped has arrived in this phase, and

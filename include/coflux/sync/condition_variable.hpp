@@ -134,7 +134,7 @@ public:
           predicate_(std::move(predicate)) {
         COFLUX_VERIFY(guard.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
     }
-    [[nodiscard]] bool await_ready() { return static_cast<bool>(predicate_()); }
+    [[nodiscard]] bool await_ready() { return ready_if(static_cast<bool>(predicate_())); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return begin(h, [this] { return wait_until(p_.open_scope(), of_, guard_, predicate_); });

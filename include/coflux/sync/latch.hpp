@@ -88,7 +88,7 @@ private:
 class [[nodiscard]] latch::wait_awaiter : detail::lazy_wait<latch> {
 public:
     explicit wait_awaiter(latch& of) noexcept : of_(of) {}
-    [[nodiscard]] bool await_ready() const noexcept { return of_.try_wait(); }
+    [[nodiscard]] bool await_ready() noexcept { return ready_if(of_.try_wait()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_);
@@ -102,9 +102,9 @@ protected:
 class [[nodiscard]] latch::arrive_awaiter : public wait_awaiter {
 public:
     arrive_awaiter(latch& of, std::size_t n) noexcept : wait_awaiter(of), count_(n) {}
-    [[nodiscard]] bool await_ready() const noexcept {
+    [[nodiscard]] bool await_ready() noexcept {
         of_.count_down(count_);
-        return of_.try_wait();
+        return wait_awaiter::await_ready();
     }
 
 private:

@@ -75,7 +75,7 @@ private:
 class [[nodiscard]] manual_reset_event::wait_awaiter : detail::lazy_wait<manual_reset_event> {
 public:
     explicit wait_awaiter(manual_reset_event& of) noexcept : of_(of) {}
-    [[nodiscard]] bool await_ready() const noexcept { return of_.is_set(); }
+    [[nodiscard]] bool await_ready() noexcept { return ready_if(of_.is_set()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_);

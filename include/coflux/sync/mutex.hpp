@@ -68,6 +68,7 @@ private:
     friend class condition_variable;
     friend class detail::list_wait<mutex>;
     friend class detail::lazy_wait<mutex>;
+    friend class detail::lock_wait<mutex>;
     using want = detail::anything;
     static constexpr const char* waits_for = "a mutex";
 
@@ -79,6 +80,7 @@ private:
         return state_.compare_exchange_strong(s, locked, detail::memory_order_acquire, detail::memory_order_relaxed);
     }
     COFLUX_ASIDE void leave_slowly() noexcept;
+    bool take_now(want) noexcept { return enter(); }
     /// Under the list's lock, for a waiter to be: true if it has the lock; else the mutex has waiters.
     bool ready_or_mark(want) noexcept;
     void unmark() noexcept;
@@ -99,13 +101,16 @@ private:
     detail::wait_list waiters_;
 };
 
-class [[nodiscard]] mutex::lock_awaiter : detail::lazy_wait<mutex> {
+class [[nodiscard]] mutex::lock_awaiter : detail::lock_wait<mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(mutex& of) noexcept : of_(of) {}
     COFLUX_INLINE ~lock_awaiter() {
         if (is_unresumed()) of_.leave();
     }
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.enter()); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
+        mutex& of = of_;  // not read again after may_try()
+        return may_try() && taken_if(of.enter());
+    }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_);

@@ -96,7 +96,7 @@ public:
     using may_stop_its_awaiter = void;
 
     call_awaiter(detail::promise_base& p, once& of, F& f) : p_(p), of_(of), f_(std::move(f)) {}
-    [[nodiscard]] bool await_ready() const noexcept { return of_.done(); }
+    [[nodiscard]] bool await_ready() noexcept { return ready_if(of_.done()); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return begin(h, [this] { return run(p_.open_scope(), of_, f_); });

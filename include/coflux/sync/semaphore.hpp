@@ -66,6 +66,7 @@ public:
 private:
     friend class detail::list_wait<semaphore>;
     friend class detail::lazy_wait<semaphore>;
+    friend class detail::lock_wait<semaphore>;
     static constexpr const char* waits_for = "a semaphore";
 
     permit owned(std::size_t n) noexcept;
@@ -106,13 +107,17 @@ private:
     std::size_t count_ = 0;
 };
 
-class [[nodiscard]] semaphore::acquire_awaiter : detail::lazy_wait<semaphore> {
+class [[nodiscard]] semaphore::acquire_awaiter : detail::lock_wait<semaphore> {
 public:
     COFLUX_INLINE acquire_awaiter(semaphore& of, std::size_t n) noexcept : of_(of), count_(n) {}
     COFLUX_INLINE ~acquire_awaiter() {
         if (is_unresumed()) of_.release(count_);
     }
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return ready_if(of_.try_acquire(count_)); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
+        semaphore& of = of_;  // not read again after may_try()
+        const std::size_t n = count_;
+        return may_try() && taken_if(of.try_acquire(n));
+    }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return wait(h.promise(), of_, want{.count = count_});

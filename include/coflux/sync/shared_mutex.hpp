@@ -75,6 +75,7 @@ public:
 private:
     friend class detail::list_wait<shared_mutex>;
     friend class detail::lazy_wait<shared_mutex>;
+    friend class detail::lock_wait<shared_mutex>;
     static constexpr const char* waits_for = "a shared_mutex";
 
     template <bool Shared>
@@ -96,13 +97,16 @@ private:
 };
 
 template <bool Shared>
-class [[nodiscard]] shared_mutex::lock_awaiter : detail::lazy_wait<shared_mutex> {
+class [[nodiscard]] shared_mutex::lock_awaiter : detail::lock_wait<shared_mutex> {
 public:
     COFLUX_INLINE explicit lock_awaiter(shared_mutex& of) noexcept : of_(of) {}
     COFLUX_INLINE ~lock_awaiter() {
         if (this->is_unresumed()) (void)of_.owned<Shared>();  // it dies at once
     }
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return this->ready_if(of_.enter<Shared>()); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
+        shared_mutex& of = of_;  // not read again after may_try()
+        return this->may_try() && this->taken_if(of.enter<Shared>());
+    }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
         return this->wait(h.promise(), of_, want{.count = part<Shared>});

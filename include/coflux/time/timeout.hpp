@@ -13,6 +13,7 @@
 #include <coflux/core/detail/join/waiter.hpp>
 #include <coflux/core/detail/promise/result.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/limited_wait.hpp>
 
@@ -76,7 +77,7 @@ public:
         take_over(await_access::release(handle));
     }
 
-    [[nodiscard]] bool await_ready() const noexcept { return is_ready(); }
+    [[nodiscard]] bool await_ready() const noexcept { return is_ready() && goes_on(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return wait(); }
     typename limited_result<value>::type await_resume() {
         frame_control* const c = resumed();

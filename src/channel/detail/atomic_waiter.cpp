@@ -10,12 +10,14 @@ void atomic_waiter::publish(atomic<std::uintptr_t>& word, std::uintptr_t idle, s
     idle_ = idle;
     waiting_ = waiting;
     begin();
-    waited_ = true;
+    progress_ = wait_progress::waited;
 }
 
 std::coroutine_handle<> atomic_waiter::wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle,
                                                std::uintptr_t waiting) {
     promise_base& p = coroutine();
+    if (progress_ == wait_progress::let_others_run) [[unlikely]]
+        return let_others_run(p);
     if (p.begin_suspend() == suspension::stop) [[unlikely]]
         return p.stop_here();
     publish(word, idle, waiting);
@@ -31,7 +33,7 @@ std::coroutine_handle<> atomic_waiter::wait_published() noexcept {
     for (;;) {
         // A request that does not show here yet finds the operation, which begin() has published, and comes to claim().
         if (must_stop()) [[unlikely]] {
-            waited_ = false;
+            progress_ = wait_progress::none;
             end();
             return p.stop_here();
         }
@@ -42,7 +44,7 @@ std::coroutine_handle<> atomic_waiter::wait_published() noexcept {
         // [spsc.waits]
         if (word.compare_exchange_strong(seen, waiting, memory_order_acq_rel, memory_order_acquire)) return suspended();
         if (seen != (idle | marked)) {
-            waited_ = false;
+            progress_ = wait_progress::none;
             end();
             return transfer(p.handle());
         }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "core/detail/scope/scope_failures.hpp"
 
@@ -83,7 +84,7 @@ bool select_core::attempt_channels(channel_wakes& wakes) noexcept {
 
 /// Looks at the cases one after the other, without holding more than one lock: what can be done at once is done.
 /// Coroutines that have not begun begin.
-bool select_core::await_ready() noexcept {
+bool select_core::is_done_at_once() noexcept {
     promise_base& p = coroutine();
     if (children_ == 0) {
         if (otherwise_ == no_case && would_wait()) return false;
@@ -119,8 +120,15 @@ bool select_core::await_ready() noexcept {
     return winner == nullptr || !winner->control->word.ended_stopped();
 }
 
+bool select_core::await_ready() noexcept {
+    if (!is_done_at_once()) return false;
+    lets_others_run_ = !goes_on();
+    return !lets_others_run_;
+}
+
 std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     promise_base& p = coroutine();
+    if (lets_others_run_) return let_others_run(p);
     const bool stops = p.begin_suspend() == suspension::stop;
     if (is_decided()) return join_losers();  // what is done stays done, whatever was requested
     if (stops) [[unlikely]]

@@ -51,6 +51,7 @@ void async_generator_base::continue_from(async_generator_base& other) noexcept {
 std::coroutine_handle<> async_generator_base::yield_inner() noexcept {
     frame_control& c = *inner_;
     COFLUX_VERIFY(!is_running(c), "an async_generator was yielded while its next() was awaited");
+    if (is_ready(c)) return let_others_run(*this);
     if (begin_suspend() == detail::suspension::stop || c.frame().done())
         return stop_here();  // a stop was requested, or what it yields was stopped
     async_generator_base& inner = of(c);
@@ -94,6 +95,10 @@ bool async_generator_base::is_below_joined() noexcept {
         if (!environment_tree::is_object(*e) && scope_children::is_joined(*e)) return true;
     }
     return false;
+}
+
+std::coroutine_handle<> async_generator_base::end_at_once(promise_base& consumer, frame_control& root) noexcept {
+    return is_ready(root) ? let_others_run(consumer) : consumer.stop_here();
 }
 
 void async_generator_base::end_next(const promise_base& consumer, frame_control& root) noexcept {

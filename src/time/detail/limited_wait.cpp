@@ -4,6 +4,7 @@
 
 #include <coflux/core/detail/join/await_frame.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 namespace coflux::detail {
 
@@ -26,6 +27,7 @@ void limited_wait::arm_limit(frame_control& child) {
 
 std::coroutine_handle<> limited_wait::wait() noexcept {
     promise_base& p = *coroutine;
+    if (is_ready()) return let_others_run(p);
     const bool stop_requested = p.begin_suspend() == suspension::stop;
     frame_control& c = *child_;
     const void* const here = identity_of(p.runs_on());
@@ -40,7 +42,9 @@ std::coroutine_handle<> limited_wait::wait() noexcept {
     case join_result::registered: return std::noop_coroutine();
     case join_result::completed: break;
     }
-    return transfer(go_on(here));
+    const std::coroutine_handle<> to = go_on(here);
+    // As an await that need not suspend: a limit of 0 ends its operation at once.
+    return to != p.handle() || goes_on() ? transfer(to) : let_others_run(p);
 }
 
 std::coroutine_handle<> limited_wait::child_ended(waiter& self, frame_control&, const void* here) noexcept {

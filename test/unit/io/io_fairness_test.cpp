@@ -1,5 +1,6 @@
 // Law 8 beside a socket: I/O has its turn beside a coroutine that forks and awaits for ever. Counted in forks, and not
 // by the clock.
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -95,6 +96,52 @@ TEST(io_fairness, has_a_round_trip_beside_a_coroutine_that_forks_for_ever_on_a_p
     coflux::thread_pool_executor pool{1};
     auto env = coflux::make_environment(pool);
     check(asks_beside_forks<coflux::thread_pool_executor>(env).get());
+}
+
+// --- operations that make no call, or have no time ------------------------------------------------------------------
+
+template <typename E>
+coflux::fork<void, E> marks(coflux::environment&, coflux::borrowed<bool> mark) {
+    co_await coflux::yield();
+    *mark = true;
+}
+constexpr std::size_t give_up = 100'000;
+/// Two rounds of 61 steps, of 32 awaits each.
+constexpr std::size_t stated_bound = 2 * 61 * 32;
+
+template <typename E, typename F>
+coflux::call<std::size_t> count_beside(coflux::environment&, F once) {
+    auto&& here = co_await coflux::context();
+    bool served = false;
+    auto other = marks<E>(here, coflux::borrowed(served));
+    co_await coflux::yield();
+    std::size_t done = 0;
+    for (; !served && done < give_up; ++done) co_await once(here);
+    co_await std::move(other);
+    co_return done;
+}
+template <typename E>
+coflux::task<void, E> does_nothing_to_sockets(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    auto p = co_await coflux_test::connected(here);
+    const auto reads = [&](coflux::environment&) -> coflux::call<void> {
+        EXPECT_EQ(co_await p.near.read_some(std::span<std::byte>()), 0U);
+    };
+    EXPECT_LE(co_await count_beside<E>(here, reads), stated_bound) << "reads of no bytes";
+    std::string one(1, ' ');
+    const auto polls = [&](coflux::environment&) -> coflux::call<void> {
+        EXPECT_FALSE((co_await coflux::timeout(p.near.read_some(coflux_test::bytes_of(one)), std::chrono::seconds(0)))
+                         .has_value());
+    };
+    EXPECT_LE(co_await count_beside<E>(here, polls), stated_bound) << "reads without time";
+}
+
+TEST(io_fairness, lets_others_run_beside_operations_that_make_no_call_or_have_no_time) {
+    coflux::worker_executor worker;
+    coflux::thread_pool_executor pool{1};
+    auto env = coflux::make_environment(worker, pool);
+    does_nothing_to_sockets<coflux::worker_executor>(env).get();
+    does_nothing_to_sockets<coflux::thread_pool_executor>(env).get();
 }
 
 }  // namespace

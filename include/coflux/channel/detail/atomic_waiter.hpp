@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include <coflux/base/atomic.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
+#include <coflux/core/detail/wait/wait_list.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 
 namespace coflux::detail {
@@ -30,7 +32,15 @@ public:
 protected:
     explicit atomic_waiter(promise_base& p) noexcept : wait_operation(p, kind) {}
 
-    /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`.
+    /// What await_ready returns, if it `is_there`.
+    [[nodiscard]] COFLUX_INLINE bool ready_if(bool is_there) noexcept {
+        if (!is_there) return false;
+        if (goes_on()) [[likely]]
+            return true;
+        progress_ = wait_progress::let_others_run;
+        return false;
+    }
+    /// What await_suspend returns: waits until `word` is neither `idle` nor `waiting`, unless it was there.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word, std::uintptr_t idle, std::uintptr_t waiting);
     /// In a word that is 0 while idle, and holds the operation's address while it waits.
     std::coroutine_handle<> wait_in(atomic<std::uintptr_t>& word) {
@@ -41,7 +51,10 @@ protected:
     std::coroutine_handle<> wait_published() noexcept;
     /// First thing in await_resume.
     void resumed() noexcept {
-        if (waited_) end();
+        if (progress_ == wait_progress::none) [[likely]]
+            return;
+        if (progress_ == wait_progress::waited) return end();
+        this_thread.current = &coroutine();
     }
 
 private:
@@ -52,7 +65,7 @@ private:
     atomic<std::uintptr_t>* word_ = nullptr;
     std::uintptr_t idle_ = 0;
     std::uintptr_t waiting_ = 0;
-    bool waited_ = false;
+    wait_progress progress_ = wait_progress::none;
 };
 
 }  // namespace coflux::detail

@@ -10,6 +10,7 @@
 #include <coflux/channel/detail/channel_base.hpp>
 #include <coflux/channel/permit.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_list.hpp>
 
 namespace coflux {
@@ -132,21 +133,29 @@ public:
     template <typename T>
     channel_awaiter(promise_base& p, channel_base<T>& at, T* slot) noexcept : Operation(at, slot, p) {}
 
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return !Operation::would_wait() && attempt(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept {
+        return !Operation::would_wait() && attempt() && goes_on();
+    }
     COFLUX_INLINE std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        if (this->outcome != channel_outcome::pending) [[unlikely]] {
+            progress_ = wait_progress::let_others_run;
+            return let_others_run(this->coroutine());
+        }
         this->prepare(nullptr, 0);
         channel_wakes wakes;
         const auto to_run = wait_in(*this->core, Operation::queue(), static_cast<Operation&>(*this), [&]() noexcept {
             // Under the lock no other thread writes what the hint reads: now it is exact, but for reserves and decided
             // selects.
-            waited_ = Operation::would_wait() || !attempt_again(wakes);
-            return !waited_;
+            const bool is_done = !Operation::would_wait() && attempt_again(wakes);
+            if (!is_done) progress_ = wait_progress::waited;
+            return is_done;
         });
         wakes.wake();  // from here on this may be gone
         return to_run;
     }
     COFLUX_INLINE auto await_resume() {
-        if (waited_) this->end();
+        if (progress_ != wait_progress::none) [[unlikely]]
+            resumed();
         return Operation::result();
     }
 
@@ -160,8 +169,12 @@ private:
         return done;
     }
     COFLUX_NOINLINE bool attempt_again(channel_wakes& wakes) noexcept { return Operation::attempt(wakes); }
+    COFLUX_INLINE void resumed() noexcept {
+        if (progress_ == wait_progress::waited) return this->end();
+        this_thread.current = &this->coroutine();
+    }
 
-    bool waited_ = false;
+    wait_progress progress_ = wait_progress::none;
 };
 
 /// What `co_await` and select are given: an operation that has not begun.

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <coflux/base/config.hpp>
 #include <coflux/channel/detail/peer.hpp>
@@ -51,16 +52,19 @@ extern template class list_wait<permits>;
 /// Base of awaiters that wait for a permit.
 class permit_wait : lazy_wait<permits> {
 protected:
+    using lazy_wait::ready_if;
+
     permit_wait(promise_base& p, permits& from) noexcept : p_(p), from_(from) {}
 
     [[nodiscard]] COFLUX_INLINE bool is_there() noexcept {
         answer_ = from_.try_acquire();
-        const bool has_answer = answer_ != permits::answer::none || spin();
-        (void)ready_if(answer_ == permits::answer::granted);
-        return has_answer;
+        return answer_ != permits::answer::none || spin();
     }
     /// What await_suspend returns.
-    std::coroutine_handle<> wait() { return lazy_wait::wait(p_, from_); }
+    std::coroutine_handle<> wait() {
+        kept_ = std::exchange(answer_, permits::answer::none);
+        return lazy_wait::wait(p_, from_);
+    }
     /// First thing in await_resume: true with a permit, false if closed.
     [[nodiscard]] COFLUX_INLINE bool resumed() noexcept {
         if constexpr (!COFLUX_LATE_RESULTS) {
@@ -78,12 +82,14 @@ private:
     [[nodiscard]] COFLUX_INLINE bool has_permit() const noexcept {
         if (answer_ != permits::answer::none) [[likely]]
             return answer_ == permits::answer::granted;
+        if (kept_ != permits::answer::none) return kept_ == permits::answer::granted;
         return !wanted().refused;
     }
 
     promise_base& p_;
     permits& from_;
-    permits::answer answer_ = permits::answer::none;  ///< of the look before the wait
+    permits::answer answer_ = permits::answer::none;  ///< of the look before the wait, until it suspends
+    permits::answer kept_;                            ///< the same, from then on
 };
 
 }  // namespace coflux::detail

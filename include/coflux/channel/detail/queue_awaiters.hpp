@@ -16,12 +16,12 @@ namespace coflux::detail {
 /// Base of all of them.
 ///
 /// Shapes: `Wait` is made of the promise and what it waits at. It has `is_there()`, true if there is nothing to wait
-/// for; `wait()`, what await_suspend returns; `resumed()`, called first once the coroutine goes on; and `state()`.
+/// for; `ready_if(is_there())`, what await_ready returns; `wait()`, what await_suspend returns; `resumed()`, called first once the coroutine goes on; and `state()`.
 template <typename Wait>
 class channel_end_awaiter : protected Wait {
 public:
     using Wait::Wait;
-    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return Wait::is_there(); }
+    [[nodiscard]] COFLUX_INLINE bool await_ready() noexcept { return Wait::ready_if(Wait::is_there()); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return Wait::wait(); }
 };
 

@@ -97,6 +97,7 @@ private:
     [[nodiscard]] bool has_running_losers() const noexcept;
 
     [[nodiscard]] bool would_wait() const noexcept;
+    [[nodiscard]] bool is_done_at_once() noexcept;
     bool attempt_channels(channel_wakes& wakes) noexcept;
     std::coroutine_handle<> wait_for_children() noexcept;
     std::coroutine_handle<> stop_and_join() noexcept;
@@ -118,6 +119,7 @@ private:
     bool published_ = false;  // begin() was called
     bool parked_ = false;     // its nodes may be in queues
     bool joined_ = false;
+    bool lets_others_run_ = false;
 };
 
 }  // namespace coflux::detail

@@ -9,6 +9,7 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/executor/detail/call_result.hpp>
 
@@ -73,9 +74,11 @@ public:
     [[nodiscard]] bool await_ready() noexcept {
         if (!is_here()) return false;
         call(*this);
-        return true;
+        return goes_on();
     }
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return send(); }
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<>) {
+        return is_here() ? let_others_run(coroutine()) : send();
+    }
     result await_resume() {
         resumed();
         return result_.take();

@@ -81,6 +81,9 @@ public:
             leaf.begin_unwind();
         return transfer(leaf.handle());
     }
+    /// Next() of one that has ended, or for a consumer that must stop: `consumer` stops, if the generator was stopped or
+    /// a stop was requested, or lets others run.
+    COFLUX_COLD static std::coroutine_handle<> end_at_once(promise_base& consumer, frame_control& root) noexcept;
     /// As wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
     /// goes on.
     COFLUX_COLD static void end_next(const promise_base& consumer, frame_control& root) noexcept;
@@ -103,6 +106,8 @@ public:
         promise_base& consumer = *own.only_coroutine();
         if (control().word.has(frame_flags::moved)) [[unlikely]]
             return return_to(consumer);
+        if (!goes_on()) [[unlikely]]
+            return let_others_run(consumer);
         return transfer(consumer.handle());
     }
 
@@ -209,7 +214,7 @@ public:
     class inner_awaiter {
     public:
         inner_awaiter(async_generator_base& p, frame_control& inner) noexcept : p_(p), inner_(inner) {}
-        [[nodiscard]] bool await_ready() const noexcept { return async_generator_base::is_ready(inner_); }
+        [[nodiscard]] bool await_ready() const noexcept { return async_generator_base::is_ready(inner_) && goes_on(); }
         std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const noexcept { return p_.yield_inner(); }
         void await_resume() const { p_.inner_ended(); }
 

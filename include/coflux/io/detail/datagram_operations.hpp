@@ -103,7 +103,7 @@ public:
     receive_batch_awaiter(promise_base& p, descriptor_handle& on, std::span<incoming_datagram> into) noexcept
         : datagram_awaiter(p, on.get(), kind),
           into_(into) {}
-    [[nodiscard]] bool await_ready() noexcept { return into_.empty() || try_now(); }
+    [[nodiscard]] bool await_ready() noexcept { return into_.empty() ? is_done_at_once() : try_now(); }
     std::size_t await_resume();
     io_result<std::size_t> resume_with_result() noexcept;
 
@@ -120,7 +120,7 @@ public:
     send_batch_awaiter(promise_base& p, descriptor_handle& on, std::span<const outgoing_datagram> from) noexcept
         : datagram_awaiter(p, on.get(), kind),
           from_(from) {}
-    [[nodiscard]] bool await_ready() noexcept { return from_.empty() || try_now(); }
+    [[nodiscard]] bool await_ready() noexcept { return from_.empty() ? is_done_at_once() : try_now(); }
     std::size_t await_resume();
     io_result<std::size_t> resume_with_result() noexcept;
 

@@ -98,6 +98,8 @@ protected:
     /// await_ready(): tries it, unless the coroutine has gone on without a suspension for long, or the system is to be
     /// asked at once.
     [[nodiscard]] bool try_now() noexcept;
+    /// await_ready(), where it is done without a call of the system.
+    [[nodiscard]] bool is_done_at_once() noexcept;
     /// await_suspend().
     /// Errors: std::system_error, if the system has no event source; std::bad_alloc in the first wait of a coroutine.
     /// Then nothing has happened.
@@ -130,6 +132,7 @@ private:
     bool counted_ = false;  // by its descriptor
     bool is_late_ = false;  // its round was over before it was tried
     bool is_untried_ = false;
+    bool lets_others_run_ = false;  // it is done, and its round is over
 };
 
 /// Owns a descriptor of the system; with the event source that it has its home in, and the name of its peer.

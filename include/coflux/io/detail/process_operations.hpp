@@ -66,7 +66,7 @@ public:
         : io_operation(p, of.get().pidfd.get(), kind),
           of_(of.get()) {}
     [[nodiscard]] bool await_ready() noexcept {
-        return of_.has_ended.load(memory_order_acquire) || try_now();  // pairs with take_end()
+        return of_.has_ended.load(memory_order_acquire) ? is_done_at_once() : try_now();  // pairs with take_end()
     }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
     exit_status await_resume();

@@ -36,7 +36,7 @@ struct byte_kinds {
 /// Moves bytes between a socket and a span.
 class transfer_awaiter : public io_operation {
 public:
-    [[nodiscard]] bool await_ready() noexcept { return size_ == 0 || try_now(); }
+    [[nodiscard]] bool await_ready() noexcept { return size_ == 0 ? is_done_at_once() : try_now(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
 
 protected:
@@ -247,7 +247,7 @@ protected:
 class connect_awaiter : private connecting, public io_operation {
 public:
     connect_awaiter(promise_base& p, const endpoint& to) : connect_awaiter(p, to, to_what::any) {}
-    [[nodiscard]] bool await_ready() noexcept { return error_ < 0 || try_now(); }
+    [[nodiscard]] bool await_ready() noexcept { return error_ < 0 ? is_done_at_once() : try_now(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
     tcp_stream await_resume();
     io_result<tcp_stream> resume_with_result();

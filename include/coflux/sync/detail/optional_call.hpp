@@ -6,6 +6,7 @@
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 namespace coflux::detail {
 
@@ -21,22 +22,38 @@ protected:
         if (made_) call_.~call();
     }
 
+    /// What await_ready returns; `is_there`: no call is made.
+    [[nodiscard]] COFLUX_INLINE bool ready_if(bool is_there) noexcept {
+        if (!is_there) return false;
+        if (goes_on()) [[likely]]
+            return true;
+        lets_others_run_ = true;
+        return false;
+    }
     /// What await_suspend returns. Errors: what `make` throws, as it makes the call.
     template <typename P, typename Make>
     std::coroutine_handle<> begin(std::coroutine_handle<P> h, Make make) {
+        if (lets_others_run_) [[unlikely]] {
+            coroutine_ = &h.promise();
+            return let_others_run(h.promise());
+        }
         ::new (static_cast<void*>(&call_)) call<void>(make());
         made_ = true;
         return await_access::begin_for(call_, h.promise());
     }
     /// First thing of await_resume. Errors: that of the call.
     void resumed() {
-        if (made_) await_access::take(call_);
+        if (made_) return await_access::take(call_);
+        if (lets_others_run_) [[unlikely]]
+            this_thread.current = coroutine_;
     }
 
 private:
     bool made_ = false;
+    bool lets_others_run_ = false;
     union {
         call<void> call_;
+        promise_base* coroutine_;  // that lets others run
     };
 };
 

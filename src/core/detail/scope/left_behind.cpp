@@ -4,6 +4,8 @@
 #include <source_location>
 #include <string_view>
 
+#include <coflux/core/detail/wait/turn.hpp>
+
 #include "core/detail/readable_name.hpp"
 #include "core/detail/scope/environment_tree.hpp"
 
@@ -39,7 +41,7 @@ location_text::location_text(const char* text) noexcept {
 }
 
 location_text::location_text(std::coroutine_handle<> h) noexcept {
-    write(frame_control::of(h));
+    write(frame_control::of(turn_frame::coroutine_of(h)));
 }
 
 void location_text::write(const frame_control& c) noexcept {

@@ -8,6 +8,7 @@
 
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/thread/thread_driver.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 namespace coflux::detail {
 
@@ -53,10 +54,18 @@ public:
     foreign_awaiter& operator=(const foreign_awaiter&) = delete;
     ~foreign_awaiter() { end_wait(); }  // another await of the expression threw
 
-    bool await_ready() { return static_cast<bool>(inner_.await_ready()); }
+    bool await_ready() {
+        if (!inner_.await_ready()) return false;
+        lets_others_run_ = !goes_on();
+        return !lets_others_run_;
+    }
 
+    /// await_ready() said no although it was: await_suspend() lets others run.
+    [[nodiscard]] bool is_done() const noexcept { return lets_others_run_; }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> self) {
         promise_base& p = *proxy_.coroutine;
+        if (lets_others_run_) [[unlikely]]
+            return let_others_run(p);
         (void)p.begin_suspend();  // not a stop point
         p.clear_current();
         if (driver_ = this_thread.driver; driver_ != nullptr) [[unlikely]]
@@ -107,6 +116,7 @@ private:
     }
 
     thread_driver* driver_ = nullptr;  // the driver that knows that the coroutine waits here
+    bool lets_others_run_ = false;     // the operation was done at once
     proxy_frame proxy_;
     inner_type inner_;
 };

@@ -76,7 +76,13 @@ public:
 
     /// A coroutine has done what may take its time without a suspension: false if its round is over, and it should
     /// suspend.
-    [[nodiscard]] COFLUX_INLINE bool spend_tick() noexcept { return --tick_budget_ > 0 || spend_tick_aside(); }
+    [[nodiscard]] bool spend_tick() noexcept {
+        if (tick_budget_ <= 0) return spend_tick_aside();
+        ++spent_;
+        return --tick_budget_ > 0;
+    }
+    /// spend_tick() said no: true if others have their turn now; else there is budget for another round.
+    [[nodiscard]] virtual bool others_are_due() noexcept { return true; }
 
     /// True if a coroutine waits in one of the two queues.
     [[nodiscard]] bool has_queued() const noexcept { return forks_.size() != 0 || ready_.size() != 0; }
@@ -115,6 +121,7 @@ protected:
     worker* below_ = nullptr;  ///< what the thread was when this one was mounted on it
     const atomic<std::uint32_t>* idle_;
     std::int32_t tick_budget_ = 0;  ///< resumptions left before the loop must serve its other queues (law 8)
+    std::uint32_t spent_ = 0;       ///< by spend_tick()
     work_stealing_deque forks_;
     ready_ring ready_;
 };

@@ -74,6 +74,7 @@ protected:
         bool refused = false;
     };
 
+    bool take_now(const want& w) noexcept { return try_acquire(w.count); }
     bool ready_or_mark(want& w) noexcept;
     void unmark() noexcept;
     void serve_next() noexcept;

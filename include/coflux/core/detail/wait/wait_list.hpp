@@ -10,6 +10,7 @@
 #include <coflux/base/adaptive_lock.hpp>
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/thread/transfer.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/core/detail/wait/wait_operation.hpp>
 #include <coflux/core/detail/wait/wait_queue.hpp>
 
@@ -85,9 +86,11 @@ std::coroutine_handle<> wait_in(wait_list& list, wait_operation& w, Ready ready)
 
 /// How far an await is that makes its wait only if it has to.
 enum class wait_progress : std::uint8_t {
-    none,    ///< it has nothing: it has not begun, was stopped before it waited, or is over
-    ready,   ///< there was nothing to wait for
-    waited,  ///< the wait knows
+    none,            ///< it has nothing: it has not begun, was stopped before it waited, or is over
+    ready,           ///< there was nothing to wait for
+    waited,          ///< the wait knows
+    let_others_run,  ///< there was nothing to wait for, and the round was over
+    tries_later      ///< the round was over before it was tried
 };
 
 /// A wait for something of which there may not be enough: what it wants, a `Want`.
@@ -147,6 +150,9 @@ private:
 /// What a waiter asks of a primitive that gives each waiter the same thing.
 struct anything {};
 
+template <typename Primitive>
+class lock_wait;
+
 /// Base of an awaiter whose node in the list is made only when it has to wait: an await that is ready pays for one
 /// flag.
 template <typename Primitive>
@@ -162,31 +168,42 @@ protected:
     COFLUX_INLINE lazy_wait() noexcept {}  // NOLINT(modernize-use-equals-default): the union has no value yet
     COFLUX_INLINE ~lazy_wait() { (void)is_unresumed(); }
 
-    /// What await_ready returns: `taken`, which is true if the operation has been done.
-    COFLUX_INLINE bool ready_if(bool taken) noexcept {
-        if constexpr (COFLUX_LATE_RESULTS) {
-            if (taken) progress_ = wait_progress::ready;
+    /// What await_ready returns; `taken` is true if the operation has been done.
+    [[nodiscard]] COFLUX_INLINE bool ready_if(bool taken) noexcept {
+        if (!taken) return false;
+        if (!goes_on()) [[unlikely]] {
+            progress_ = wait_progress::let_others_run;
+            return false;
         }
-        return taken;
+        return note_taken();
     }
     /// What await_suspend returns.
     std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
+        if (progress_ == wait_progress::let_others_run) [[unlikely]] {
+            coroutine_ = &p;
+            return detail::let_others_run(p);
+        }
         return (::new (static_cast<void*>(&node_)) node(p, of, wants))->suspend(progress_);
     }
     /// First thing of await_resume; true if the coroutine has waited.
     COFLUX_INLINE bool resumed() noexcept {
-        const bool has_waited = progress_ == wait_progress::waited;
-        if (has_waited) [[unlikely]]
-            node_.end();
+        const wait_progress progress = progress_;
+        if (progress >= wait_progress::waited) [[unlikely]] {
+            if (progress == wait_progress::waited) {
+                node_.end();
+            } else {
+                this_thread.current = coroutine_;
+            }
+        }
         if constexpr (COFLUX_LATE_RESULTS) progress_ = wait_progress::none;
-        return has_waited;
+        return progress == wait_progress::waited;
     }
     /// For destructors, as wait_operation::is_unresumed(): true if the operation has been done, and resumed() was not
     /// called. What it took is the destructor's to release.
     COFLUX_INLINE bool is_unresumed() noexcept {
         if constexpr (COFLUX_LATE_RESULTS) {
             if (progress_ != wait_progress::none) [[unlikely]]
-                return progress_ == wait_progress::ready || node_.is_unresumed();
+                return progress_ != wait_progress::waited || node_.is_unresumed();
         }
         return false;
     }
@@ -194,10 +211,79 @@ protected:
     [[nodiscard]] const want& wanted() const noexcept { return node_.wants; }
 
 private:
+    friend class lock_wait<Primitive>;
+
+    struct later_try : turn_frame {
+        lock_wait<Primitive>& awaiter;
+        Primitive& of;
+        want wants;
+    };
+
+    COFLUX_INLINE bool note_taken() noexcept {
+        if constexpr (COFLUX_LATE_RESULTS) progress_ = wait_progress::ready;
+        return true;
+    }
+
     wait_progress progress_ = wait_progress::none;
     union {
         node node_;
+        promise_base* coroutine_;  // that lets others run
+        later_try later_;
     };
+};
+
+/// lazy_wait for what keeps others out, as a lock does. Where the round is over it lets them run before it is tried: a
+/// lock that was held meanwhile would be waited for by all that run, and handed from each to the next from then on.
+///
+/// Shapes: `Primitive` also has `take_now(want)`, true if the operation has been done.
+template <typename Primitive>
+class lock_wait : protected lazy_wait<Primitive> {
+    using base = lazy_wait<Primitive>;
+
+protected:
+    using typename base::want;
+
+    /// What await_ready asks first; then it returns taken_if().
+    [[nodiscard]] COFLUX_INLINE bool may_try() noexcept {
+        if (goes_on()) [[likely]]
+            return true;
+        base::progress_ = wait_progress::tries_later;
+        return false;
+    }
+    COFLUX_INLINE bool taken_if(bool taken) noexcept { return taken && base::note_taken(); }
+    /// What await_suspend returns.
+    std::coroutine_handle<> wait(promise_base& p, Primitive& of, want wants = {}) {
+        if (base::progress_ == wait_progress::tries_later) [[unlikely]]
+            return try_later(p, of, wants);
+        return base::wait(p, of, wants);
+    }
+
+private:
+    COFLUX_COLD std::coroutine_handle<> try_later(promise_base& p, Primitive& of, want wants) {
+        base::progress_ = wait_progress::none;
+        make_record(p, of, wants);
+        (void)p.begin_suspend();  // a stop is looked for where it must wait
+        if (p.runs_on() == nullptr) return take_or_wait(p, of, wants);
+        auto& later = *::new (static_cast<void*>(&this->later_))
+                          typename base::later_try{{p, &lock_wait::come}, *this, of, wants};
+        return suspend_behind_ready(p, later.handle());
+    }
+    /// A wait that begins when the coroutine has suspended must not fail.
+    void make_record(promise_base& p, Primitive& of, want wants) {
+        typename base::node first(p, of, wants);
+        first.begin();
+        first.end();
+    }
+    std::coroutine_handle<> take_or_wait(promise_base& p, Primitive& of, want wants) {
+        if (!of.take_now(wants)) return base::wait(p, of, wants);
+        base::progress_ = wait_progress::let_others_run;
+        this->coroutine_ = &p;
+        return transfer(p.handle());
+    }
+    static void come(turn_frame& turn) noexcept {
+        const auto later = static_cast<typename base::later_try&>(turn);
+        run_next(later.awaiter.take_or_wait(*later.coroutine, later.of, later.wants));
+    }
 };
 
 }  // namespace coflux::detail
