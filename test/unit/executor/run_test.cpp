@@ -275,6 +275,7 @@ TEST_F(run_and_signals, end_a_program_that_ignores_the_stop_at_once_with_the_sec
 coflux::task<int, pool> ends_in_order(coflux::environment&) {
     auto&& here = co_await coflux::context();
     auto token = co_await coflux::this_coroutine::stop_token();
+    here.finish_with_value();  // the signal may cut the child off
     auto child = sleeps(here);
     (void)std::raise(SIGTERM);
     while (!token.stop_requested()) {}
