@@ -171,6 +171,7 @@ protected:
         4096;  // a stop from above stopped a child that was not awaited; until told
     static constexpr std::uint32_t asked_itself = 8192;  // a stop was requested of this very one
     static constexpr std::uint32_t keeps_value = 16384;  // finish_with_value()
+    static constexpr std::uint32_t is_given = 32768;     // the operation that it was given to tells of its end
 
     // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are
     // what costs.

@@ -41,7 +41,7 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept {
         promise_base& p = *coroutine;
         const bool stop_requested = p.begin_suspend() == suspension::stop;
-        if (has_foreign_handles(stop_requested)) [[unlikely]] {
+        if (give_all(stop_requested)) [[unlikely]] {
             relay_.begin(p, stop_requested, this, &request_stops, &go_on);
         } else if (stop_requested) [[unlikely]] {
             return p.stop_here();
@@ -139,16 +139,18 @@ private:
         return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
     }
 
-    /// True if a stop of the awaiting coroutine does not reach all that it waits for by itself. Looks at all, so that
-    /// each has been checked before the wait.
-    [[nodiscard]] bool has_foreign_handles(bool stop_requested) noexcept {
+    /// Before the wait: true if a stop of the awaiting coroutine does not reach all that it waits for by itself. Goes to
+    /// all, so that each has been checked, and is known to be awaited.
+    [[nodiscard]] bool give_all(bool stop_requested) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {
             if constexpr (Children::many) {
                 if (i > prefetched) children().fetch(i - 1 - prefetched);
             }
             frame_control& c = children()[i - 1];
-            others |= !c.done() && !is_stopped_with(*coroutine, c, stop_requested);
+            if (c.done()) continue;
+            promise_base::of(c).give();
+            others |= !is_stopped_with(*coroutine, c, stop_requested);
         }
         return others;
     }

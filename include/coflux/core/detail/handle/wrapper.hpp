@@ -32,7 +32,7 @@ class wrapper {
 public:
     using value_type = T;
 
-    explicit wrapper(frame_control& c) noexcept : control_(&c) {}
+    explicit wrapper(frame_control& c) noexcept : control_(&c) { promise_base::of(c).give_at_birth(); }
     wrapper(wrapper&& other) noexcept : control_(std::exchange(other.control_, nullptr)), begun_(other.begun_) {}
     wrapper(const wrapper&) = delete;
     wrapper& operator=(const wrapper&) = delete;

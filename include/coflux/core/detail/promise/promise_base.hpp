@@ -56,6 +56,13 @@ public:
     void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.
     void shield() noexcept { marks_.fetch_or(is_shielded, memory_order_relaxed); }  // it is published later
+    /// The operation that it was given to tells its awaiter of the end, though no waiter may be in the join word yet.
+    void give() noexcept {
+        // relaxed: a child that ends meanwhile, and does not see it, ended before the await.
+        marks_.fetch_or(is_given, memory_order_relaxed);
+    }
+    /// give() of one that an operation makes for itself, before it begins.
+    void give_at_birth() noexcept { mark(is_given); }
     /// Made in `p` itself, and without views or callbacks.
     [[nodiscard]] COFLUX_INLINE bool is_unshared_child_of(const promise_base& p) const noexcept {
         return parent_.is_unshared(&p);
