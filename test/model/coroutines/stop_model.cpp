@@ -197,12 +197,18 @@ struct record_begins : of_stop<record_begins, 3> {
     }
 };
 
-/// Both threads compute until they see the request, which could not go on meanwhile.
+/// Two children compute, and look late, while the walk stands at the record of one of them, goes on to the other, and
+/// ends: a look finds the request above, or the mark.
 struct looks_past_records : of_stop<looks_past_records, 3> {
+    int began = 0;  // the model's own, as are the others: they order nothing
+    int woken = 0;
     static fork<void> waits_and_looks(environment&, looks_past_records* s) {
         const counts_unwinding counts{*s};
         auto&& here = co_await coflux::context();
+        ++s->began;
         co_await s->event.wait();
+        ++s->woken;
+        coflux::model::wait_a_while(256);  // often until the walk has been everywhere
         while (!here.stop_requested()) coflux::detail::cpu_pause();
     }
     static task<void> root(environment&, looks_past_records* s) {
@@ -211,10 +217,49 @@ struct looks_past_records : of_stop<looks_past_records, 3> {
         waits_and_looks(here, s).attach();
     }
     void stop(task<void>& root, environment&) {
-        coflux::model::wait_a_while(128);  // often after the wake-up
+        while (woken == 0) coflux::detail::cpu_pause();
         root.request_stop();
     }
+    void other(unsigned thread) {
+        while (began != 2) coflux::detail::cpu_pause();
+        coflux::model::wait_a_while(32);  // often until both wait
+        of_stop::other(thread);
+    }
     void holds() { MODEL_CHECK(unwound == 2); }
+};
+
+/// The walk passes a record in which nothing waits, and a wait begins there.
+struct waits_again : of_stop<waits_again, 3> {
+    manual_reset_event never;
+    int began = 0;  // the model's own
+    int woken = 0;
+    static fork<void> waits_twice(environment&, waits_again* s) {
+        const counts_unwinding counts{*s};
+        ++s->began;
+        co_await s->event.wait();
+        ++s->woken;
+        coflux::model::wait_a_while(16);
+        co_await s->never.wait();
+        ++s->went_on;
+    }
+    static task<void> root(environment&, waits_again* s) {
+        auto&& here = co_await coflux::context();
+        waits_twice(here, s).attach();
+    }
+    void stop(task<void>& root, environment&) {
+        while (woken == 0) coflux::detail::cpu_pause();
+        coflux::model::wait_a_while(16);
+        root.request_stop();
+    }
+    void other(unsigned thread) {
+        while (began == 0) coflux::detail::cpu_pause();
+        coflux::model::wait_a_while(16);  // often until it waits
+        of_stop::other(thread);
+    }
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
 };
 
 /// What waits in a call is in the record of the coroutine above.
@@ -384,7 +429,8 @@ int main(int count, char** arguments) {
                                sampled<records_begin>("records_begin", "two publish the record above"),
                                sampled<looks_at_request>("looks_at_request", "mark and count of two requests"),
                                sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
-                               sampled<looks_past_records>("looks_past_records", "looks while a walk stands"),
+                               sampled<looks_past_records>("looks_past_records", "looks while a walk stands, or ends"),
+                               sampled<waits_again>("waits_again", "a wait behind a walk"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_call>("stop_of_call", "a call is stopped alone"),
                                sampled<stop_twice>("stop_twice", "two walks in steps, and a record that ends"),
