@@ -15,10 +15,7 @@ namespace {
 void environment::request_stop_as(std::uint32_t asked) noexcept {
     // release pairs with the acquire in look_up().
     // [stop.request.marks]
-    const std::uint32_t marks = marks_.fetch_or(asked, detail::memory_order_release);
-    // What has the mark has been asked, or was made below what has: that request reaches all that waits below.
-    // [stop.request.once]
-    if ((marks & stop_asked) != 0) return detail::count_stop_request();
+    marks_.fetch_or(asked, detail::memory_order_release);
     // [stop.request.walks]
     detail::stop_below(*this);
 }

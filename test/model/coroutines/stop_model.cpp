@@ -262,6 +262,69 @@ struct waits_again : of_stop<waits_again, 3> {
     }
 };
 
+/// Two requests, thread 0's and thread 2's: which of them walks, and how far that has come, makes no difference to what
+/// comes after the other one.
+template <typename Derived>
+struct two_requests : of_stop<Derived, 3> {
+    coflux::detail::atomic<const task<void>*> asked{nullptr};
+    int began = 0;  // the model's own, as is `both_wait`
+    bool both_wait = false;
+    static fork<void> waits_and_looks(environment&, Derived* s) {
+        const typename of_stop<Derived, 3>::counts_unwinding counts{*s};
+        auto&& here = co_await coflux::context();
+        ++s->began;
+        co_await s->event.wait();
+        MODEL_CHECK(here.stop_requested());
+    }
+    static task<void> root(environment&, Derived* s) {
+        auto&& here = co_await coflux::context();
+        waits_and_looks(here, s).attach();
+        waits_and_looks(here, s).attach();
+    }
+    void stop(task<void>& root, environment& env) {
+        asked.store(&root, coflux::detail::memory_order_release);
+        while (!both_wait) coflux::detail::cpu_pause();
+        coflux::model::wait_a_while(8);
+        static_cast<Derived*>(this)->request_first(root, env);
+        // The handle stays until the other thread has used it.
+        while (this->others_done.load(coflux::detail::memory_order_acquire) == 0) coflux::detail::cpu_pause();
+    }
+    void other(unsigned) {
+        const task<void>* known = nullptr;
+        while ((known = asked.load(coflux::detail::memory_order_acquire)) == nullptr) coflux::detail::cpu_pause();
+        while (began != 2) coflux::detail::cpu_pause();
+        coflux::model::wait_a_while(32);
+        both_wait = true;  // mostly
+        coflux::model::wait_a_while(8);
+        static_cast<Derived*>(this)->request_second(*known);
+    }
+    void holds() { MODEL_CHECK(this->unwound == 2); }
+};
+
+struct asked_twice : two_requests<asked_twice> {
+    void request_first(const task<void>& root, environment&) { root.request_stop(); }
+    void request_second(const task<void>& root) {
+        root.request_stop();
+        event.set();
+    }
+};
+/// The one that comes from above meets the other.
+struct asked_above : two_requests<asked_above> {
+    void request_first(const task<void>&, environment& env) {
+        env.request_stop();
+        event.set();
+    }
+    void request_second(const task<void>& root) { root.request_stop(); }
+};
+/// The other comes below it.
+struct asked_below : two_requests<asked_below> {
+    void request_first(const task<void>&, environment& env) { env.request_stop(); }
+    void request_second(const task<void>& root) {
+        root.request_stop();
+        event.set();
+    }
+};
+
 /// What waits in a call is in the record of the coroutine above.
 struct stop_in_call : of_stop<stop_in_call, 3> {
     static coflux::call<void> waits(environment&, manual_reset_event& e) { co_await e.wait(); }
@@ -431,6 +494,9 @@ int main(int count, char** arguments) {
                                sampled<record_begins>("record_begins", "a record takes over the mark of the one above"),
                                sampled<looks_past_records>("looks_past_records", "looks while a walk stands, or ends"),
                                sampled<waits_again>("waits_again", "a wait behind a walk"),
+                               sampled<asked_twice>("asked_twice", "two requests of one, and a look after one"),
+                               sampled<asked_above>("asked_above", "a walk that meets another, and a look"),
+                               sampled<asked_below>("asked_below", "a request below a walk, and a look"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_call>("stop_of_call", "a call is stopped alone"),
                                sampled<stop_twice>("stop_twice", "two walks in steps, and a record that ends"),

@@ -64,6 +64,10 @@ struct stop_walk {
         // [stop.walk.keeps]
         if (left > 0 || environment_tree::is_object(*r.of) || !scope_children::count(*r.of).try_add_atomically())
             return false;
+        // Under the lock: another request that meets what this one has asked, and returns, leaves it behind. Released
+        // with the lock, and with the count.
+        // [stop.walk.stands]
+        standing_stops.fetch_add(1, memory_order_relaxed);
         stands = &r;
         has_passed = passed;
         return true;
@@ -114,9 +118,7 @@ struct stop_walk {
         visit(r, false);
         go_on_from(r, false);
         note_effort(most);
-        // Released with the count.
-        // [stop.walk.stands]
-        if (stands != nullptr) standing_stops.fetch_add(1, memory_order_relaxed);
+        // [stop.walk.counts]
         count_stop_request();
         if (outer != nullptr) outer->left -= most - left;
         stop_claimed();
@@ -128,11 +130,12 @@ struct stop_walk {
         environment& kept = *from->of;
         from->lock.lock();
         left = longest_stop_step;
+        // [stop.walk.goes_on]
         go_on_from(*from, has_passed);
         note_effort(longest_stop_step);
-        // release pairs with the acquire in look_up(): all marks are there.
+        // It stands elsewhere, or has been everywhere. release pairs with the acquire in look_up(): all marks are there.
         // [stop.walk.has_been_everywhere]
-        if (stands == nullptr) standing_stops.fetch_sub(1, memory_order_release);
+        standing_stops.fetch_sub(1, memory_order_release);
         stop_claimed();
         promise_base::release_kept(kept);
     }
