@@ -2,6 +2,7 @@ from unittest import mock
 
 from runner.catalog import all_workloads
 from runner.cli import BAD_ARGUMENTS, NOTHING_TO_MEASURE
+from runner.runtimes import RUNTIMES
 from runner.suites import MOST_THREADS
 from runner.tests.fakes import LabTest
 
@@ -79,8 +80,12 @@ class Arguments(LabTest):
     def test_good_arguments_are_checked_without_measuring(self) -> None:
         self.fake("coflux")
         done = self.lab("--check-args", "--suite", "smoke", "--out", str(self.out))
-        self.assertEqual((done.status, done.stdout), (0, ""))
+        self.assertEqual((done.status, done.stdout), (0, " ".join(RUNTIMES) + "\n"))
         self.assertFalse(self.out.exists())
+
+    def test_the_check_names_the_runtimes_that_a_run_needs(self) -> None:
+        done = self.lab("--check-args", "--runtime", "go", "bare", "--out", str(self.out))
+        self.assertEqual((done.status, done.stdout), (0, "bare go\n"))
 
     def test_help_and_list_measure_nothing(self) -> None:
         self.fake("coflux")
