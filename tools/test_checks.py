@@ -17,6 +17,7 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
+import changed_adapters
 import check_format
 import check_layers
 import check_limits
@@ -52,6 +53,27 @@ class PlantedTree(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         return path
+
+
+class ChangedAdapters(unittest.TestCase):
+    KNOWN = ["bare", "std", "coflux", "asio", "tokio", "tokio_ct", "go"]
+
+    def measured(self, *changed: str) -> list[str]:
+        return changed_adapters.to_measure(list(changed), self.KNOWN)
+
+    def test_what_needs_no_library_is_measured_always(self) -> None:
+        self.assertEqual(self.measured("src/core/fork.cpp", "lab/runner/tests/test_cli.py", "lab/README.md"), ["bare", "std", "coflux"])
+
+    def test_an_adapter_that_changed_is_measured_with_its_twin(self) -> None:
+        self.assertEqual(self.measured("lab/runtimes/tokio/src/main.rs"), ["bare", "std", "coflux", "tokio", "tokio_ct"])
+
+    def test_what_adapters_share_changes_all(self) -> None:
+        for file in ("lab/runtimes/common/main.cpp", "lab/runner/execute.py", "lab/workloads/fib.py", "scripts/setup", "lab/CMakeLists.txt"):
+            self.assertEqual(self.measured(file), self.KNOWN)
+
+    def test_without_a_known_commit_all_are_measured(self) -> None:
+        self.assertIsNone(changed_adapters.changed_since(tree.ROOT, "0" * 40))
+        self.assertEqual(changed_adapters.to_measure(None, self.KNOWN), self.KNOWN)
 
 
 class Layers(PlantedTree):
