@@ -1,7 +1,5 @@
-// Children: a filter with two pipes, one that is asked to end and then must, and one that is not there.
-#include <array>
+// Children: one that is run to its end, a filter with two pipes, one that is asked to end, and one that is not there.
 #include <chrono>
-#include <cstddef>
 #include <cstdio>
 #include <string>
 
@@ -12,23 +10,31 @@ using coflux::process;
 using coflux::standard_stream;
 using worker = coflux::worker_executor;
 
-coflux::call<std::string> sorted(coflux::environment&, std::string lines) {
-    process sort =
-        co_await process::spawn({"sort", "-r"}, {.input = standard_stream::pipe(), .output = standard_stream::pipe()});
-    co_await sort.standard_input().write_all(lines);
-    sort.standard_input().close();  // the end of its input
+// A filter by hand: what it is fed with need not be there at once.
+coflux::call<std::string> counted(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    process count =
+        co_await process::spawn({"wc", "-l"}, {.input = standard_stream::pipe(), .output = standard_stream::pipe()});
+    for (int line = 0; line != 3; ++line) {
+        co_await count.standard_input().write_all("a line\n");
+        co_await 1ms;
+    }
+    count.standard_input().close();  // the end of its input
 
     std::string result;
-    std::array<std::byte, 256> part{};
-    while (const std::size_t n = co_await sort.standard_output().read_some(part))
-        result.append(reinterpret_cast<const char*>(part.data()), n);
-    (void)co_await sort.wait();
+    (void)co_await coflux::read_to_end(here, count.standard_output(), result, 100);
+    (void)co_await count.wait();
     co_return result;
 }
 
 coflux::task<void, worker> program(coflux::environment&) {
     auto&& here = co_await coflux::context();
-    std::printf("%s", (co_await sorted(here, "one\ntwo\nthree\n")).c_str());
+    // The input is fed, and both texts are collected, at the same time.
+    const auto sorted = co_await coflux::output_of(here, {"sort", "-r"}, {.input = "one\ntwo\nthree\n"});
+    std::printf("%s", sorted.output.c_str());
+    const auto failed = co_await coflux::output_of(here, {"sh", "-c", "echo no such thing >&2; exit 3"});
+    std::printf("%s: %s", failed.status.to_string().c_str(), failed.error.c_str());
+    std::printf("lines: %s", (co_await counted(here)).c_str());
 
     // It is asked to end, and must when 10 s are over. One that is not waited for is killed as it goes out of scope.
     process sleeper = co_await process::spawn({"sleep", "1000"});

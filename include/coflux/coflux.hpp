@@ -64,9 +64,11 @@
 #include <coflux/io/file.hpp>
 #include <coflux/io/file_stream.hpp>
 #include <coflux/io/limits.hpp>
+#include <coflux/io/output_of.hpp>
 #include <coflux/io/owned_descriptor.hpp>
 #include <coflux/io/pipe.hpp>
 #include <coflux/io/process.hpp>
+#include <coflux/io/read_to_end.hpp>
 #include <coflux/io/resolver.hpp>
 #include <coflux/io/result.hpp>
 #include <coflux/io/serve.hpp>

@@ -21,7 +21,8 @@
 
 namespace coflux {
 
-/// What read_line() and read_until() throw where the first bytes have no delimiter. The reader has kept them.
+/// What read_line() and read_until() throw where the first bytes have no delimiter, and read_to_end() where there are
+/// more bytes. They are kept, by the reader or in the container.
 class limit_exceeded : public std::runtime_error {
 public:
     limit_exceeded(std::size_t limit, std::size_t seen)
@@ -29,9 +30,15 @@ public:
                              std::to_string(seen) + " that have come"),
           limit_(limit),
           seen_(seen) {}
-    /// How many bytes were looked at.
+    /// `whose` is what has more bytes: "the stream".
+    limit_exceeded(std::string_view whose, std::size_t limit, std::size_t seen)
+        : std::runtime_error("coflux: " + std::string(whose) + " has more than the limit of " + std::to_string(limit) +
+                             " bytes: " + std::to_string(seen) + " have come"),
+          limit_(limit),
+          seen_(seen) {}
+    /// How many bytes were looked at, or allowed.
     [[nodiscard]] std::size_t limit() const noexcept { return limit_; }
-    /// How many bytes the reader has: as many, or more.
+    /// How many bytes have come: as many, or more.
     [[nodiscard]] std::size_t seen() const noexcept { return seen_; }
 
 private:

@@ -39,7 +39,7 @@ inline coflux::call<std::string> all_of(coflux::environment&, coflux::child_read
         all.append(reinterpret_cast<const char*>(part.data()), n);
     co_return all;
 }
-inline coflux::call<std::string> output_of(coflux::environment&, words command, coflux::process_options options) {
+inline coflux::call<std::string> text_written_by(coflux::environment&, words command, coflux::process_options options) {
     auto&& here = co_await coflux::context();
     options.output = coflux::standard_stream::pipe();
     coflux::process p = co_await coflux::process::spawn(command, options);

@@ -38,9 +38,9 @@ using coflux_test::temporary_folder;
 using worker = coflux::worker_executor;
 using task = coflux_test::worker_task;
 using coflux_test::on_a_worker;
-using coflux_test::output_of;
 using coflux_test::shell;
 using coflux_test::status_of;
+using coflux_test::text_written_by;
 using coflux_test::words;
 
 // --- what it inherits ------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ using coflux_test::words;
 task inherits_little(environment&, const temporary_folder* folder) {
     auto&& here = co_await coflux::context();
     const int open = ::open("/dev/null", O_RDONLY);  // would be inherited
-    const std::string three = co_await output_of(here, shell("ls /proc/self/fd | wc -l"), {});
+    const std::string three = co_await text_written_by(here, shell("ls /proc/self/fd | wc -l"), {});
     EXPECT_EQ(std::stoi(three), 4) << three;  // and what ls reads
     ::close(open);
 
@@ -57,9 +57,9 @@ task inherits_little(environment&, const temporary_folder* folder) {
     std::string inside = folder->path("");
     inside.pop_back();
     options.directory = inside;
-    EXPECT_EQ(co_await output_of(here, shell("echo $WHAT; pwd"), options), "this\n" + inside + "\n");
+    EXPECT_EQ(co_await text_written_by(here, shell("echo $WHAT; pwd"), options), "this\n" + inside + "\n");
     ::setenv("COFLUX_TEST_VARIABLE", "inherited", 1);
-    EXPECT_EQ(co_await output_of(here, shell("echo $COFLUX_TEST_VARIABLE"), {}), "inherited\n");
+    EXPECT_EQ(co_await text_written_by(here, shell("echo $COFLUX_TEST_VARIABLE"), {}), "inherited\n");
     ::unsetenv("COFLUX_TEST_VARIABLE");
 }
 TEST(process_edges, inherits_its_streams_and_no_other_descriptor) {
@@ -109,7 +109,7 @@ TEST(process_edges, begins_in_a_directory_that_is_written_where_it_is_awaited) {
 task is_told_its_variables(environment&, const std::vector<std::string>* many) {
     auto&& here = co_await coflux::context();
     const std::string name = std::string("A=") + std::string(60, 'a');
-    EXPECT_EQ(co_await output_of(here, shell("echo $A $B"), {.environment = {"A=1", "B=2"}}), "1 2\n");
+    EXPECT_EQ(co_await text_written_by(here, shell("echo $A $B"), {.environment = {"A=1", "B=2"}}), "1 2\n");
     process one =
         co_await process::spawn(shell("echo $A"), {.output = standard_stream::pipe(), .environment = {name, "B=2"}});
     EXPECT_EQ(co_await coflux_test::all_of(here, one.standard_output()), std::string(60, 'a') + "\n");
@@ -129,7 +129,7 @@ task has_no_variables(environment&) {
     auto&& here = co_await coflux::context();
     process_options options;
     options.environment = std::vector<std::string>();
-    EXPECT_EQ(co_await output_of(here, words{"/usr/bin/env"}, options), "");
+    EXPECT_EQ(co_await text_written_by(here, words{"/usr/bin/env"}, options), "");
 }
 TEST(process_edges, has_no_variables_where_it_is_given_none) {
     ASSERT_EQ(::setenv("COFLUX_TEST_VARIABLE", "inherited", 1), 0);
