@@ -14,7 +14,8 @@ coflux::fork<void, worker> writes(coflux::environment&, coflux::file* log, std::
     for (int i = 0; i != 3; ++i) co_await log->append(name + '\n');
 }
 
-coflux::task<void, worker> program(coflux::environment&, std::string path) {
+coflux::task<void, worker> program(coflux::environment&, std::string folder) {
+    const std::string path = folder + "/a.log";
     auto&& here = co_await coflux::context();
     coflux::file log = co_await coflux::file::open(path, {.write = true, .create = true, .truncate = true});
     auto first = writes(here, &log, "first");
@@ -33,15 +34,23 @@ coflux::task<void, worker> program(coflux::environment&, std::string path) {
     std::printf("%d of %d lines are of the first\n", firsts, static_cast<int>(at / line.size()));
     co_await log.close();  // tells errors that the destructor would not
 
+    // The names beside it come in batches, in the order of the file system.
+    int logs_there = 0;
+    coflux::directory logs = co_await coflux::directory::open(folder);
+    for (auto batch = co_await logs.next(); !batch.empty(); batch = co_await logs.next())
+        for (const coflux::directory_entry& e : batch) logs_there += e.name.ends_with(".log") ? 1 : 0;
+    std::printf("logs: %d\n", logs_there);
+
     // Errors are exceptions with the path, or values.
     const auto none = co_await coflux::as_result(coflux::file::open(path + ".none"));
     std::printf("another file: %s\n", none.error().message().c_str());
 }
 
 int main() {
-    const auto path = std::filesystem::temp_directory_path() / "coflux_example_44";
+    const auto folder = std::filesystem::temp_directory_path() / "coflux_example_44";
+    std::filesystem::create_directories(folder);
     worker on;
     auto env = coflux::make_environment(on);
-    program(env, path.string()).get();
-    std::filesystem::remove(path);
+    program(env, folder.string()).get();
+    std::filesystem::remove_all(folder);
 }

@@ -60,6 +60,7 @@
 #include <coflux/io/copy.hpp>
 #include <coflux/io/datagram.hpp>
 #include <coflux/io/datagram_types.hpp>
+#include <coflux/io/directory.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/file.hpp>
 #include <coflux/io/file_stream.hpp>

@@ -192,9 +192,7 @@ void check_file_options(const std::string& path, const file_options& o) {
     if (!o.read && !o.write) wrong = "it is neither to be read nor to be written";
     if ((o.create || o.truncate || o.append) && !o.write) wrong = "create, truncate and append need write";
     if (o.exclusive && !o.create) wrong = "exclusive needs create";
-    // First, and up to there: the text of an exception ends with its first zero byte.
-    if (const std::size_t zero = path.find('\0'); zero != std::string::npos)
-        throw std::invalid_argument("coflux: open: the path has a zero byte after " + path.substr(0, zero));
+    check_path(path);  // first: the other text has the path
     if (wrong != nullptr) throw std::invalid_argument("coflux: open " + path + ": " + wrong);
 }
 

@@ -1,5 +1,7 @@
 #include "file_calls.hpp"
 
+#include <stdexcept>
+
 #include <coflux/core/detail/thread/thread_driver.hpp>
 #include <coflux/core/detail/thread/thread_state.hpp>
 
@@ -37,6 +39,13 @@ public:
     int truncate_file(int descriptor, std::uint64_t size) noexcept override {
         return os::truncate_file(descriptor, size);
     }
+    int open_directory(const char* path) noexcept override { return os::open_directory(path); }
+    std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept override {
+        return os::read_directory(descriptor, into, size);
+    }
+    int type_of_entry(int descriptor, const char* name) noexcept override {
+        return os::type_of_entry(descriptor, name);
+    }
     job_line* line(bool) noexcept override { return nullptr; }
     file_calls* of_running_coroutine() noexcept override { return this; }
 };
@@ -50,6 +59,12 @@ file_calls& file_calls::here() noexcept {
     file_calls* const simulated = driver != nullptr ? driver->files() : nullptr;
     file_calls* const own = simulated != nullptr ? simulated->of_running_coroutine() : nullptr;
     return own != nullptr ? *own : the_system;
+}
+
+void check_path(const std::string& path) {
+    // Up to there: the text of an exception ends with its first zero byte.
+    if (const std::size_t zero = path.find('\0'); zero != std::string::npos)
+        throw std::invalid_argument("coflux: open: the path has a zero byte after " + path.substr(0, zero));
 }
 
 }  // namespace coflux::detail

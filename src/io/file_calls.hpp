@@ -3,14 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include <coflux/executor/detail/blocking_job.hpp>
 
+#include "os/directory.hpp"
 #include "os/file.hpp"
 
 namespace coflux::detail {
 
-/// Each function is that of os/file.hpp, and returns the same. What opened a descriptor is asked about it as long as it
+/// Each function is that of os/file.hpp or os/directory.hpp, and returns the same. What opened a descriptor is asked about it as long as it
 /// lives.
 class file_calls {
 public:
@@ -34,6 +36,11 @@ public:
     virtual std::int64_t size_of_file(int descriptor) noexcept = 0;
     virtual int truncate_file(int descriptor, std::uint64_t size) noexcept = 0;
 
+    /// What it opens is closed by close_file().
+    virtual int open_directory(const char* path) noexcept = 0;
+    virtual std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept = 0;
+    virtual int type_of_entry(int descriptor, const char* name) noexcept = 0;
+
     /// Where operations wait that cannot be done at once, those that sync or the others. nullptr: for a thread.
     [[nodiscard]] virtual job_line* line(bool syncs) noexcept = 0;
     /// Asked of what thread_driver::files() names. nullptr: the system's.
@@ -43,5 +50,8 @@ protected:
     constexpr file_calls() noexcept = default;
     ~file_calls() = default;
 };
+
+/// Errors: std::invalid_argument for one with a zero byte.
+void check_path(const std::string& path);
 
 }  // namespace coflux::detail

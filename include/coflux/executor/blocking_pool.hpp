@@ -12,6 +12,7 @@
 
 namespace coflux {
 namespace detail {
+class open_directory_awaiter;
 class open_file_awaiter;
 class spawn_awaiter;
 }  // namespace detail
@@ -108,6 +109,7 @@ public:
     [[nodiscard]] blocking_pool_counters counters() const noexcept;
 
 private:
+    friend class detail::open_directory_awaiter;
     friend class detail::open_file_awaiter;
     friend class detail::spawn_awaiter;
 

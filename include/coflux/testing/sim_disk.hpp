@@ -51,7 +51,7 @@ struct disk_fault {
     std::errc error = std::errc::io_error;
 };
 
-/// While it lives, each `file` that coroutines of its executor open is one of this disk, and no system call is made for
+/// While it lives, each `file` and `directory` that coroutines of its executor open is one of this disk, and no system call is made for
 /// it. The code that uses it is unchanged.
 ///
 /// Each operation is an event of its own: the chooser decides which operation or which coroutine is next
@@ -65,7 +65,7 @@ struct disk_fault {
 ///     auto env = make_environment(on);
 ///
 /// A path that does not begin with `/` is one from `/` on. There are no directories but those that make_directory()
-/// makes, and `/`. std::filesystem, and all else but `file`, sees the system's files.
+/// makes, and `/`. std::filesystem, and all else but `file` and `directory`, sees the system's files.
 ///
 /// Errors: as from the system: no_such_file_or_directory, file_exists, is_a_directory, not_a_directory,
 /// bad_file_descriptor, no_space_on_device, io_error. A deadlock_error and a livelock_error end with dump(). A disk
@@ -108,6 +108,7 @@ public:
     /// Less than what is in use leaves all as it is, and no room.
     void set_capacity(std::uint64_t bytes) noexcept;
 
+    /// Directories, too.
     [[nodiscard]] std::size_t open_files() const noexcept;
     /// A line for each file: its size, what a crash could take, how often it is open, and how many operations are in
     /// the line of the disk.

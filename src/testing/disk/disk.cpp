@@ -11,6 +11,7 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
+#include <coflux/io/directory.hpp>
 
 namespace coflux::testing::detail {
 
@@ -81,7 +82,7 @@ disk::disk(sim_executor in, const sim_executor* of, sim_disk_options options)
 }
 
 disk::~disk() {
-    COFLUX_VERIFY(open_.empty(), "a simulated disk ends while files are open:\n%s", dump().c_str());
+    COFLUX_VERIFY(open_files() == 0, "a simulated disk ends while files are open:\n%s", dump().c_str());
     auto* youngest = static_cast<disk*>(world_->files());
     disk** at = &youngest;
     while (*at != this) at = &(*at)->next_;
@@ -179,6 +180,7 @@ int disk::open_file(const char* path, const os::open_flags& flags) noexcept {
 }
 
 int disk::close_file(int descriptor) noexcept {
+    if (listings_.erase(descriptor) != 0) return 0;
     disk_opened* const o = find(descriptor);
     COFLUX_VERIFY(o != nullptr, "a simulated descriptor %d is closed, and is not open", descriptor);
     --o->file->open;
@@ -264,6 +266,52 @@ int disk::truncate_file(int descriptor, std::uint64_t size) noexcept {
     const std::uint64_t was = o->file->now.size();
     if (size > was && in_use() + (size - was) > options_.capacity) return -ENOSPC;
     if (size != was) o->file->change({.offset = size, .is_size = true});
+    return 0;
+}
+
+// --- directories
+
+int disk::open_directory(const char* path) noexcept {
+    check_thread();
+    if (!up_) return -ENODEV;
+    if (const int e = ruled(disk_call::open); e != 0) return e;
+    if (*path == '\0') return -ENOENT;
+    const std::string name = whole(path);
+    if (files_.contains(name)) return -ENOTDIR;
+    if (!directories_.contains(name)) {
+        const int e = error_of_way(name);
+        return e != 0 ? e : -ENOENT;
+    }
+    disk_listing listing;
+    const auto add = [&](const std::string& to, unsigned char type) {
+        if (to != "/" && directory_of(to) == name) listing.entries.emplace_back(to.substr(to.rfind('/') + 1), type);
+    };
+    for (const std::string& d : directories_) add(d, static_cast<unsigned char>(entry_type::directory));
+    for (const auto& [at, file] : files_) add(at, static_cast<unsigned char>(entry_type::regular));
+    listings_.emplace(++last_number_, std::move(listing));
+    return last_number_;
+}
+std::ptrdiff_t disk::read_directory(int descriptor, void* into, std::size_t size) noexcept {
+    check_thread();
+    const auto at = listings_.find(descriptor);
+    if (at == listings_.end()) return -EBADF;
+    disk_listing& of = at->second;
+    if (of.lost) return -ENODEV;
+    if (const int e = ruled(disk_call::read); e != 0) return e;
+    static constexpr std::array<int, 1> errors{EIO};
+    if (const int e = fault(std::span(errors).first(options_.read_errors ? 1 : 0)); e != 0) return e;
+    std::size_t used = 0;
+    const std::size_t end = of.at + amount(of.entries.size() - of.at);
+    for (; of.at != end; ++of.at) {
+        const auto& [name, type] = of.entries[of.at];
+        const std::size_t took = os::put_record(static_cast<std::byte*>(into) + used, size - used, {name, type});
+        if (took == 0) break;
+        used += took;
+    }
+    return static_cast<std::ptrdiff_t>(used);
+}
+/// read_directory() says the types.
+int disk::type_of_entry(int, const char*) noexcept {
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <coflux/testing/sim_disk.hpp>
@@ -54,6 +55,13 @@ struct disk_opened {
     bool lost = false;  // in a crash
 };
 
+/// A directory that is open: what was in it then.
+struct disk_listing {
+    std::vector<std::pair<std::string, unsigned char>> entries;  // names, and DT_…
+    std::size_t at = 0;                                          // the next one
+    bool lost = false;                                           // in a crash
+};
+
 class disk;
 
 /// Operations that wait, each for its event.
@@ -86,6 +94,9 @@ public:
     int sync_file(int descriptor, bool data_only) noexcept override;
     std::int64_t size_of_file(int descriptor) noexcept override;
     int truncate_file(int descriptor, std::uint64_t size) noexcept override;
+    int open_directory(const char* path) noexcept override;
+    std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept override;
+    int type_of_entry(int descriptor, const char* name) noexcept override;
     coflux::detail::job_line* line(bool syncs) noexcept override { return syncs ? &syncs_ : &moves_; }
     coflux::detail::file_calls* of_running_coroutine() noexcept override;
 
@@ -109,7 +120,7 @@ public:
     [[nodiscard]] bool is_up() const noexcept { return up_; }
     void fail(const disk_fault& f) { rules_.push_back({f, 0}); }
     void set_capacity(std::uint64_t bytes) noexcept { options_.capacity = bytes; }
-    [[nodiscard]] std::size_t open_files() const noexcept { return open_.size(); }
+    [[nodiscard]] std::size_t open_files() const noexcept { return open_.size() + listings_.size(); }
     [[nodiscard]] std::string dump() const;
 
 private:
@@ -156,6 +167,7 @@ private:
     std::map<std::string, std::shared_ptr<disk_file>> files_;
     std::set<std::string> directories_{"/"};
     std::map<int, disk_opened> open_;
+    std::map<int, disk_listing> listings_;
     int last_number_ = (1 << 30) + (1 << 29);  // no system has as many descriptors, nor a simulated network
     std::vector<rule> rules_;
     std::vector<waiting> line_;

@@ -132,6 +132,7 @@ void disk::crash() noexcept {
     check_thread();
     if (!std::exchange(up_, false)) return;
     for (auto& [number, o] : open_) o.lost = true;
+    for (auto& [number, l] : listings_) l.lost = true;
     const bool at_risk = std::any_of(files_.begin(), files_.end(), [](const auto& entry) {
         return !entry.second->name_kept || entry.second->at_risk() != 0;
     });
