@@ -41,6 +41,8 @@ coflux::task<void, worker> program(coflux::environment&) {
     if (!peer) co_return;
     coflux::buffered_reader in(*peer);
     const auto line = co_await in.read_line(here);
+    // A peer that is gone without a word is an error within a minute or so.
+    peer->set_options({.keep_alive = coflux::keep_alive_times{.idle = 30s, .interval = 10s, .count = 3}});
     std::printf("%s\n", std::string(line.value_or("")).c_str());
     const std::uint64_t copied = co_await std::move(passing);
     std::printf("%d bytes\n", static_cast<int>(copied));

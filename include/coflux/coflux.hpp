@@ -75,6 +75,7 @@
 #include <coflux/io/serve.hpp>
 #include <coflux/io/serve_options.hpp>
 #include <coflux/io/signals.hpp>
+#include <coflux/io/socket_options.hpp>
 #include <coflux/io/tcp.hpp>
 #include <coflux/io/udp.hpp>
 #include <coflux/io/unix.hpp>

@@ -63,7 +63,7 @@ call<tcp_stream> connect_to(environment&, resolver& names, std::string_view host
     auto&& here = co_await context();
     std::vector<endpoint> found = co_await names.resolve(here, host, port, options.family);
     const std::string whom = std::string(host) + ':' + std::to_string(port);
-    detail::connect_over_tcp connect;
+    detail::connect_over_tcp connect{options.tcp};
     co_return co_await connect_race(here, interleaved(std::move(found), options.first_family_count), connect, options,
                                     whom);
 }

@@ -12,11 +12,21 @@ endpoint endpoint::ip(std::string_view address, std::uint16_t port) {
     const std::string text(address);
     // Up to a zero byte it may be one.
     if (text.find('\0') == std::string::npos) e.resize(detail::os::write_ip_name(text.c_str(), port, e.data(), most));
-    if (e.size() == 0) throw std::invalid_argument("coflux: '" + text + "' is no numeric address");
+    if (e.size() == 0) {
+        const bool has_scope = text.find('%') != std::string::npos;
+        throw std::invalid_argument("coflux: '" + text + "' is no numeric address" +
+                                    (has_scope ? " at an interface of this machine" : ""));
+    }
     return e;
 }
 endpoint endpoint::any(std::uint16_t port) {
     return ip("0.0.0.0", port);
+}
+endpoint endpoint::any_v6(std::uint16_t port) {
+    return ip("::", port);
+}
+endpoint endpoint::loopback_v6(std::uint16_t port) {
+    return ip("::1", port);
 }
 endpoint endpoint::loopback(std::uint16_t port) {
     return ip("127.0.0.1", port);

@@ -43,6 +43,12 @@ public:
     int shutdown_send(int descriptor) noexcept override { return os::shutdown_send(descriptor); }
     int cut_connection(int descriptor) noexcept override { return os::cut_connection(descriptor); }
     int send_at_once(int descriptor) noexcept override { return os::send_at_once(descriptor); }
+    int bind_source(int descriptor, os::const_socket_name at, bool has_port) noexcept override {
+        return os::bind_source(descriptor, at, has_port);
+    }
+    int change_settings(int descriptor, const os::socket_settings& to, const char*& failed) noexcept override {
+        return os::change_settings(descriptor, to, failed);
+    }
     int local_name(int descriptor, os::socket_name& name) noexcept override { return os::local_name(descriptor, name); }
 
     int open_datagram(int family) noexcept override { return os::open_datagram(family); }

@@ -40,6 +40,8 @@ public:
     virtual int shutdown_send(int descriptor) noexcept = 0;
     virtual int cut_connection(int descriptor) noexcept = 0;
     virtual int send_at_once(int descriptor) noexcept = 0;
+    virtual int bind_source(int descriptor, os::const_socket_name at, bool has_port) noexcept = 0;
+    virtual int change_settings(int descriptor, const os::socket_settings& to, const char*& failed) noexcept = 0;
     virtual int local_name(int descriptor, os::socket_name& name) noexcept = 0;
 
     virtual int open_datagram(int family) noexcept = 0;

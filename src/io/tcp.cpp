@@ -1,11 +1,13 @@
 #include <coflux/io/tcp.hpp>
 
 #include <cerrno>
+#include <stdexcept>
 #include <utility>
 
 #include "byte_transfer.hpp"
 #include "descriptor.hpp"
 #include "os/socket.hpp"
+#include "socket_settings.hpp"
 
 namespace coflux {
 namespace detail {
@@ -216,6 +218,22 @@ connecting::connecting(const endpoint& to, to_what allowed) {
     socket_ = descriptor_handle(opened, to, &calls);
 }
 
+connecting::connecting(const endpoint& to, const tcp_options& options) : connecting(to, to_what::any) {
+    const os::socket_settings settings = settings_of(options.socket);
+    delays_ = settings.no_delay == 0;
+    if (error_ < 0) return;
+    socket_calls& calls = socket_.get().calls;
+    error_ = calls.change_settings(socket_.number(), settings, failing_);
+    if (error_ < 0) return;
+    failing_ = "connect to";
+    if (options.from.family() == 0) return;
+    const endpoint& from = options.from;
+    error_ = calls.bind_source(socket_.number(), {from.data(), from.size()}, from.port() != 0);
+    if (error_ >= 0) return;
+    failing_ = "connect from";
+    socket_.get().peer = from;  // for the message
+}
+
 bool connect_awaiter::connect(io_operation& op) noexcept {
     auto& c = static_cast<connect_awaiter&>(op);
     const endpoint& to = c.on().peer;
@@ -245,7 +263,7 @@ bool connect_awaiter::take_it(io_operation& op, std::ptrdiff_t result) noexcept 
 constinit const io_kind connect_awaiter::kind{&connect, direction::out, stops_with("a connection"), &ask, &take_it};
 
 descriptor_handle connect_awaiter::take() {
-    (void)socket_.get().calls.send_at_once(socket_.number());  // refused by what is not TCP
+    if (!delays_) (void)socket_.get().calls.send_at_once(socket_.number());  // refused by what is not TCP
     return std::move(socket_);
 }
 descriptor_handle connect_awaiter::take_or_throw() {
@@ -276,6 +294,9 @@ tcp_listener::tcp_listener(const endpoint& at, listen_options options) {
     const int opened = calls.open_stream(at.family());
     if (opened < 0) detail::throw_io_error(opened, "open a socket to listen at", at);
     socket_ = detail::descriptor_handle(opened, at, &calls);
+    if (options.socket.no_delay.has_value())
+        throw std::invalid_argument("coflux: no_delay is an option of each stream, and not of a listener");
+    detail::change_settings(socket_, options.socket);
     const int e = calls.listen_at(opened, {at.data(), at.size()}, options.backlog, options.shared_port);
     if (e < 0) detail::throw_io_error(e, "listen at", at);
     if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
@@ -293,6 +314,9 @@ tcp_stream tcp_stream::adopt(owned_descriptor opened) {
     tcp_stream adopted(detail::adopt_connection(opened.release()));
     (void)detail::os::send_at_once(adopted.native_handle());  // refused by what is not TCP
     return adopted;
+}
+void tcp_stream::set_options(const socket_options& options) {
+    detail::change_settings(from_, options);
 }
 void tcp_stream::reset() noexcept {
     if (!is_open()) return;

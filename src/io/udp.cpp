@@ -4,6 +4,7 @@
 
 #include "descriptor.hpp"
 #include "os/message.hpp"
+#include "socket_settings.hpp"
 
 namespace coflux {
 
@@ -12,6 +13,7 @@ udp_socket::udp_socket(const endpoint& at, udp_options options) : datagram_socke
     if (e >= 0 && options.shared_port) e = socket_.get().calls.share_port(native_handle());
     if (e >= 0 && options.broadcast) e = socket_.get().calls.allow_broadcast(native_handle());
     if (e < 0) detail::throw_io_error(e, "prepare a socket at", at);
+    detail::change_settings(socket_, options.socket);
     bind(at);
     if (at.port() == 0) socket_.get().peer = local_endpoint();  // for messages: the port that the system chose
 }

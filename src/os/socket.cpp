@@ -140,6 +140,50 @@ int send_at_once(int descriptor) noexcept {
     return set_option(descriptor, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+int bind_source(int descriptor, const_socket_name at, bool has_port) noexcept {
+    if (has_port) {
+        // A connection from there that has ended keeps the port for a minute.
+        (void)set_option(descriptor, SOL_SOCKET, SO_REUSEADDR, 1);
+    } else {
+        // The port is chosen when it is known where to: then it may serve for several destinations.
+        (void)set_option(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+    }
+    const auto* const name = static_cast<const sockaddr*>(at.data);
+    return result_of([&] { return bind(descriptor, name, static_cast<socklen_t>(at.size)); });
+}
+
+int change_settings(int descriptor, const socket_settings& to, const char*& failed) noexcept {
+    int e = 0;
+    const auto set = [&](int level, int name, int value, const char* what) {
+        if (e < 0 || value < 0) return;
+        failed = what;
+        e = set_option(descriptor, level, name, value);
+    };
+    set(IPPROTO_TCP, TCP_NODELAY, to.no_delay, "set no_delay");
+    if (to.keep_alive_count > 0) {
+        constexpr const char* what = "set the keep-alive";
+        set(IPPROTO_TCP, TCP_KEEPIDLE, to.keep_alive_idle, what);
+        set(IPPROTO_TCP, TCP_KEEPINTVL, to.keep_alive_interval, what);
+        set(IPPROTO_TCP, TCP_KEEPCNT, to.keep_alive_count, what);
+    }
+    set(SOL_SOCKET, SO_KEEPALIVE, to.keep_alive_count < 0 ? -1 : to.keep_alive_count > 0, "set the keep-alive");
+    set(SOL_SOCKET, SO_SNDBUF, to.send_buffer, "set the send buffer");
+    set(SOL_SOCKET, SO_RCVBUF, to.receive_buffer, "set the receive buffer");
+    if (to.traffic_class >= 0) {
+        int family = 0;
+        socklen_t size = sizeof family;
+        const bool is_v6 = getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 && family == AF_INET6;
+        if (is_v6) set(IPPROTO_IPV6, IPV6_TCLASS, to.traffic_class, "set the DSCP");
+        // A socket of IPv6 may speak IPv4, too; some refuse to know of that.
+        const int four = set_option(descriptor, IPPROTO_IP, IP_TOS, to.traffic_class);
+        if (!is_v6 && e >= 0 && four < 0) {
+            failed = "set the DSCP";
+            e = four;
+        }
+    }
+    return e;
+}
+
 int local_name(int descriptor, socket_name& name) noexcept {
     auto size = static_cast<socklen_t>(name.size);
     const int e = result_of([&] { return getsockname(descriptor, static_cast<sockaddr*>(name.data), &size); });

@@ -54,6 +54,21 @@ int shutdown_send(int descriptor) noexcept;
 int cut_connection(int descriptor) noexcept;
 /// Small messages are sent at once.
 int send_at_once(int descriptor) noexcept;
+/// The address, and where it has one the port, that begin_connect() connects from.
+int bind_source(int descriptor, const_socket_name at, bool has_port) noexcept;
+
+/// Negative: as the system has it.
+struct socket_settings {
+    int no_delay = -1;
+    int keep_alive_idle = -1;  // s
+    int keep_alive_interval = -1;
+    int keep_alive_count = -1;  // 0: no questions
+    int send_buffer = -1;
+    int receive_buffer = -1;
+    int traffic_class = -1;
+};
+/// Where it fails, `failed` says at what, as "set the keep-alive".
+int change_settings(int descriptor, const socket_settings& to, const char*& failed) noexcept;
 int local_name(int descriptor, socket_name& name) noexcept;
 
 }  // namespace coflux::detail::os

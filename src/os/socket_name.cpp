@@ -1,16 +1,39 @@
 // endpoint knows no header of the system: what it is made of is here.
 #include "socket_name.hpp"
 
+#include <charconv>
 #include <cstring>
+#include <system_error>
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 namespace coflux::detail::os {
+namespace {
 
-std::size_t write_ip_name(const char* address, std::uint16_t port, void* into, std::size_t room) noexcept {
+/// Where an address says nothing without its interface.
+bool is_link_local(const in6_addr& address) noexcept {
+    return IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) || IN6_IS_ADDR_MC_NODELOCAL(&address);
+}
+/// The interface of a name or a number; 0: none.
+std::uint32_t scope_of(const char* text) noexcept {
+    std::uint32_t number = 0;
+    const char* const end = text + std::strlen(text);
+    const auto read = std::from_chars(text, end, number);
+    if (read.ec == std::errc() && read.ptr == end) return number;
+    return if_nametoindex(text);
+}
+std::string text_of_scope(std::uint32_t scope) {
+    char name[IF_NAMESIZE] = "";
+    return if_indextoname(scope, name) != nullptr ? std::string(name) : std::to_string(scope);
+}
+
+}  // namespace
+
+std::size_t write_ip_name(const char* address, std::uint16_t port, void* into, std::size_t room) {
     sockaddr_in four{};
     if (inet_pton(AF_INET, address, &four.sin_addr) == 1 && room >= sizeof four) {
         four.sin_family = AF_INET;
@@ -19,7 +42,14 @@ std::size_t write_ip_name(const char* address, std::uint16_t port, void* into, s
         return sizeof four;
     }
     sockaddr_in6 six{};
-    if (inet_pton(AF_INET6, address, &six.sin6_addr) == 1 && room >= sizeof six) {
+    const std::string whole = address;
+    const std::size_t scope = whole.find('%');
+    if (inet_pton(AF_INET6, whole.substr(0, scope).c_str(), &six.sin6_addr) == 1 && room >= sizeof six) {
+        if (scope != std::string::npos) {
+            if (!is_link_local(six.sin6_addr)) return 0;
+            six.sin6_scope_id = scope_of(whole.c_str() + scope + 1);
+            if (six.sin6_scope_id == 0) return 0;
+        }
         six.sin6_family = AF_INET6;
         six.sin6_port = htons(port);
         std::memcpy(into, &six, sizeof six);
@@ -72,7 +102,8 @@ std::string text_of_name(const void* name, std::size_t size) {
         sockaddr_in6 six{};
         std::memcpy(&six, name, sizeof six);
         inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
-        return '[' + std::string(text) + "]:" + std::to_string(ntohs(six.sin6_port));
+        const std::string scope = six.sin6_scope_id != 0 ? '%' + text_of_scope(six.sin6_scope_id) : std::string();
+        return '[' + std::string(text) + scope + "]:" + std::to_string(ntohs(six.sin6_port));
     }
     case AF_UNIX: {
         const std::size_t before = offsetof(sockaddr_un, sun_path);

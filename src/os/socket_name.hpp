@@ -8,7 +8,7 @@
 namespace coflux::detail::os {
 
 /// The size that it took; 0 if `address` is no numeric address.
-std::size_t write_ip_name(const char* address, std::uint16_t port, void* into, std::size_t room) noexcept;
+std::size_t write_ip_name(const char* address, std::uint16_t port, void* into, std::size_t room);
 /// 0 if `path` is too long.
 std::size_t write_local_name(const char* path, std::size_t length, void* into, std::size_t room) noexcept;
 /// 0 for none.

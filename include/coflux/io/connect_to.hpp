@@ -41,6 +41,8 @@ struct connect_options {
     std::size_t first_family_count = 1;
     /// Which addresses are asked for.
     address_family family = address_family::any;
+    /// Of each attempt of connect_to(). A source address has one family: attempts of the other fail, so ask for one.
+    tcp_options tcp{};
 };
 
 /// An attempt of connect_to() that failed.
@@ -150,7 +152,9 @@ call<connection_of<Connect>> run_race(environment&, connection_race<Connect>& ra
 }
 
 struct connect_over_tcp {
-    connect_request operator()(environment&, const endpoint& to) const { return tcp_stream::connect(to); }
+    connect_with_request operator()(environment&, const endpoint& to) const { return tcp_stream::connect(to, options); }
+
+    tcp_options options{};
 };
 
 }  // namespace detail

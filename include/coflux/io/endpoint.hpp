@@ -24,13 +24,20 @@ public:
     /// None: of a socket that has no name.
     endpoint() noexcept = default;
 
-    /// `ip("127.0.0.1", 80)`, `ip("::1", 80)`.
-    /// Errors: std::invalid_argument with the text for what is no numeric address. Names are resolved elsewhere.
+    /// `ip("127.0.0.1", 80)`, `ip("::1", 80)`, and of a network that an interface is at, `ip("fe80::1%eth0", 80)`,
+    /// `ip("fe80::1%2", 80)`.
+    /// Errors: std::invalid_argument with the text for what is no numeric address, or names no interface. An interface
+    /// is a part of link-local addresses only. Names are resolved elsewhere.
     [[nodiscard]] static endpoint ip(std::string_view address, std::uint16_t port);
     /// All addresses of this machine, IPv4.
     [[nodiscard]] static endpoint any(std::uint16_t port);
+    /// All addresses of this machine, IPv6. A listener there takes connections over IPv4, too, whose peers are written
+    /// `[::ffff:127.0.0.1]:80`, unless the system was told otherwise (net.ipv6.bindv6only).
+    [[nodiscard]] static endpoint any_v6(std::uint16_t port);
     /// This machine alone, IPv4. Port 0: the system chooses one.
     [[nodiscard]] static endpoint loopback(std::uint16_t port);
+    /// This machine alone, IPv6.
+    [[nodiscard]] static endpoint loopback_v6(std::uint16_t port);
     /// A socket in the file system; a path that begins with a zero byte is an abstract name: `local("\0name"sv)`. As a
     /// mere literal it would end at that byte.
     /// Errors: std::invalid_argument for a path that is too long, empty, or has a zero byte elsewhere.
@@ -38,7 +45,8 @@ public:
 
     /// 0 where there is none.
     [[nodiscard]] std::uint16_t port() const noexcept;
-    /// `127.0.0.1:80`, `[::1]:80`, the path, or `nowhere`.
+    /// `127.0.0.1:80`, `[::1]:80`, `[fe80::1%eth0]:80`, the path, or `nowhere`. An interface that is gone is written by
+    /// its number.
     [[nodiscard]] std::string to_string() const;
     [[nodiscard]] bool operator==(const endpoint& other) const noexcept;
 

@@ -10,6 +10,7 @@
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/owned_descriptor.hpp>
 #include <coflux/io/result.hpp>
+#include <coflux/io/socket_options.hpp>
 
 namespace coflux {
 
@@ -35,10 +36,23 @@ public:
     connect(const endpoint& to) {
         return detail::connect_request(endpoint(to));
     }
+    /// `co_await tcp_stream::connect(to, {.from = endpoint::ip("10.0.0.7", 0)})`: the same with options, which the socket
+    /// has before it connects.
+    /// Errors: std::invalid_argument for an option outside of its bounds. Where the source is not an address of this
+    /// machine std::errc::address_not_available, with the source in its text.
+    [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::connect_with_request
+    connect(const endpoint& to, tcp_options options) {
+        return {endpoint(to), std::move(options)};
+    }
 
     /// Takes over a connection that the system has made, or another process has sent.
     /// Errors: std::system_error if it is no socket that is connected; then it is closed.
     [[nodiscard]] static tcp_stream adopt(owned_descriptor opened);
+
+    /// Changes options of the connection.
+    /// Errors: those of socket_options; those before the one that failed are set.
+    /// Threads: one at a time, also beside coroutines that wait.
+    void set_options(const socket_options& options);
 
     /// Closes the connection, at once and for both sides: the peer sees an error.
     void reset() noexcept;
@@ -54,6 +68,7 @@ private:
 struct listen_options {
     int backlog = 1024;        ///< connections that the system keeps until they are accepted, at most
     bool shared_port = false;  ///< other sockets may listen at the same endpoint; the system spreads connections
+    socket_options socket{};   ///< of each connection, but for no_delay (std::invalid_argument); see set_options()
 };
 
 /// Waits for connections.

@@ -3,6 +3,7 @@
 
 #include <coflux/io/datagram.hpp>
 #include <coflux/io/endpoint.hpp>
+#include <coflux/io/socket_options.hpp>
 
 namespace coflux {
 
@@ -10,6 +11,7 @@ namespace coflux {
 struct udp_options {
     bool shared_port = false;  ///< other sockets may be bound to the same endpoint; the system spreads senders
     bool broadcast = false;    ///< it may send to all machines of a network
+    socket_options socket{};   ///< its buffers and its DSCP; the others are of TCP, and an error
 };
 
 /// Messages over UDP: each may be lost, come twice, or come late.

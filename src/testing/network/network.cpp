@@ -237,6 +237,17 @@ int network::begin_connect(int descriptor, os::const_socket_name to) noexcept {
     return e != 0 ? e : -EINPROGRESS;
 }
 
+int network::bind_source(int descriptor, os::const_socket_name at, bool has_port) noexcept {
+    sim_socket* const s = find(descriptor);
+    if (const int e = error_of(s); e != 0) return e;
+    const endpoint local = endpoint_of(at);
+    if (is_path(local) || s->is != socket_state::fresh) return -EINVAL;
+    if (const int e = move_to_owner(*s, local); e != 0) return e;
+    const std::string address = is_any(address_of(local)) ? s->on->address : address_of(local);
+    s->local = endpoint::ip(address, has_port ? local.port() : free_port(*s->on));
+    return 0;
+}
+
 /// What begin_connect() has begun: 0, or a negative error.
 int network::ask(sim_socket& s) noexcept {
     s.to = host_at(*s.on, s.peer);
@@ -244,7 +255,7 @@ int network::ask(sim_socket& s) noexcept {
     if (!is_path(s.peer)) {
         const std::string address = address_of(s.peer);
         const std::string own = is_loopback(address) ? address : is_any(address) ? "127.0.0.1" : s.on->address;
-        s.local = endpoint::ip(own, free_port(*s.on));
+        if (s.local.family() == 0) s.local = endpoint::ip(own, free_port(*s.on));
         s.any_address = is_any(address);
     }
     s.gives_up = world_->now() + ticks(options_.connect_limit);

@@ -148,6 +148,9 @@ public:
     int shutdown_send(int descriptor) noexcept override;
     int cut_connection(int descriptor) noexcept override;
     int send_at_once(int) noexcept override { return 0; }
+    int bind_source(int descriptor, coflux::detail::os::const_socket_name at, bool has_port) noexcept override;
+    /// They change nothing that a program can see here.
+    int change_settings(int, const coflux::detail::os::socket_settings&, const char*&) noexcept override { return 0; }
     int local_name(int descriptor, coflux::detail::os::socket_name& name) noexcept override;
     int open_datagram(int family) noexcept override;
     int open_datagram_pair(int (&ends)[2]) noexcept override;

@@ -21,6 +21,30 @@ TEST(endpoint, is_written_as_it_is_read) {
     EXPECT_EQ(endpoint().to_string(), "nowhere");
 }
 
+TEST(endpoint, has_addresses_of_ipv6_by_name) {
+    EXPECT_EQ(endpoint::any_v6(7).to_string(), "[::]:7");
+    EXPECT_EQ(endpoint::loopback_v6(7), endpoint::ip("::1", 7));
+}
+
+TEST(endpoint, keeps_the_interface_of_a_link_local_address) {
+    const endpoint by_name = endpoint::ip("fe80::1%lo", 80);
+    EXPECT_EQ(by_name.to_string(), "[fe80::1%lo]:80");
+    EXPECT_EQ(by_name.port(), 80);
+    EXPECT_EQ(by_name, endpoint::ip("fe80::1%1", 80)) << "the loopback interface is the first";
+    EXPECT_NE(by_name, endpoint::ip("fe80::1", 80));
+    EXPECT_EQ(endpoint::ip("ff02::1%lo", 80).to_string(), "[ff02::1%lo]:80");
+    EXPECT_EQ(endpoint::ip("fe80::1%4000000000", 80).to_string(), "[fe80::1%4000000000]:80") << "no such interface";
+    EXPECT_EQ(endpoint::ip("fe80::1", 80).to_string(), "[fe80::1]:80");
+    for (const char* const wrong : {"fe80::1%", "fe80::1%none7", "fe80::1%0", "fe80::1%-1", "::1%lo", "127.0.0.1%lo",
+                                    "%lo", "fe80::1%5000000000"})
+        EXPECT_THROW((void)endpoint::ip(wrong, 80), std::invalid_argument) << wrong;
+    try {
+        (void)endpoint::ip("fe80::1%none7", 80);
+    } catch (const std::invalid_argument& e) {
+        EXPECT_STREQ(e.what(), "coflux: 'fe80::1%none7' is no numeric address at an interface of this machine");
+    }
+}
+
 TEST(endpoint, has_a_port_where_its_protocol_has_one) {
     EXPECT_EQ(endpoint::ip("::1", 443).port(), 443);
     EXPECT_EQ(endpoint::loopback(80).port(), 80);

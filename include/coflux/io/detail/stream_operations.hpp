@@ -9,6 +9,7 @@
 #include <coflux/io/detail/io_operation.hpp>
 #include <coflux/io/endpoint.hpp>
 #include <coflux/io/result.hpp>
+#include <coflux/io/socket_options.hpp>
 
 namespace coflux {
 
@@ -240,13 +241,19 @@ protected:
     /// An error of the system is kept for the await, and `socket_` then has no number.
     /// Errors: std::bad_alloc.
     connecting(const endpoint& to, to_what allowed);
+    /// Errors: std::bad_alloc, std::invalid_argument.
+    connecting(const endpoint& to, const tcp_options& options);
     descriptor_handle socket_;
+    bool delays_ = false;  // small messages are not sent at once
     std::ptrdiff_t error_ = 0;
     const char* failing_ = "connect to";  // what an error is of
 };
 class connect_awaiter : private connecting, public io_operation {
 public:
     connect_awaiter(promise_base& p, const endpoint& to) : connect_awaiter(p, to, to_what::any) {}
+    connect_awaiter(promise_base& p, const endpoint& to, const tcp_options& options)
+        : connecting(to, options),
+          io_operation(p, socket_.get(), kind) {}
     [[nodiscard]] bool await_ready() noexcept { return error_ < 0 ? is_done_at_once() : try_now(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) { return suspend(); }
     tcp_stream await_resume();
@@ -285,6 +292,7 @@ using write_buffers_request =
 using wait_readable_request = io_request<wait_readable_awaiter, descriptor_handle&>;
 using accept_request = io_request<accept_awaiter, descriptor_handle&>;
 using connect_request = io_request<connect_awaiter, endpoint>;
+using connect_with_request = io_request<connect_awaiter, endpoint, tcp_options>;
 
 }  // namespace detail
 }  // namespace coflux
