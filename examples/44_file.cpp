@@ -32,6 +32,13 @@ coflux::task<void, worker> program(coflux::environment&, std::string folder) {
         at += line.size();
     }
     std::printf("%d of %d lines are of the first\n", firsts, static_cast<int>(at / line.size()));
+
+    // From file to file the system copies, and holes stay holes.
+    coflux::file saved = co_await coflux::file::open(folder + "/a.saved", {.write = true, .create = true});
+    coflux::file_reader from(log);
+    coflux::file_writer to(saved);
+    const std::uint64_t copied = co_await coflux::copy(here, from, to);
+    std::printf("copied: %d bytes\n", static_cast<int>(copied));
     co_await log.close();  // tells errors that the destructor would not
 
     // The names beside it come in batches, in the order of the file system.

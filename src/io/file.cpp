@@ -128,6 +128,32 @@ void transfer_file_awaiter::append_wholly(pool_operation& op) noexcept {
     });
 }
 
+// --- from file to file -----------------------------------------------------------------------------------------------
+
+constinit const pool_operation::steps copy_part_awaiter::does{&is_not_possible, &copy, "copy to"};
+
+copy_part_awaiter::copy_part_awaiter(promise_base& p, file_handle& from, std::uint64_t from_at, file_handle& to,
+                                     std::uint64_t to_at) noexcept
+    : file_operation(p, to.get(), does),
+      from_(from.get()),
+      from_at_(from_at) {
+    COFLUX_VERIFY(!of().appends_only, "a copy to a file that was opened with append, which has no offsets (%s)",
+                  of().path.c_str());
+    offset_ = to_at;
+    from_.waiting.fetch_add(1, memory_order_relaxed);
+}
+copy_part_awaiter::~copy_part_awaiter() {
+    from_.waiting.fetch_sub(1, memory_order_release);  // pairs with file_handle::drop()
+}
+bool copy_part_awaiter::is_not_possible(pool_operation& op) noexcept {
+    const auto& c = static_cast<copy_part_awaiter&>(op);
+    return c.from_.calls != c.of().calls;
+}
+void copy_part_awaiter::copy(pool_operation& op) noexcept {
+    auto& c = static_cast<copy_part_awaiter&>(op);
+    c.moved_ = c.calls().copy_part(c.from_.number, c.from_at_, c.of().number, c.offset_, most_at_once);
+}
+
 constinit const pool_operation::steps read_at_awaiter::does{&read_at_once, &read_wholly, "read from"};
 constinit const pool_operation::steps write_at_awaiter::does{&write_at_once, &write_wholly, "write to"};
 constinit const pool_operation::steps append_awaiter::does{&append_at_once, &append_wholly, "append to"};

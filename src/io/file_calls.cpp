@@ -39,6 +39,10 @@ public:
     int truncate_file(int descriptor, std::uint64_t size) noexcept override {
         return os::truncate_file(descriptor, size);
     }
+    std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
+                            std::size_t most) noexcept override {
+        return os::copy_part(from, from_at, to, to_at, most);
+    }
     int open_directory(const char* path) noexcept override { return os::open_directory(path); }
     std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept override {
         return os::read_directory(descriptor, into, size);

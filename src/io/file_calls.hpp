@@ -35,6 +35,8 @@ public:
     virtual int sync_file(int descriptor, bool data_only) noexcept = 0;
     virtual std::int64_t size_of_file(int descriptor) noexcept = 0;
     virtual int truncate_file(int descriptor, std::uint64_t size) noexcept = 0;
+    virtual std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
+                                    std::size_t most) noexcept = 0;
 
     /// What it opens is closed by close_file().
     virtual int open_directory(const char* path) noexcept = 0;

@@ -104,6 +104,42 @@ std::ptrdiff_t write_at_at_once(int descriptor, const void* from, std::size_t si
 std::ptrdiff_t append(int descriptor, const void* from, std::size_t size) noexcept {
     return write_with(descriptor, from, size, 0, RWF_APPEND);
 }
+namespace {
+
+/// True: `to` reads as zeros there, and is as long.
+bool leave_hole(int to, off_t at, off_t length, bool is_last) noexcept {
+    struct stat is{};
+    if (fstat(to, &is) < 0) return false;
+    if (is.st_size > at) {
+        const off_t covered = std::min(is.st_size - at, length);
+        if (fallocate(to, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, covered) < 0) return false;
+    }
+    if (!is_last || is.st_size >= at + length) return true;
+    // Not ftruncate(), which would cut off what another has appended meanwhile.
+    return pwrite(to, "", 1, at + length - 1) == 1;
+}
+
+}  // namespace
+
+std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at, std::size_t most) noexcept {
+    struct stat is{};
+    off_t at = offset_of(from_at);
+    off_t into = offset_of(to_at);
+    // A file of the kernel's may have bytes and no size.
+    if (at < 0 || into < 0 || fstat(from, &is) < 0 || !S_ISREG(is.st_mode) || at >= is.st_size) return 0;
+    const off_t data = lseek(from, at, SEEK_DATA);
+    const bool is_last = data < 0 && errno == ENXIO;
+    if (data < 0 && !is_last) return 0;
+    if (is_last || data > at) {
+        const off_t length = (is_last ? is.st_size : data) - at;
+        return leave_hole(to, into, length, is_last) ? static_cast<std::uint64_t>(length) : 0;
+    }
+    const off_t hole = lseek(from, at, SEEK_HOLE);
+    if (hole <= at) return 0;
+    const auto size = std::min(static_cast<std::size_t>(hole - at), std::min(most, most_of_a_call));
+    const ssize_t moved = copy_file_range(from, &at, to, &into, size, 0);
+    return moved > 0 ? static_cast<std::uint64_t>(moved) : 0;
+}
 bool is_refused(std::ptrdiff_t result) noexcept {
     return result == -EOPNOTSUPP || result == -ENOSYS;
 }

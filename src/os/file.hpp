@@ -37,4 +37,8 @@ int sync_file(int descriptor, bool data_only) noexcept;
 std::int64_t size_of_file(int descriptor) noexcept;
 int truncate_file(int descriptor, std::uint64_t size) noexcept;
 
+/// Copies what comes next: a hole of any length, which stays one, or `most` bytes. By how many bytes both offsets have
+/// moved; 0: nothing was copied, because `from` ends there, or the system cannot, or for an error.
+std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at, std::size_t most) noexcept;
+
 }  // namespace coflux::detail::os

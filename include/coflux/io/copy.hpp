@@ -29,7 +29,13 @@ struct copy_options {
     copy_count* count = nullptr;  ///< where it is told how far it has come; outlives the call
 };
 
+class file_reader;
+class file_writer;
+
 namespace detail {
+
+/// By the system, as far as it can.
+call<std::uint64_t> copy_bytes(environment&, file_reader& from, file_writer& to, std::size_t size, copy_count* told);
 
 template <byte_source From, typename To>
 call<std::uint64_t> copy_bytes(environment&, From& from, To& to, std::size_t size, copy_count* told) {
@@ -83,6 +89,11 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
 }  // namespace detail
 
 /// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
+///
+/// From a file_reader to a file_writer the system copies, on the blocking pool, 1 MiB at a time, and shares the blocks
+/// where the file system can do that. Holes stay holes, whatever the other file had there: it reads as zeros. The last
+/// block of a hole at the end is written. A stop comes between two parts, and loses nothing. Where the system cannot
+/// (two kinds of file systems on old kernels, a testing::sim_disk), bytes are read and written, and holes are zeros.
 ///
 /// Shapes: `from` is a byte_source, `to` a byte_sink or, as a tls_stream, a whole_sink. Two of them, the other way
 /// round, make a proxy: in a `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.

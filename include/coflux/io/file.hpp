@@ -13,6 +13,8 @@
 
 namespace coflux {
 
+class file_writer;
+
 /// How a file is opened: by default an existing one, to read.
 struct file_options {
     bool read = true;
@@ -137,6 +139,7 @@ public:
 
 private:
     friend class detail::open_file_awaiter;
+    friend class file_writer;
     explicit file(detail::file_handle opened) noexcept : file_(std::move(opened)) {}
 
     detail::file_handle file_;

@@ -8,6 +8,7 @@
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/io/byte_source.hpp>
+#include <coflux/io/copy.hpp>
 #include <coflux/io/detail/use_mark.hpp>
 #include <coflux/io/file.hpp>
 
@@ -35,6 +36,8 @@ public:
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
 private:
+    friend class file_writer;
+
     file& from_;
     std::uint64_t offset_;
     detail::use_mark used_{"file_reader"};
@@ -64,6 +67,11 @@ public:
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
 private:
+    friend call<std::uint64_t> detail::copy_bytes(environment&, file_reader& from, file_writer& to, std::size_t,
+                                                  copy_count* told);
+    /// Copies what the system can copy by itself.
+    call<void> copy_parts(environment&, file_reader& from, copy_count& count);
+
     file& to_;
     std::uint64_t offset_;
     detail::use_mark used_{"file_writer"};

@@ -94,6 +94,8 @@ public:
     int sync_file(int descriptor, bool data_only) noexcept override;
     std::int64_t size_of_file(int descriptor) noexcept override;
     int truncate_file(int descriptor, std::uint64_t size) noexcept override;
+    /// It has no holes: bytes are read and written.
+    std::uint64_t copy_part(int, std::uint64_t, int, std::uint64_t, std::size_t) noexcept override { return 0; }
     int open_directory(const char* path) noexcept override;
     std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept override;
     int type_of_entry(int descriptor, const char* name) noexcept override;

@@ -140,6 +140,27 @@ private:
     static const steps does;
 };
 
+/// Copies the next part of one file to another, or none: then bytes are to be read and written, which tells errors.
+class copy_part_awaiter : public file_operation {
+public:
+    copy_part_awaiter(promise_base& p, file_handle& from, std::uint64_t from_at, file_handle& to,
+                      std::uint64_t to_at) noexcept;
+    ~copy_part_awaiter();
+    std::uint64_t await_resume() {
+        done();
+        return moved_;
+    }
+
+private:
+    static bool is_not_possible(pool_operation& op) noexcept;
+    static void copy(pool_operation& op) noexcept;
+    static const steps does;
+
+    file_state& from_;
+    std::uint64_t from_at_;
+    std::uint64_t moved_ = 0;
+};
+
 /// What has no result but success.
 class file_change_awaiter : public file_operation {
 public:
@@ -225,6 +246,7 @@ private:
 using open_file_request = io_request<open_file_awaiter, std::string, file_options>;
 using read_at_request = io_request<read_at_awaiter, file_handle&, std::uint64_t, std::span<std::byte>>;
 using write_at_request = io_request<write_at_awaiter, file_handle&, std::uint64_t, std::span<const std::byte>>;
+using copy_part_request = request<copy_part_awaiter, file_handle&, std::uint64_t, file_handle&, std::uint64_t>;
 using append_request = io_request<append_awaiter, file_handle&, std::span<const std::byte>>;
 using sync_file_request = io_request<sync_file_awaiter, file_handle&, bool>;
 using truncate_file_request = io_request<truncate_file_awaiter, file_handle&, std::uint64_t>;
