@@ -12,8 +12,8 @@
 
 namespace coflux::detail {
 
-/// Each function is that of os/file.hpp or os/directory.hpp, and returns the same. What opened a descriptor is asked about it as long as it
-/// lives.
+/// Each function is that of os/file.hpp or os/directory.hpp, and returns the same. What opened a descriptor is asked
+/// about it as long as it lives.
 class file_calls {
 public:
     file_calls(const file_calls&) = delete;

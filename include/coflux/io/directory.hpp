@@ -26,15 +26,15 @@ struct directory_options {
 /// removed meanwhile may come or not; what stays comes once.
 /// Resumes: on the coroutine's own executor.
 /// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Of the
-/// pool, also with as_result(): as blocking_pool::run. An operation of a directory that is closed or was moved from, one
-/// that waits when the directory dies, and a second next() while one waits are checked errors.
+/// pool, also with as_result(): as blocking_pool::run. An operation of a directory that is closed or was moved from,
+/// one that waits when the directory dies, and a second next() while one waits are checked errors.
 /// Stops: as file: a stop point until a thread of the pool has begun it; loses nothing. A call of the system is short,
 /// so a stop comes between two batches.
 /// Threads: of any executor. In a simulation it is listed at once, on the thread of the simulation, or is one of a
 /// testing::sim_disk.
-/// Costs: always a thread of the pool, some 10 us a batch; one allocation of 64 KiB or so in open(). A batch is what the
-/// system gives in 32 KiB: some hundreds of entries. File systems that do not say the types of entries are asked for
-/// each one.
+/// Costs: always a thread of the pool, some 10 us a batch; one allocation of 64 KiB or so in open(). A batch is what
+/// the system gives in 32 KiB: some hundreds of entries. File systems that do not say the types of entries are asked
+/// for each one.
 /// Lifetime: the pool outlives the directory. The destructor closes it.
 /// Example: examples/44_file.cpp
 class directory {

@@ -86,8 +86,8 @@ call<std::size_t> read_all_of(environment&, From& from, Into& into, std::size_t 
 /// Stops: a stop point where the source waits; loses nothing: `into` has what was read, and the next call goes on
 /// behind it.
 /// Threads: those of the source.
-/// Costs: a frame, and the memory of `into`, which grows by doubling. Each byte is set once before it is read, and moved
-/// as the container grows: reserve() where the size is known. The last read of the source finds the end.
+/// Costs: a frame, and the memory of `into`, which grows by doubling. Each byte is set once before it is read, and
+/// moved as the container grows: reserve() where the size is known. The last read of the source finds the end.
 /// Lifetime: `from` and `into` live until the await ends. No other coroutine looks at `into` meanwhile: it is longer
 /// than what has come.
 /// Example: examples/46_process.cpp

@@ -36,8 +36,8 @@ public:
     connect(const endpoint& to) {
         return detail::connect_request(endpoint(to));
     }
-    /// `co_await tcp_stream::connect(to, {.from = endpoint::ip("10.0.0.7", 0)})`: the same with options, which the socket
-    /// has before it connects.
+    /// `co_await tcp_stream::connect(to, {.from = endpoint::ip("10.0.0.7", 0)})`: the same with options, which the
+    /// socket has before it connects.
     /// Errors: std::invalid_argument for an option outside of its bounds. Where the source is not an address of this
     /// machine std::errc::address_not_available, with the source in its text.
     [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::connect_with_request

@@ -51,8 +51,8 @@ struct disk_fault {
     std::errc error = std::errc::io_error;
 };
 
-/// While it lives, each `file` and `directory` that coroutines of its executor open is one of this disk, and no system call is made for
-/// it. The code that uses it is unchanged.
+/// While it lives, each `file` and `directory` that coroutines of its executor open is one of this disk, and no system
+/// call is made for it. The code that uses it is unchanged.
 ///
 /// Each operation is an event of its own: the chooser decides which operation or which coroutine is next
 /// (choice::next), and what fails (choice::fault). 0 is the disk on a good day. What was written and not synced may be

@@ -75,8 +75,8 @@ private:
 
 /// While it lives, tcp_listener, tcp_stream and udp_socket that are opened on the thread of its simulation are sockets
 /// of this network, and no system call is made for them; so are unix_listener, unix_stream::connect() and
-/// unix_datagram, without descriptors, credentials and files. The code that uses them is unchanged. All else of I/O is
-/// the system's.
+/// unix_datagram, without descriptors, credentials and files. The code that uses them is unchanged. Their
+/// socket_options are taken and change nothing. All else of I/O is the system's.
 ///
 /// A connection is a queue of bytes in each direction, in order and of a bounded length. What is sent arrives as an
 /// event of its own: the chooser decides which arrival or which coroutine is next (choice::next), how many bytes a call

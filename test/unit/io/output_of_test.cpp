@@ -56,7 +56,7 @@ task feeds_and_collects_at_the_same_time(environment&) {
     const process_output empty = co_await made_by(here, words{"cat"});
     EXPECT_EQ(empty.output, "");
     EXPECT_TRUE(empty.status.is_success());
-    // More than pipes hold, in three directions: a program that writes while it reads, and to the one that is read last.
+    // More than pipes hold, in three directions: it writes while it reads, and to the one that is read last.
     const std::string much(300'000, 'x');
     const coflux::output_options options{.input = much, .output_limit = much.size(), .error_limit = much.size()};
     const process_output both = co_await made_by(here, words{"tee", "/dev/stderr"}, options);
