@@ -282,11 +282,12 @@ int disk::open_directory(const char* path) noexcept {
         const int e = error_of_way(name);
         return e != 0 ? e : -ENOENT;
     }
-    disk_listing listing;
+    constexpr auto is_directory = static_cast<unsigned char>(entry_type::directory);
+    disk_listing listing{.entries = {{".", is_directory}, {"..", is_directory}}};  // as a system gives them
     const auto add = [&](const std::string& to, unsigned char type) {
         if (to != "/" && directory_of(to) == name) listing.entries.emplace_back(to.substr(to.rfind('/') + 1), type);
     };
-    for (const std::string& d : directories_) add(d, static_cast<unsigned char>(entry_type::directory));
+    for (const std::string& d : directories_) add(d, is_directory);
     for (const auto& [at, file] : files_) add(at, static_cast<unsigned char>(entry_type::regular));
     listings_.emplace(++last_number_, std::move(listing));
     return last_number_;
