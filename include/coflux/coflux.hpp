@@ -14,7 +14,6 @@
 #include <coflux/channel/watch.hpp>
 #include <coflux/combine/first_success.hpp>
 #include <coflux/combine/for_each_concurrent.hpp>
-#include <coflux/combine/indexed.hpp>
 #include <coflux/combine/race.hpp>
 #include <coflux/combine/when_all.hpp>
 #include <coflux/combine/when_all_outcomes.hpp>
@@ -28,6 +27,7 @@
 #include <coflux/core/executor.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/core/fork_view.hpp>
+#include <coflux/core/indexed.hpp>
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/make_fork.hpp>
 #include <coflux/core/on_stop_request.hpp>

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include <coflux/combine/detail/some_of.hpp>
-#include <coflux/combine/indexed.hpp>
+#include <coflux/core/indexed.hpp>
 
 namespace coflux {
 namespace detail {

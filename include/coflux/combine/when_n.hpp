@@ -8,8 +8,8 @@
 #include <vector>
 
 #include <coflux/combine/detail/some_of.hpp>
-#include <coflux/combine/indexed.hpp>
 #include <coflux/combine/when_any.hpp>
+#include <coflux/core/indexed.hpp>
 
 namespace coflux {
 namespace detail {

@@ -1,4 +1,4 @@
-#include <coflux/combine/indexed.hpp>
+#include <coflux/core/indexed.hpp>
 
 #include <memory>
 #include <string>
