@@ -1,4 +1,4 @@
-// The first of several, the first that works, some of many, and a thousand with eight at a time.
+// The first of several, the first that works, some of many, each as it finishes, and a thousand with eight at a time.
 #include <coflux/coflux.hpp>
 
 #include <atomic>
@@ -49,6 +49,17 @@ coflux::task<void, pool> root(coflux::environment&) {
     // How each of them ended, without an exception.
     auto [good, bad] = co_await coflux::when_all_outcomes(answers(here, "good", 1), answers(here, "broken", 1));
     std::printf("when_all_outcomes: %s, %s\n", good ? "a value" : "none", bad.has_error() ? "an error" : "none");
+
+    // Each as it finishes. Once the consumer has enough, what still runs is stopped.
+    std::vector<coflux::fork<std::string, pool>> mirrors;
+    for (const int after : {1'000'000'000, 9, 1}) mirrors.push_back(answers(here, "mirror", after));
+    {
+        auto done = coflux::completed(here, std::move(mirrors));
+        for (int i = 0; i != 2; ++i) {
+            const auto got = co_await done.next();
+            std::printf("completed: number %zu, %s\n", got->index(), got->value().c_str());
+        }
+    }
 
     // A loop with a bound: at most eight of the thousand run at once.
     std::atomic<int> total{0};

@@ -12,6 +12,7 @@
 #include <coflux/channel/spsc.hpp>
 #include <coflux/channel/unbounded_mpsc.hpp>
 #include <coflux/channel/watch.hpp>
+#include <coflux/combine/completed.hpp>
 #include <coflux/combine/first_success.hpp>
 #include <coflux/combine/for_each_concurrent.hpp>
 #include <coflux/combine/race.hpp>

@@ -139,6 +139,49 @@ job waits_for_two(coflux::environment&, borrowed<trial> t, borrowed<children> x)
     COFLUX_HOLDS(t, x->running == 0);
 }
 
+job takes_each(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
+    auto&& here = co_await coflux::context();
+    const auto token = co_await coflux::this_coroutine::stop_token();
+    auto done = coflux::completed(here, range_of(here, t, x));
+    std::array<bool, 4> taken{};
+    const bool leaves_early = t->random.one_in(4);
+    while (!done.empty()) {
+        auto got = co_await done.next_outcome();
+        COFLUX_HOLDS(t, got && !taken[got->index()]);
+        taken[got->index()] = true;
+        const fate f = x->fates[got->index()];
+        const auto& end = got->value();
+        if (end) {
+            COFLUX_HOLDS(t, f == fate::value && *end == static_cast<int>(got->index()) + 10);
+        } else {
+            COFLUX_HOLDS(t, end.has_error() ? f == fate::error : f == fate::stop || token.stop_requested());
+        }
+        if (leaves_early && t->random.one_in(2)) break;
+    }
+    COFLUX_HOLDS(t, leaves_early || x->running == 0);
+}
+
+job takes_values(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
+    auto&& here = co_await coflux::context();
+    coflux::completions<int> done(here);
+    std::size_t added = 0;
+    for (; added != 2; ++added) done.add(child(here, t, x, added));
+    std::size_t taken = 0;
+    try {
+        while (auto got = co_await done.next()) {
+            COFLUX_HOLDS(t, got->value() == static_cast<int>(got->index()) + 10);
+            ++taken;
+            if (added != 4) {
+                done.add(child(here, t, x, added));
+                ++added;
+            }
+        }
+        COFLUX_HOLDS(t, taken == 4 && x->values == 4 && x->running == 0);
+    } catch (const planned_error&) {
+        COFLUX_HOLDS(t, x->count(fate::error, 4) != 0 && taken + 1 + done.size() == added);
+    }
+}
+
 job visits_each(coflux::environment&, borrowed<trial> t, borrowed<children> x) {
     int begun = 0;
     const std::size_t window = 1 + t->random.below(3);
@@ -254,6 +297,8 @@ const listed combine_programs{
     {"race", with_children<races>},
     {"first_success", with_children<takes_the_first_that_works>},
     {"when_n", with_children<waits_for_two>},
+    {"completed", with_children<takes_each>},
+    {"completions", with_children<takes_values>},
     {"for_each_concurrent", with_children<visits_each>},
     {"task_scope", with_children<joins_a_scope>},
     {"with_scope", with_children<joins_a_block>},

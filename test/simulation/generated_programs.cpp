@@ -269,6 +269,29 @@ coflux::call<void> each(coflux::environment&, const node& n, trial& t) {
     }
 }
 
+/// Takes forks as they finish. Forms 0 and 1 take all, the others leave after the first; the forks of form 3 were made
+/// in an environment that is joined afterwards.
+coflux::call<void> finished(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    auto below = coflux::make_environment(here);
+    {
+        auto done = n.form % 4 == 3 ? coflux::completed(here, all_forked(below, n, t))
+                                    : coflux::completed(here, all_forked(here, n, t));
+        std::size_t taken = 0;
+        if (n.form % 4 == 0) {
+            while (co_await done.next()) ++taken;
+        } else {
+            while (auto got = co_await done.next_outcome()) {
+                COFLUX_HOLDS(&t, got->index() < n.children.size());
+                ++taken;
+                if (n.form % 4 != 1) break;
+            }
+        }
+        COFLUX_HOLDS(&t, taken == (n.form % 4 < 2 ? n.children.size() : 1));
+    }
+    co_await below.join();
+}
+
 coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     auto below = coflux::make_environment(here, coflux::clock::now() + milliseconds(n.amount));
@@ -363,6 +386,7 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
         default: co_await nested<3>(here, n, t); break;
         }
         break;
+    case part::finished: co_await finished(here, n, t); break;
     }
 }
 

@@ -7,10 +7,10 @@ namespace coflux_simulations {
 namespace {
 
 constexpr std::array<const char*, parts> names{
-    "value",   "yields",       "sleeps",   "waits_for_ever", "fails",    "stops",   "sequence",
-    "forked",  "viewed",       "attached", "dropped",        "abandons", "outcome", "caught",
-    "limited", "limited_fork", "all",      "all_outcomes",   "any",      "success", "some",
-    "each",    "scope",        "collect",  "nearer",         "stopped",  "piped",   "nested"};
+    "value",  "yields",       "sleeps",  "waits_for_ever", "fails",   "stops",  "sequence", "forked",
+    "viewed", "attached",     "dropped", "abandons",       "outcome", "caught", "limited",  "limited_fork",
+    "all",    "all_outcomes", "any",     "success",        "some",    "each",   "scope",    "collect",
+    "nearer", "stopped",      "piped",   "nested",         "finished"};
 
 moment sum(moment a, moment b) {
     return std::min(never, a + b);
@@ -127,6 +127,18 @@ bounds model_of_kind(const node& n) {
         default: return {.value = b.value, .error = b.error, .stop = b.stop, .latest = std::max(b.latest, amount)};
         }
     }
+    case part::finished: {
+        bounds b = of_all(of, true);
+        if (n.form % 4 == 0) return b;
+        b.value = true;
+        b.stop = false;
+        if (n.form % 4 == 1) {
+            b.error = false;
+            return b;
+        }
+        for (const node& c : of) b.latest = std::min(b.latest, c.may.latest);  // then the rest is stopped
+        return b;
+    }
     }
     return {};
 }
@@ -143,7 +155,8 @@ bool requests_stops(part what) {
     case part::scope:
     case part::collect:
     case part::piped:
-    case part::nested: return true;
+    case part::nested:
+    case part::finished: return true;
     default: return false;
     }
 }
@@ -194,7 +207,8 @@ node random_program(const choices& choose) {
 std::string to_text(const node& n) {
     std::string text = names[static_cast<std::size_t>(n.what)];
     if (n.amount != 0) text += " " + std::to_string(n.amount);
-    if (n.what == part::nested || n.what == part::all || n.what == part::any) text += "/" + std::to_string(n.form);
+    if (n.what == part::nested || n.what == part::all || n.what == part::any || n.what == part::finished)
+        text += "/" + std::to_string(n.form);
     if (n.children.empty()) return text;
     text += "(";
     for (const node& c : n.children) text += (&c == n.children.data() ? "" : ", ") + to_text(c);

@@ -32,18 +32,19 @@ enum class part : std::uint8_t {
     all,
     all_outcomes,
     any,
-    success,  ///< first_success
-    some,     ///< when_n
-    each,     ///< for_each_concurrent
-    scope,    ///< with_scope: children that borrow a local of this part, and a block
-    collect,  ///< the same, and no error stops the rest
-    nearer,   ///< an environment with a deadline
-    stopped,  ///< stops its child after a while
-    piped,    ///< two stages and a channel between them
-    nested,   ///< a combinator of a combinator of forks, moved in
+    success,   ///< first_success
+    some,      ///< when_n
+    each,      ///< for_each_concurrent
+    scope,     ///< with_scope: children that borrow a local of this part, and a block
+    collect,   ///< the same, and no error stops the rest
+    nearer,    ///< an environment with a deadline
+    stopped,   ///< stops its child after a while
+    piped,     ///< two stages and a channel between them
+    nested,    ///< a combinator of a combinator of forks, moved in
+    finished,  ///< takes forks as they finish: all, or leaves after the first
 };
 constexpr std::size_t leaves = static_cast<std::size_t>(part::stops) + 1;
-constexpr std::size_t parts = static_cast<std::size_t>(part::nested) + 1;
+constexpr std::size_t parts = static_cast<std::size_t>(part::finished) + 1;
 
 /// Milliseconds of virtual time.
 using moment = std::int64_t;

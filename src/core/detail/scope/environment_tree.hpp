@@ -13,6 +13,7 @@ public:
     static bool is_call(const environment& e) noexcept { return has(e, environment::is_call); }
     static bool is_generator(const environment& e) noexcept { return has(e, environment::is_generator); }
     static bool is_root(const environment& e) noexcept { return has(e, environment::is_root); }
+    static bool is_borrowing(const environment& e) noexcept { return has(e, environment::borrows); }
     static bool is_shielded(const environment& e) noexcept { return has(e, environment::is_shielded); }
 
     /// Of one that is no object.
