@@ -1,15 +1,20 @@
-// as_result: the errors of I/O as values.
+// as_result: system errors as values.
 #pragma once
 
 #include <coroutine>
 #include <cstddef>
 #include <optional>
+#include <source_location>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/core/as_outcome.hpp>
+#include <coflux/core/detail/handle/await_access.hpp>
+#include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/wait/request.hpp>
+#include <coflux/core/errors.hpp>
 #include <coflux/io/detail/io_limit.hpp>
 #include <coflux/io/detail/io_operation.hpp>
 
@@ -131,25 +136,91 @@ private:
     }
 };
 
+/// The await of anything else whose system errors are values. A stop goes on as in the plain await.
+template <typename A>
+class [[nodiscard]] caught_result_awaiter {
+    using inner_type = decltype(bind_await(std::declval<promise_base&>(), std::declval<A>(), std::source_location{}));
+    using value = decltype(std::declval<inner_type&>().await_resume());
+    static_assert(!std::is_reference_v<value>,
+                  "coflux: as_result() gives a value: await what gives a reference in a call");
+
+public:
+    caught_result_awaiter(promise_base& p, A&& awaited, std::source_location where)
+        : inner_(bind_inner_await(p, std::forward<A>(awaited), where)) {}
+
+    [[nodiscard]] bool await_ready() { return inner_.await_ready(); }
+    template <typename P>
+    auto await_suspend(std::coroutine_handle<P> h) {
+        return inner_.await_suspend(h);
+    }
+    io_result<value> await_resume() {
+        try {
+            if constexpr (std::is_void_v<value>) {
+                inner_.await_resume();
+                return {};
+            } else {
+                return inner_.await_resume();
+            }
+        } catch (const std::system_error& e) {
+            if (!other_errors().empty()) throw;  // there is no place for them in a result
+            return e.code();
+        }
+    }
+
+private:
+    inner_type inner_;
+};
+
+template <typename A>
+class [[nodiscard("co_await it")]] result_request {
+    static_assert(!single_use_lvalue<A>, "coflux: this handle can be awaited once: write as_result(std::move(handle))");
+
+public:
+    explicit result_request(A&& awaited) noexcept : awaited_(std::forward<A>(awaited)) {}
+    result_request(const result_request&) = delete;
+    result_request& operator=(const result_request&) = delete;
+
+private:
+    friend struct await_access;
+    using single_use = void;
+    using may_stop_its_awaiter = void;
+
+    [[nodiscard]] environment& home(promise_base& p) const noexcept
+        requires(await_access::has_home<A>())
+    {
+        return await_access::home(awaited_, p);
+    }
+    void set_caller(promise_base& p) noexcept { await_access::set_caller(awaited_, p); }
+    caught_result_awaiter<A> await_in(promise_base& p, std::source_location where) && {
+        return caught_result_awaiter<A>(p, std::forward<A>(awaited_), where);
+    }
+
+    A&& awaited_;
+};
+
 }  // namespace detail
 
-/// `co_await as_result(stream.read_some(buffer))`: an io_result in place of an exception.
+/// `co_await as_result(stream.read_some(buffer))`, `co_await as_result(load(here, path))`: an io_result in place of a
+/// system error.
 ///
-/// Shapes: an operation of I/O, in the expression that makes it.
-/// Returns: io_result of what the operation gives, or the error: also of a system that cannot let it wait, which has no
-/// descriptor for an event source, say. A stop is no error: it stops the coroutine as ever. A mistake of the program,
-/// as options that contradict one another, is thrown all the same (std::invalid_argument).
-/// Costs: none; an error costs neither a throw nor an allocation.
+/// Shapes: an operation of I/O, in the expression that makes it; a call, a fork or task (moved), a combinator, a
+/// timeout, or any other awaitable that gives a value or nothing.
+/// Returns: io_result of what is awaited, or the error_code of the std::system_error that it throws: for an operation
+/// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, say. A class that is
+/// derived from std::system_error gives its code alone.
+/// Errors: all others are thrown: a mistake of the program, as options that contradict one another
+/// (std::invalid_argument), and a system error that other errors came with (other_errors()), for which a result has no
+/// room.
+/// Stops: as the plain await: a stop is no error, and stops the coroutine as ever.
+/// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its error,
+/// which is caught here.
 template <typename Operation, typename... Args>
 [[nodiscard("co_await it")]] auto as_result(detail::io_request<Operation, Args...>&& operation) {
     return std::move(operation).with_result();
 }
-
-// Not of anything else. Its type is deduced, so that a compiler looks into it first.
 template <typename A>
-auto as_result(A&&) {
-    static_assert(detail::never<A>, "coflux: as_result() takes an operation of I/O, in the expression that makes it; "
-                                    "a limit stands outside of it: timeout(as_result(operation), d)");
+[[nodiscard("co_await it")]] detail::result_request<A> as_result(A&& awaited) noexcept {
+    return detail::result_request<A>(std::forward<A>(awaited));
 }
 
 }  // namespace coflux
