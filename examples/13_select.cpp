@@ -1,9 +1,11 @@
-// select: one coroutine serves two channels until a message says quit, and a call that loses is stopped and joined.
+// select: one coroutine serves two channels until a message says quit; a call that loses is stopped and joined; one of
+// many channels.
 #include <coflux/coflux.hpp>
 
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 using coflux::borrowed;
 using pool = coflux::thread_pool_executor;
@@ -52,6 +54,12 @@ coflux::task<void, pool> root(coflux::environment&) {
     std::printf("the %s won\n", raced.index() == 0 ? "answer" : "signal");
     auto polled = co_await coflux::select(never.receive(), coflux::otherwise);
     std::printf("%s\n", polled.index() == 0 ? "a word" : "no word yet");
+
+    // A range of channels, or of handles, is as many cases as it has elements.
+    std::vector<numbers> lanes(100);
+    (void)lanes[42].try_send(7);
+    auto [lane, value] = co_await coflux::select(lanes);
+    std::printf("lane %zu: %d\n", lane, value.value_or(0));
 }
 
 int main() {

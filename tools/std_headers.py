@@ -33,6 +33,7 @@ NEEDED = {
     ("coflux/base/thread.hpp", "mutex"): "the seam for threads",
     ("coflux/base/thread.hpp", "thread"): "the seam for threads",
     ("coflux/channel/select.hpp", "ranges"): "a range of handles is no case",
+    ("coflux/channel/select_range.hpp", "ranges"): "its cases are ranges",
     ("coflux/core/deadline.hpp", "chrono"): "a deadline is a time_point",
     ("coflux/core/make_environment.hpp", "chrono"): "a deadline is a time_point",
     ("coflux/core/make_fork.hpp", "functional"): "a reference_wrapper is refused; std::invoke",

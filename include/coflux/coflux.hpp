@@ -9,6 +9,7 @@
 #include <coflux/channel/oneshot.hpp>
 #include <coflux/channel/permit.hpp>
 #include <coflux/channel/select.hpp>
+#include <coflux/channel/select_range.hpp>
 #include <coflux/channel/spsc.hpp>
 #include <coflux/channel/unbounded_mpsc.hpp>
 #include <coflux/channel/watch.hpp>

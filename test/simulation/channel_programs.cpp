@@ -3,6 +3,10 @@
 #include "trial.hpp"
 
 #include <array>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace coflux_simulations {
@@ -265,12 +269,89 @@ root select_takes_one(coflux::environment&, borrowed<trial> t) {
     COFLUX_HOLDS(t, !x.a.try_receive() && !x.b.try_receive() && x.book.sent == x.book.received);
 }
 
+/// Channels whose number is known at run time.
+struct row {
+    row(trial& t, std::size_t n) : book(t), channels(n) {}
+    ledger book;
+    std::deque<coflux::channel<token[1]>> channels;
+    std::size_t open = producers;
+};
+
+struct closes_row {
+    row& x;
+    ~closes_row() {
+        if (--x.open != 0) return;
+        for (auto& c : x.channels) c.close();
+    }
+};
+
+job sends_in_row(coflux::environment&, borrowed<trial> t, borrowed<row> x, std::size_t who) {
+    const closes_row in_the_end{*x};
+    for (std::size_t i = who * a_producer; i != (who + 1) * a_producer; ++i) {
+        const bool sent = co_await x->channels[t->random.below(x->channels.size())].send(token(*t, i));
+        COFLUX_HOLDS(t, sent);
+        x->book.in(i);
+    }
+}
+
+job yields_a_little(coflux::environment&, borrowed<trial> t) {
+    for (std::size_t pause = t->random.below(4); pause != 0; --pause) co_await coflux::yield();
+}
+
+job chooses_in_row(coflux::environment&, borrowed<trial> t, borrowed<row> x) {
+    auto&& here = co_await coflux::context();
+    std::vector<coflux::channel<token[1]>*> open;
+    for (auto& c : x->channels) open.push_back(&c);
+    const auto takes = [&](std::size_t index, const std::optional<token>& v) {
+        if (v) {
+            x->book.out(*v);
+        } else {
+            open.erase(open.begin() + static_cast<std::ptrdiff_t>(index));
+        }
+    };
+    while (!open.empty()) {
+        switch (t->random.below(4)) {
+        case 0: {
+            auto got = co_await coflux::select(open, coflux::otherwise);
+            if (got.index() == 0) takes(get<0>(got).index(), get<0>(got).value());
+            if (got.index() == 1) co_await coflux::yield();
+            break;
+        }
+        case 1: {
+            std::vector<job> breaks;
+            for (std::size_t n = t->random.below(3); n != 0; --n) breaks.push_back(yields_a_little(here, t));
+            auto got = co_await coflux::select(std::move(breaks), open);
+            if (got.index() == 1) takes(get<1>(got).index(), get<1>(got).value());
+            break;
+        }
+        default: {
+            auto got = co_await coflux::select(open);
+            takes(got.index(), got.value());
+        }
+        }
+    }
+}
+
+root select_over_a_range_takes_one(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    row x(*t, 1 + t->random.below(4));
+    std::vector<job> jobs;
+    for (std::size_t i = 0; i != producers; ++i) jobs.push_back(sends_in_row(here, t, borrowed(x), i));
+    for (int i = 0; i != 2; ++i) jobs.push_back(chooses_in_row(here, t, borrowed(x)));
+    co_await joined(here, *t, jobs, jobs.size() - 1);
+    for (auto& c : x.channels) {
+        while (auto left = c.try_receive()) x.book.out(*left);
+    }
+    COFLUX_HOLDS(t, x.book.sent == x.book.received);
+}
+
 const listed channel_programs{
     {"channel bounded", bounded_channel_keeps_all},
     {"channel rendezvous", rendezvous_channel_hands_over},
     {"channel dynamic", dynamic_channel_keeps_all},
     {"channel permits", permits_keep_their_places},
     {"select", select_takes_one},
+    {"select range", select_over_a_range_takes_one},
 };
 
 }  // namespace

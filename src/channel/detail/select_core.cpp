@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include <coflux/core/detail/handle/wrapper.hpp>
@@ -13,32 +14,46 @@
 
 namespace coflux::detail {
 
+void throw_select_of_nothing() {
+    throw std::invalid_argument("coflux: select: of no case at all it would wait for ever");
+}
+
 select_child::~select_child() {
     if (control == nullptr) return;
     begun ? promise_base::drop(*control) : destroy_unbegun(*control);
 }
 
+namespace {
+
+/// Writes the channels of the cases to `room`, each once, in the order of their addresses. Returns how many there are.
+std::size_t channels_in_order(std::span<const select_entry> cases, channel_core** room) noexcept {
+    channel_core** end = room;
+    for (const select_entry& e : cases) {
+        if (e.node != nullptr) *end++ = e.node->core;
+    }
+    if (!std::is_sorted(room, end, std::less<>())) std::sort(room, end, std::less<>());
+    return static_cast<std::size_t>(std::unique(room, end) - room);
+}
+
+}  // namespace
+
 /// Holds the locks of all channels of a select, taken in the order of their addresses: so that of two selects that
 /// share channels neither waits for the other.
 class select_core::all_locks {
 public:
-    explicit all_locks(std::span<select_entry> cases) noexcept {
-        for (const select_entry& e : cases) {
-            if (e.node != nullptr) channels_[count_++] = e.node->core;
-        }
-        std::sort(channels_.begin(), channels_.begin() + count_, std::less<>());
-        count_ = std::unique(channels_.begin(), channels_.begin() + count_) - channels_.begin();
-        for (std::ptrdiff_t i = 0; i < count_; ++i) channels_[static_cast<std::size_t>(i)]->lock();
+    explicit all_locks(const select_core& of) noexcept : channels_(of.channels_) {
+        if (channels_.empty()) channels_ = {room_.data(), channels_in_order(of.cases_, room_.data())};
+        for (channel_core* const c : channels_) c->lock();
     }
     all_locks(const all_locks&) = delete;
     all_locks& operator=(const all_locks&) = delete;
     void unlock() noexcept {
-        while (count_ != 0) channels_[static_cast<std::size_t>(--count_)]->unlock();
+        for (channel_core* const c : channels_) c->unlock();
     }
 
 private:
-    std::array<channel_core*, most_select_cases> channels_;  // the first count_ have a value
-    std::ptrdiff_t count_ = 0;
+    std::span<channel_core* const> channels_;
+    std::array<channel_core*, most_select_cases> room_;  // for those of few cases
 };
 
 const wait_kind select_core::kind{&select_core::claim, &select_core::stop, "one of several channels"};
@@ -60,6 +75,12 @@ void select_core::set_up() noexcept {
         }
     }
     if (first != nullptr) start_ = first->next_start(static_cast<std::uint32_t>(cases_.size()));
+}
+
+void select_core::set_up(std::span<select_entry> cases, channel_core** room) noexcept {
+    cases_ = cases;
+    channels_ = {room, channels_in_order(cases, room)};
+    set_up();
 }
 
 /// A hint without locks: true if no channel's case could be done now.
@@ -89,7 +110,7 @@ bool select_core::is_done_at_once() noexcept {
     if (children_ == 0) {
         if (otherwise_ == no_case && would_wait()) return false;
         channel_wakes wakes;
-        all_locks locks(cases_);
+        all_locks locks(*this);
         const bool done = attempt_channels(wakes);
         locks.unlock();
         wakes.wake();
@@ -142,7 +163,7 @@ std::coroutine_handle<> select_core::await_suspend(std::coroutine_handle<>) {
     published_ = true;
     units_.store(2, memory_order_relaxed);  // the decision and ours; published by the CAS below
     channel_wakes wakes;
-    all_locks locks(cases_);
+    all_locks locks(*this);
     if (attempt_channels(wakes)) {
         locks.unlock();
         wakes.wake();

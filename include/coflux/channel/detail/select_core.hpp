@@ -40,7 +40,10 @@ struct select_entry {
     select_child* child = nullptr;
 };
 
-inline constexpr std::uint32_t most_select_cases = 64;
+inline constexpr std::uint32_t most_select_cases = 64;  // but for ranges
+
+/// Errors: throws std::invalid_argument.
+[[noreturn]] COFLUX_COLD void throw_select_of_nothing();
 
 /// The wait of a select.
 ///
@@ -69,6 +72,8 @@ protected:
 
     /// Once all cases are in place: sets up what they share.
     void set_up() noexcept;
+    /// The same of cases whose number is known only now. `room` is for the channels of as many cases.
+    void set_up(std::span<select_entry> cases, channel_core** room) noexcept;
     /// The coroutine runs again: no other thread touches the cases any more. Returns the case that won.
     std::uint32_t resumed() noexcept;
     /// Takes the cases out of their channels. Before they die.
@@ -80,7 +85,7 @@ private:
     static constexpr std::uint32_t open = 2;
     static constexpr std::uint32_t stopped = 3;
     static constexpr std::uint32_t first_case = 4;
-    static constexpr std::uint32_t no_case = most_select_cases;
+    static constexpr std::uint32_t no_case = ~std::uint32_t{0};
 
     class all_locks;
 
@@ -108,6 +113,7 @@ private:
     void joined() noexcept;
 
     std::span<select_entry> cases_;
+    std::span<channel_core*> channels_;  // in the order of their locks, where set_up() got room for them
     atomic<std::uint32_t> word_{idle};
     // With children only: one unit for each child that is waited for, one for the thread that adds them, and one for
     // the decision; the thread that gives back the last one goes on with the coroutine. So no frame dies while it is
