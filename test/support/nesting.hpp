@@ -102,6 +102,15 @@ private:
         (void)co_await coflux::when_n(1, std::move(both));
         co_return 1;
     }
+    static fork in_completed(coflux::environment&, const nesting* of, int levels) {
+        auto&& here = co_await coflux::context();
+        std::vector<fork> both;
+        both.push_back(below(here, of, levels));
+        both.push_back(stays(here, of));
+        auto done = coflux::completed(here, std::move(both));
+        while (co_await done.next()) {}
+        co_return 1;
+    }
     static fork in_timeout(coflux::environment&, const nesting* of, int levels) {
         auto&& here = co_await coflux::context();
         (void)co_await coflux::timeout(below(here, of, levels), never_comes);
@@ -121,6 +130,15 @@ private:
         auto&& here = co_await coflux::context();
         coflux::channel<int[1]> c;
         (void)co_await coflux::select(below(here, of, levels), c.receive());
+        co_return 1;
+    }
+    static fork in_select_of_ranges(coflux::environment&, const nesting* of, int levels) {
+        auto&& here = co_await coflux::context();
+        std::vector<fork> both;
+        both.push_back(below(here, of, levels));
+        both.push_back(stays(here, of));
+        std::array<coflux::channel<int[1]>, 2> channels;
+        (void)co_await coflux::select(std::move(both), channels);
         co_return 1;
     }
     static fork in_for_each(coflux::environment&, const nesting* of, int levels) {
@@ -173,10 +191,12 @@ public:
                                      {"race", &in_race},
                                      {"first_success", &in_first_success},
                                      {"when_n", &in_when_n},
+                                     {"completed", &in_completed},
                                      {"timeout", &in_timeout},
                                      {"deadline", &in_deadline},
                                      {"select", &in_select},
                                      {"select of a channel", &in_select_of_channel},
+                                     {"select of ranges", &in_select_of_ranges},
                                      {"for_each_concurrent", &in_for_each},
                                      {"make_environment", &in_environment},
                                      {"task_scope", &in_task_scope},
