@@ -333,6 +333,24 @@ TEST(completed_death, leaves_no_child_that_borrows) {
         "completions died before a child that borrows has ended: .*looks_at");
 }
 
+coflux::task<int, hand> yields_for_long(coflux::environment&) {
+    for (int i = 0; i != 100; ++i) co_await coflux::yield();
+    co_return 1;
+}
+
+TEST(completed_death, leaves_no_root) {
+    EXPECT_DEATH(
+        {
+            stage<hand> s;
+            s.run([](coflux::environment&, coflux::task<int, hand> given) -> root {
+                auto&& here = co_await coflux::context();
+                coflux::completions<int> done(here);
+                done.add(std::move(given));
+            }(s.env, yields_for_long(s.env)));
+        },
+        "completions died before a child that is a root has ended: .*yields_for_long");
+}
+
 coflux::fork<void, hand> awaits_next(coflux::environment&, coflux::borrowed<coflux::completions<int>> of) {
     (void)co_await of->next();
 }
