@@ -209,8 +209,8 @@ private:
 /// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, say. A class that is
 /// derived from std::system_error gives its code alone.
 /// Errors: all others are thrown: a mistake of the program, as options that contradict one another
-/// (std::invalid_argument), and a system error that other errors came with (other_errors()), for which a result has no
-/// room.
+/// (std::invalid_argument), a system error that other errors came with (other_errors()), for which a result has no
+/// room, and of what is no operation of I/O one that does not let it wait.
 /// Stops: as the plain await: a stop is no error, and stops the coroutine as ever.
 /// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its error,
 /// which is caught here.
