@@ -212,4 +212,30 @@ BENCHMARK(late)
     ->MeasureProcessCPUTime()
     ->UseRealTime();
 
+coflux::fork<void, pool> waits(coflux::environment&, borrowed<coflux::timer> t) {
+    (void)co_await t->wait();
+}
+coflux::task<void, pool> moves_a_timer(coflux::environment&, borrowed<benchmark::State> state) {
+    auto&& here = co_await coflux::context();
+    coflux::timer t(10h);
+    auto waiter = waits(here, borrowed(t));
+    co_await coflux::yield();
+    auto d = 10h;
+    for (auto _ : *state) {
+        if (state->range(0) != 0) d = d == 10h ? 9h : 10h;
+        benchmark::DoNotOptimize(t.reset(d));
+    }
+    t.stop();
+    co_await std::move(waiter);
+}
+
+/// An item is a reset of a timer that a coroutine waits for: to a moment further away, or sooner and further in turn.
+void reset_timer(benchmark::State& state) {
+    pool threads(1);
+    auto env = coflux::make_environment(threads);
+    moves_a_timer(env, borrowed(state)).get();
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(reset_timer)->ArgName("sooner")->Arg(0)->Arg(1)->MeasureProcessCPUTime()->UseRealTime();
+
 }  // namespace

@@ -1,4 +1,5 @@
-// Sleeping, ticking, and giving up: an answer in time, one that is too late, and a deadline for a whole subtree.
+// Sleeping, ticking, and giving up: an answer in time, one that is too late, a peer that has gone silent, and a deadline
+// for a whole subtree.
 #include <coflux/coflux.hpp>
 
 #include <chrono>
@@ -23,6 +24,14 @@ coflux::fork<int, pool> counts(coflux::environment&) {
     }
 }
 
+coflux::fork<void, pool> talks(coflux::environment&, coflux::borrowed<coflux::timer> idle) {
+    for (int message = 0; message != 3; ++message) {
+        co_await 1ms;
+        idle->reset(1h);  // the coroutine that waits for it waits on
+    }
+    idle->reset(2ms);
+}
+
 coflux::fork<void, pool> works_until_it_is_stopped(coflux::environment&) {
     co_await 10h;
 }
@@ -40,6 +49,12 @@ coflux::task<void, pool> tries(coflux::environment&) {
     const int ticks = co_await counts(here);
     const bool early = coflux::clock::now() - begin < 15ms;
     std::printf("%d ticks, %s\n", ticks, early ? "early" : "not early");
+
+    coflux::timer idle(1h);
+    auto talk = talks(here, coflux::borrowed(idle));
+    const bool fired = co_await idle.wait();  // false where `idle.stop()` has called it off
+    co_await std::move(talk);
+    std::printf("%s\n", fired ? "silent" : "called off");
 
     // Everything made in `sub` is stopped when its time has come.
     auto sub = coflux::make_environment(here, coflux::clock::now() + 3ms);

@@ -101,4 +101,5 @@
 #include <coflux/time/interval.hpp>
 #include <coflux/time/sleep.hpp>
 #include <coflux/time/timeout.hpp>
+#include <coflux/time/timer.hpp>
 #include <coflux/version.hpp>

@@ -52,6 +52,8 @@ class once;
 template <typename Completion>
 class barrier;
 
+class timer;
+
 template <typename T, typename Executor = inherit_executor>
 class COFLUX_NAMED_SO task;
 template <typename T, typename Executor = inherit_executor>

@@ -2,6 +2,9 @@
 #include "trial.hpp"
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 namespace coflux_simulations {
@@ -139,11 +142,91 @@ root deadlines_stop_what_is_below(coflux::environment&, borrowed<trial> t) {
     co_await joined(here, *t, jobs, 2);
 }
 
+/// What was done to a timer, in order; and from that, what a wait is to give, and when.
+struct timer_history {
+    struct change {
+        clock::time_point at;
+        bool set;
+        clock::time_point moment;
+    };
+    struct end {
+        bool fired;
+        clock::time_point at;
+        bool operator==(const end&) const = default;
+    };
+
+    coflux::timer timer;
+    std::vector<change> changes{{clock::time_point::min(), false, {}}};
+
+    [[nodiscard]] bool pending() const { return changes.back().set && changes.back().moment > clock::now(); }
+    /// Of a wait that began at `begin`, when there were `known` changes. Nothing while it is pending.
+    [[nodiscard]] std::optional<end> end_of(clock::time_point begin, std::size_t known) const {
+        for (std::size_t i = known - 1; i != changes.size(); ++i) {
+            const change& c = changes[i];
+            const auto from = std::max(begin, c.at);
+            if (!c.set) return end{false, from};
+            const auto until = i + 1 != changes.size() ? changes[i + 1].at : clock::now();
+            if (c.moment <= until) return end{true, std::max(from, c.moment)};
+        }
+        return std::nullopt;
+    }
+};
+
+job sets(coflux::environment&, borrowed<trial> t, borrowed<timer_history> h) {
+    for (std::size_t rounds = 2 + t->random.below(4); rounds != 0; --rounds) {
+        if (t->random.one_in(2)) co_await coflux::sleep_for(some(*t, 4));
+        const bool was_pending = h->pending();
+        COFLUX_HOLDS(t, h->timer.pending() == was_pending);
+        if (t->random.one_in(4)) {
+            // What has fired stays so.
+            if (was_pending) h->changes.push_back({clock::now(), false, {}});
+            COFLUX_HOLDS(t, h->timer.stop() == was_pending);
+        } else {
+            const auto moment = clock::now() + some(*t, 6);
+            h->changes.push_back({clock::now(), true, moment});
+            COFLUX_HOLDS(t, h->timer.reset(moment) == was_pending);
+        }
+        if (t->random.one_in(3)) co_await coflux::yield();
+    }
+}
+
+job waits_for_it(coflux::environment&, borrowed<trial> t, borrowed<timer_history> h) {
+    if (t->random.one_in(3)) co_await coflux::resume_on(t->second);
+    for (std::size_t rounds = 1 + t->random.below(4); rounds != 0; --rounds) {
+        if (t->random.one_in(2)) co_await coflux::sleep_for(some(*t, 3));
+        const auto begin = clock::now();
+        const std::size_t known = h->changes.size();
+        if (t->random.one_in(3)) {
+            const auto limit = some(*t, 5);
+            const auto fired = co_await coflux::timeout(h->timer.wait(), limit);
+            if (fired) {
+                const auto end = h->end_of(begin, known);
+                COFLUX_HOLDS(t, end && end->fired == *fired && end->at == clock::now());
+            } else {
+                COFLUX_HOLDS(t, clock::now() == begin + limit);
+            }
+        } else {
+            const bool fired = co_await h->timer.wait();
+            COFLUX_HOLDS(t, h->end_of(begin, known) == timer_history::end{fired, clock::now()});
+        }
+    }
+}
+
+root timers_end_when_they_are_to(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    timer_history h;
+    std::vector<job> jobs;
+    for (int i = 0; i != 3; ++i) jobs.push_back(waits_for_it(here, t, borrowed(h)));
+    for (int i = 0; i != 2; ++i) jobs.push_back(sets(here, t, borrowed(h)));
+    co_await joined(here, *t, jobs, jobs.size());
+}
+
 const listed time_programs{
     {"sleep", sleeps_are_exact},
     {"timeout and deadline", timeouts_join_what_is_late},
     {"interval", intervals_keep_their_pace},
     {"environment with a deadline", deadlines_stop_what_is_below},
+    {"timer", timers_end_when_they_are_to},
 };
 
 }  // namespace

@@ -259,6 +259,17 @@ TEST_P(global_allocations_in_a_pool, of_sleeps_are_none) {
     EXPECT_EQ(measure([](coflux::environment&) { return coflux::sleep_for(std::chrono::nanoseconds(1)); }), 0U);
 }
 
+coflux::call<int> timed(coflux::environment&) {
+    using namespace std::chrono_literals;
+    coflux::timer t(1ns);
+    (void)co_await t.wait();
+    co_return 1;
+}
+
+TEST_P(global_allocations_in_a_pool, of_a_timer_are_none) {
+    EXPECT_EQ(measure([](coflux::environment& here) { return timed(here); }), 0U);
+}
+
 TEST_P(global_allocations_in_a_pool, of_blocking_calls_are_none) {
     coflux::blocking_pool threads({.idle_timeout = std::chrono::nanoseconds::max()});
     EXPECT_EQ(measure([&threads](coflux::environment&) { return coflux::blocking(threads, [] { return 1; }); }), 0U);

@@ -55,6 +55,7 @@ struct things {
     coflux::barrier<> alone{1};
     coflux::once done;
     coflux::condition_variable condition;
+    coflux::timer fired{0s};
     zeros source;
     nowhere sink;
     coflux::buffered_reader<zeros> reader{source};
@@ -118,6 +119,7 @@ constexpr named operations[] = {
          auto guard = t.mutex.try_lock();
          co_await t.condition.wait(guard, [] { return true; });
      }},
+    {"timer", [](environment&, things& t) -> call<void> { EXPECT_TRUE(co_await t.fired.wait()); }},
     {"foreign awaitable", [](environment&, things&) -> call<void> { co_await std::suspend_never(); }},
     {"foreign awaitable that can be stopped",
      [](environment&, things&) -> call<void> {

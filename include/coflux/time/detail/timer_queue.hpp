@@ -51,6 +51,8 @@ protected:
 
     /// It will be armed in `queue`. Before another thread knows it.
     void set_queue(timer_queue& queue) noexcept { queue_ = &queue; }
+    /// It will be armed with the timer service, though it was in a queue before.
+    void leave_queue() noexcept { queue_ = nullptr; }
 
 private:
     friend class timer_queue;
