@@ -238,4 +238,12 @@ void reset_timer(benchmark::State& state) {
 }
 BENCHMARK(reset_timer)->ArgName("sooner")->Arg(0)->Arg(1)->MeasureProcessCPUTime()->UseRealTime();
 
+/// An item is a permit that is there.
+void take_permit(benchmark::State& state) {
+    coflux::rate_limiter limiter(1'000'000'000, 1ns, 1);
+    for (auto _ : state) benchmark::DoNotOptimize(limiter.try_acquire());
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(take_permit);
+
 }  // namespace

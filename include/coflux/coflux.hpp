@@ -99,6 +99,7 @@
 #include <coflux/sync/semaphore.hpp>
 #include <coflux/sync/shared_mutex.hpp>
 #include <coflux/time/interval.hpp>
+#include <coflux/time/rate_limiter.hpp>
 #include <coflux/time/sleep.hpp>
 #include <coflux/time/timeout.hpp>
 #include <coflux/time/timer.hpp>

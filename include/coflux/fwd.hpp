@@ -53,6 +53,7 @@ template <typename Completion>
 class barrier;
 
 class timer;
+class rate_limiter;
 
 template <typename T, typename Executor = inherit_executor>
 class COFLUX_NAMED_SO task;

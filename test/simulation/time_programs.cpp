@@ -221,12 +221,60 @@ root timers_end_when_they_are_to(coflux::environment&, borrowed<trial> t) {
     co_await joined(here, *t, jobs, jobs.size());
 }
 
+/// A limiter, and when how many permits were given.
+struct given_permits {
+    coflux::rate_limiter limiter;
+    std::size_t burst;
+    std::chrono::nanoseconds each;
+    std::vector<std::pair<clock::time_point, std::size_t>> given{};
+};
+
+job acquires(coflux::environment&, borrowed<trial> t, borrowed<given_permits> g) {
+    if (t->random.one_in(3)) co_await coflux::resume_on(t->second);
+    for (std::size_t rounds = 1 + t->random.below(4); rounds != 0; --rounds) {
+        if (t->random.one_in(2)) co_await coflux::sleep_for(some(*t, 6));
+        const std::size_t n = 1 + t->random.below(g->burst);
+        bool taken = true;
+        switch (t->random.below(4)) {
+        case 0: taken = g->limiter.try_acquire(n); break;
+        case 1: taken = co_await coflux::timeout(g->limiter.acquire(n), some(*t, 6)); break;
+        case 2: {
+            const auto first = co_await coflux::select(coflux::sleep_for(some(*t, 6)), g->limiter.acquire(n));
+            taken = first.index() == 1;
+            break;
+        }
+        default: co_await g->limiter.acquire(n);
+        }
+        if (taken) g->given.emplace_back(clock::now(), n);
+    }
+}
+
+root permits_come_at_their_rate(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    const std::size_t burst = 1 + t->random.below(4);
+    const auto each = 1ms + some(*t, 3);
+    given_permits g{coflux::rate_limiter(1, each, burst), burst, each};
+    std::vector<job> jobs;
+    for (int i = 0; i != 4; ++i) jobs.push_back(acquires(here, t, borrowed(g)));
+    co_await joined(here, *t, jobs, jobs.size());
+    for (std::size_t i = 0; i != g.given.size(); ++i) {
+        std::size_t sum = 0;
+        for (std::size_t k = i; k != g.given.size(); ++k) {
+            sum += g.given[k].second;
+            COFLUX_HOLDS(t, sum <= burst + static_cast<std::size_t>((g.given[k].first - g.given[i].first) / each));
+        }
+    }
+    co_await coflux::sleep_for(each * (burst + 1));
+    COFLUX_HOLDS(t, g.limiter.available() == burst);
+}
+
 const listed time_programs{
     {"sleep", sleeps_are_exact},
     {"timeout and deadline", timeouts_join_what_is_late},
     {"interval", intervals_keep_their_pace},
     {"environment with a deadline", deadlines_stop_what_is_below},
     {"timer", timers_end_when_they_are_to},
+    {"rate_limiter", permits_come_at_their_rate},
 };
 
 }  // namespace

@@ -263,10 +263,13 @@ coflux::call<int> timed(coflux::environment&) {
     using namespace std::chrono_literals;
     coflux::timer t(1ns);
     (void)co_await t.wait();
+    coflux::rate_limiter l(1, 1ns, 1);
+    co_await l.acquire();
+    co_await l.acquire();
     co_return 1;
 }
 
-TEST_P(global_allocations_in_a_pool, of_a_timer_are_none) {
+TEST_P(global_allocations_in_a_pool, of_a_timer_and_a_rate_limiter_are_none) {
     EXPECT_EQ(measure([](coflux::environment& here) { return timed(here); }), 0U);
 }
 

@@ -56,6 +56,7 @@ struct things {
     coflux::once done;
     coflux::condition_variable condition;
     coflux::timer fired{0s};
+    coflux::rate_limiter limiter{1'000'000'000, 1ns, 1};
     zeros source;
     nowhere sink;
     coflux::buffered_reader<zeros> reader{source};
@@ -120,6 +121,7 @@ constexpr named operations[] = {
          co_await t.condition.wait(guard, [] { return true; });
      }},
     {"timer", [](environment&, things& t) -> call<void> { EXPECT_TRUE(co_await t.fired.wait()); }},
+    {"rate_limiter", [](environment&, things& t) -> call<void> { co_await t.limiter.acquire(0); }},
     {"foreign awaitable", [](environment&, things&) -> call<void> { co_await std::suspend_never(); }},
     {"foreign awaitable that can be stopped",
      [](environment&, things&) -> call<void> {
