@@ -246,4 +246,35 @@ void take_permit(benchmark::State& state) {
 }
 BENCHMARK(take_permit);
 
+/// An item is a value that is pushed and received, among values that come later.
+void push_and_pop(benchmark::State& state) {
+    coflux::delay_queue<std::uint64_t> queue;
+    std::mt19937_64 random(42);
+    const auto begin = coflux::clock::now();
+    for (std::int64_t i = 0; i != state.range(0); ++i)
+        benchmark::DoNotOptimize(queue.push(1, begin + 1h + std::chrono::nanoseconds(random() % 1'000'000'000)));
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(queue.push(2, begin));
+        benchmark::DoNotOptimize(queue.try_pop());
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(push_and_pop)->ArgName("pending")->Arg(0)->Arg(100'000);
+
+/// An item is a value that gets another moment, anywhere among values that come later.
+void move_value(benchmark::State& state) {
+    coflux::delay_queue<std::uint64_t> queue;
+    std::mt19937_64 random(42);
+    const auto begin = coflux::clock::now() + 1h;
+    std::vector<coflux::delay_key> keys;
+    for (std::int64_t i = 0; i != state.range(0); ++i) keys.push_back(queue.push(1, begin));
+    for (auto _ : state) {
+        const auto at = random();
+        benchmark::DoNotOptimize(
+            queue.reset(keys[at % keys.size()], begin + std::chrono::nanoseconds(at % 1'000'000'000)));
+    }
+    state.SetItemsProcessed(state.iterations());
+}
+BENCHMARK(move_value)->ArgName("pending")->Arg(100)->Arg(100'000);
+
 }  // namespace

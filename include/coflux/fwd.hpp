@@ -54,6 +54,8 @@ class barrier;
 
 class timer;
 class rate_limiter;
+template <typename T>
+class delay_queue;
 
 template <typename T, typename Executor = inherit_executor>
 class COFLUX_NAMED_SO task;

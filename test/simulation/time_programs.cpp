@@ -268,6 +268,94 @@ root permits_come_at_their_rate(coflux::environment&, borrowed<trial> t) {
     COFLUX_HOLDS(t, g.limiter.available() == burst);
 }
 
+/// Values with moments, and where they have gone.
+struct delayed {
+    static constexpr std::size_t each = 4;  // values of one job
+    coflux::delay_queue<token> queue;
+    std::vector<clock::time_point> due = std::vector<clock::time_point>(2 * each);
+    std::vector<bool> in = std::vector<bool>(2 * each);
+    std::vector<bool> out = std::vector<bool>(2 * each);
+    bool saw_end = false;
+
+    void take(trial& t, const token& v) {
+        t.expect(v.valid() && in[v.id()] && !out[v.id()], "a value that was put in is received once");
+        t.expect(!saw_end, "nothing comes after the end");
+        out[v.id()] = true;
+    }
+};
+
+job delays(coflux::environment&, borrowed<trial> t, borrowed<delayed> d, std::size_t who) {
+    for (std::size_t i = who * delayed::each; i != (who + 1) * delayed::each; ++i) {
+        token v(*t, i);
+        d->due[i] = clock::now() + some(*t, 6) - 1ms;
+        d->in[i] = true;
+        const auto key = d->queue.push(std::move(v), d->due[i]);
+        COFLUX_HOLDS(t, static_cast<bool>(key) != v.valid());
+        if (!key) {
+            d->in[i] = false;
+            break;
+        }
+        if (t->random.one_in(2)) co_await coflux::sleep_for(some(*t, 4));
+        if (t->random.one_in(3)) {
+            const auto later = clock::now() + some(*t, 6);
+            const auto before = std::exchange(d->due[i], later);
+            if (!d->queue.reset(key, later)) d->due[i] = before;
+        }
+        if (t->random.one_in(4)) {
+            const auto back = d->queue.remove(key);
+            COFLUX_HOLDS(t, !back || back->id() == i);
+            if (back) d->take(*t, *back);
+        }
+        if (t->random.one_in(24)) d->queue.close();
+    }
+}
+
+/// With `limits` it is not stopped: a stop loses the result of what is limited.
+job pops_them(coflux::environment&, borrowed<trial> t, borrowed<delayed> d, bool limits) {
+    if (t->random.one_in(3)) co_await coflux::resume_on(t->second);
+    for (;;) {
+        std::optional<token> v;
+        switch (t->random.below(limits ? 3 : 2)) {
+        case 2: {
+            auto got = co_await coflux::timeout(d->queue.pop(), some(*t, 5));
+            if (!got) continue;
+            v = std::move(*got);
+            break;
+        }
+        case 1: {
+            auto first = co_await coflux::select(coflux::sleep_for(some(*t, 5) + 1ms), d->queue.pop());
+            if (first.index() == 0) continue;
+            v = std::move(first).get<1>();
+            break;
+        }
+        default: v = co_await d->queue.pop();
+        }
+        if (!v) break;
+        COFLUX_HOLDS(t, d->due[v->id()] <= clock::now());
+        d->take(*t, *v);
+    }
+    d->saw_end = true;
+}
+
+root delayed_values_come_once(coflux::environment&, borrowed<trial> t) {
+    auto&& here = co_await coflux::context();
+    delayed d;
+    {
+        std::vector<job> jobs;
+        for (std::size_t i = 0; i != 2; ++i) jobs.push_back(delays(here, t, borrowed(d), i));
+        const bool limits = t->random.one_in(2);
+        auto pops = pops_them(here, t, borrowed(d), limits);
+        co_await joined(here, *t, jobs, jobs.size());
+        d.queue.close();
+        std::vector<job> last;
+        last.push_back(std::move(pops));
+        co_await joined(here, *t, last, limits ? 0 : 1);
+    }
+    co_await coflux::sleep_for(20ms);
+    while (const auto v = d.queue.try_pop()) d.take(*t, *v);
+    COFLUX_HOLDS(t, d.in == d.out && d.queue.size() == 0);
+}
+
 const listed time_programs{
     {"sleep", sleeps_are_exact},
     {"timeout and deadline", timeouts_join_what_is_late},
@@ -275,6 +363,7 @@ const listed time_programs{
     {"environment with a deadline", deadlines_stop_what_is_below},
     {"timer", timers_end_when_they_are_to},
     {"rate_limiter", permits_come_at_their_rate},
+    {"delay_queue", delayed_values_come_once},
 };
 
 }  // namespace

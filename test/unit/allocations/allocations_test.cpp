@@ -259,18 +259,27 @@ TEST_P(global_allocations_in_a_pool, of_sleeps_are_none) {
     EXPECT_EQ(measure([](coflux::environment&) { return coflux::sleep_for(std::chrono::nanoseconds(1)); }), 0U);
 }
 
-coflux::call<int> timed(coflux::environment&) {
+coflux::fork<int, pool> pops_one(coflux::environment&, coflux::borrowed<coflux::delay_queue<int>> q) {
+    co_return *co_await q->pop();
+}
+coflux::call<int> timed(coflux::environment&, coflux::delay_queue<int>& q) {
     using namespace std::chrono_literals;
-    coflux::timer t(1ns);
+    auto&& here = co_await coflux::context();
+    coflux::timer t(1h);
+    auto f = pops_one(here, coflux::borrowed(q));
+    co_await coflux::yield();
+    t.reset(1ns);
     (void)co_await t.wait();
     coflux::rate_limiter l(1, 1ns, 1);
     co_await l.acquire();
     co_await l.acquire();
-    co_return 1;
+    (void)q.push(1, 1ns);
+    co_return co_await std::move(f);
 }
 
-TEST_P(global_allocations_in_a_pool, of_a_timer_and_a_rate_limiter_are_none) {
-    EXPECT_EQ(measure([](coflux::environment& here) { return timed(here); }), 0U);
+TEST_P(global_allocations_in_a_pool, of_a_timer_a_rate_limiter_and_a_delay_queue_are_none) {
+    coflux::delay_queue<int> q;
+    EXPECT_EQ(measure([&q](coflux::environment& here) { return timed(here, q); }), 0U);
 }
 
 TEST_P(global_allocations_in_a_pool, of_blocking_calls_are_none) {

@@ -57,6 +57,7 @@ struct things {
     coflux::condition_variable condition;
     coflux::timer fired{0s};
     coflux::rate_limiter limiter{1'000'000'000, 1ns, 1};
+    coflux::delay_queue<int> due;
     zeros source;
     nowhere sink;
     coflux::buffered_reader<zeros> reader{source};
@@ -122,6 +123,11 @@ constexpr named operations[] = {
      }},
     {"timer", [](environment&, things& t) -> call<void> { EXPECT_TRUE(co_await t.fired.wait()); }},
     {"rate_limiter", [](environment&, things& t) -> call<void> { co_await t.limiter.acquire(0); }},
+    {"delay_queue",
+     [](environment&, things& t) -> call<void> {
+         EXPECT_TRUE(t.due.push(7, 0s));
+         EXPECT_EQ(co_await t.due.pop(), 7);
+     }},
     {"foreign awaitable", [](environment&, things&) -> call<void> { co_await std::suspend_never(); }},
     {"foreign awaitable that can be stopped",
      [](environment&, things&) -> call<void> {

@@ -1,4 +1,4 @@
-// What the tests of timer and rate_limiter share: a world of virtual time, and what happened in it when.
+// What the tests of timer, rate_limiter and delay_queue share: a world of virtual time, and what happened in it when.
 #pragma once
 
 #include <chrono>

@@ -3,7 +3,9 @@
 #include <coflux/time/rate_limiter.hpp>
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -20,6 +22,7 @@ using coflux::borrowed;
 using coflux::rate_limiter;
 using coflux_test::sim_task;
 using coflux_test::virtual_time;
+using words = coflux::delay_queue<std::string>;
 
 TEST(left_acquire, gives_back_what_it_took) {
     virtual_time v;
@@ -35,6 +38,22 @@ TEST(left_acquire, gives_back_what_it_took) {
         }
     }(v.env, borrowed(l))
                                                               .get();
+}
+
+TEST(left_pop, gives_back_what_it_took) {
+    virtual_time v;
+    words q;
+    [](coflux::environment&, borrowed<words> q) -> sim_task {
+        for (int i = 0; i != 2; ++i) {
+            EXPECT_TRUE(q->push("value", std::chrono::milliseconds(i)));  // at once, and after a wait
+            try {
+                (void)co_await coflux_test::left(q->pop());
+                ADD_FAILURE() << "it was left";
+            } catch (const std::runtime_error&) {}
+            EXPECT_EQ(q->try_pop(), std::optional<std::string>("value"));
+        }
+    }(v.env, borrowed(q))
+                                                       .get();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Waiters in a row, of which the first may be served when a moment has come: what timer and rate_limiter are made of. One
-// alarm for all of them, in the first waiter, that any thread may set.
+// Waiters in a row, of which the first may be served when a moment has come: what timer, rate_limiter and delay_queue are
+// made of. One alarm for all of them, in the first waiter, that any thread may set.
 //
 // The page docs/design/time.md has the protocol (Waiters with an alarm).
 #pragma once
