@@ -48,7 +48,7 @@ coflux::call<void> stops_a_child(coflux::environment& here) {
 }
 
 coflux::call<void> limits_the_time(coflux::environment& here) {
-    const auto page = co_await coflux::timeout(fetch(here, "slow"), 5ms);  // an optional
+    const auto page = co_await coflux::timeout(fetch(here, "slow"), 5ms);  // reads as an optional
     std::printf("%s\n", page ? page->c_str() : "too late");
     const std::string first = co_await coflux::race(fetch(here, "near"), fetch(here, "slow"));
     std::printf("%s came first\n", first.c_str());  // the other is stopped, and has ended

@@ -45,7 +45,7 @@ coflux::fork<void, worker> ask(coflux::environment&, coflux::endpoint server) {
     for (int i = 0; i != 2; ++i) print(co_await in.read_line(here));
     // A stop loses nothing: whatever had come of the line would be there when it is asked for again.
     const auto early = co_await coflux::timeout(in.read_line(here), 5ms);
-    std::printf("%s\n", early ? "early" : "not yet");
+    std::printf("%s\n", early.timed_out() ? "not yet" : "early");
     co_await peer.write_all("6\n");
     print(co_await in.read_line(here));
     co_await peer.write_all(std::string(1000, '1'));

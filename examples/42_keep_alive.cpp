@@ -17,7 +17,7 @@ coflux::call<void> answers(coflux::environment&, coflux::tcp_stream peer, coflux
     coflux::buffered_reader in(peer);
     do {
         const auto question = co_await coflux::timeout(in.read_line(here, {.limit = 100}), 10s);
-        if (!question || !*question) co_return;  // too slow, or gone
+        if (question.timed_out() || !*question) co_return;  // too slow, or gone
         const std::string answer = std::to_string((*question)->size()) + " letters\n";
         co_await peer.write_all(answer);
     } while (co_await server.idle(here, in));

@@ -100,6 +100,7 @@
 #include <coflux/sync/shared_mutex.hpp>
 #include <coflux/time/delay_queue.hpp>
 #include <coflux/time/interval.hpp>
+#include <coflux/time/limited.hpp>
 #include <coflux/time/rate_limiter.hpp>
 #include <coflux/time/sleep.hpp>
 #include <coflux/time/timeout.hpp>

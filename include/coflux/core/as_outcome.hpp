@@ -132,8 +132,7 @@ private:
 /// without stopping the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a view, a call, a combinator, an operation of a primitive, or any foreign
-/// awaitable. Not select(), once::call(), nor timeout() or deadline() of a call or handle: await one of those in a
-/// call, and that as an outcome.
+/// awaitable. Not select() or once::call(): await one of those in a call, and that as an outcome.
 /// Stops: if a stop of the awaiting coroutine itself was requested, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>

@@ -17,6 +17,7 @@
 #include <coflux/core/errors.hpp>
 #include <coflux/io/detail/io_limit.hpp>
 #include <coflux/io/detail/io_operation.hpp>
+#include <coflux/time/limited.hpp>
 
 namespace coflux {
 
@@ -77,6 +78,25 @@ public:
 
 private:
     std::error_code error_;
+};
+
+/// What a limit over as_result() gives: an io_result in which a time that was up is one of the errors,
+/// std::errc::timed_out. The system reports that error, too; timed_out() is true for the limit alone.
+template <typename T>
+class [[nodiscard]] limited<io_result<T>> : public io_result<T> {
+public:
+    using value_type = io_result<T>;
+
+    limited() noexcept : limited(std::nullopt) {}
+    // NOLINTNEXTLINE(google-explicit-constructor): as the others
+    limited(std::nullopt_t) noexcept : io_result<T>(std::make_error_code(std::errc::timed_out)), timed_out_(true) {}
+    limited(std::in_place_t, io_result<T>&& in_time) noexcept(std::is_nothrow_move_constructible_v<io_result<T>>)
+        : io_result<T>(std::move(in_time)) {}
+
+    [[nodiscard]] bool timed_out() const noexcept { return timed_out_; }
+
+private:
+    bool timed_out_ = false;
 };
 
 namespace detail {

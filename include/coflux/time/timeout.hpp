@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <coroutine>
-#include <functional>
 #include <optional>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/combine/detail/outcome_awaiter.hpp>
 #include <coflux/core/deadline.hpp>
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
@@ -16,22 +16,10 @@
 #include <coflux/core/detail/wait/turn.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/limited_wait.hpp>
+#include <coflux/time/limited.hpp>
 
 namespace coflux {
 namespace detail {
-
-template <typename T>
-struct limited_result {
-    using type = std::optional<T>;
-};
-template <typename T>
-struct limited_result<T&> {
-    using type = std::optional<std::reference_wrapper<T>>;
-};
-template <>
-struct limited_result<void> {
-    using type = bool;
-};
 
 /// The environment of one operation with a nearer deadline; what is not a fork or task yet begins in it.
 struct nearer_deadline {
@@ -79,16 +67,21 @@ public:
 
     [[nodiscard]] bool await_ready() const noexcept { return is_ready() && goes_on(); }
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>) noexcept { return wait(); }
-    typename limited_result<value>::type await_resume() {
+    limited<value> await_resume() {
         frame_control* const c = resumed();
+        if (c == nullptr) return std::nullopt;
         if constexpr (std::is_void_v<value>) {
-            if (c != nullptr) consume<void>(*c);
-            return c != nullptr;
+            consume<void>(*c);
+            return limited<void>(std::in_place);
+        } else if constexpr (std::is_reference_v<value>) {
+            return limited<value>(std::in_place, detail::address_of(consume<value>(*c)));
         } else {
-            if (c == nullptr) return std::nullopt;
-            return typename limited_result<value>::type(consume<value>(*c));
+            return limited<value>(std::in_place, consume<value>(*c));
         }
     }
+
+    using limited_wait::awaiting;
+    using limited_wait::stops;
 
 private:
     /// A call that was made in an environment object lives there.
@@ -104,11 +97,9 @@ private:
 };
 
 template <typename A, typename Deadline>
-struct timeout_operation {
+struct timeout_operation : with_outcome<timeout_operation<A, Deadline>> {
     static_assert(!single_use_lvalue<A>,
                   "coflux: this handle can be awaited once: write timeout(std::move(handle), d)");
-    using single_use = void;
-    using may_stop_its_awaiter = void;
 
     static auto bind(promise_base& p, auto& awaited, steady_time deadline) {
         check_arguments(Deadline::name, awaited);
@@ -127,9 +118,9 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time
 ///
 /// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await,
 /// once the limit is armed. If `d` is not positive, it is stopped at its first stop point: a call then never begins.
-/// Returns: std::optional of the value, of a reference_wrapper for a reference; bool for void, true if it ended. Empty,
-/// or false, if time was up and the operation stopped. One that completes nevertheless counts, however late: its value
-/// is not lost.
+/// Returns: limited of the value, which reads as a std::optional; for void it is true if the operation ended. timed_out()
+/// if time was up and the operation stopped. One that completes nevertheless counts, however late: its value is not
+/// lost. Under as_outcome(), an operation that stops before its time is `stopped`, and a time that was up is a value.
 /// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a
 /// foreign awaitable, or one that computes and does not ask its stop token, is waited for. The fork behind a view goes
 /// on; only the wait for it ends.
@@ -137,7 +128,7 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time
 /// begun, and a handle is still the caller's.
 /// Stops: a stop point; a stop loses the result. One that comes while it waits, and the limit, reach the operation, all
 /// handles that were moved into it, and those in turn, wherever they were made. An operation that stops before its time
-/// stops the awaiting coroutine in turn.
+/// stops the awaiting coroutine in turn, unless as_outcome() asks.
 /// Threads: as sleep_for().
 /// Costs: a small block from the frame pool if the operation is not ready; a frame for what is neither fork nor task.
 template <typename A, typename Rep, typename Period>

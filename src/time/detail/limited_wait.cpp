@@ -86,7 +86,7 @@ bool limited_wait::limit_is_over() noexcept {
             break;
         }
     }
-    if (stopped && !late_ && !relay_.has_failed()) p.begin_unwind();
+    if (stops() && !p.control().word.has(frame_flags::takes_stop)) p.begin_unwind();
     return true;
 }
 

@@ -63,7 +63,7 @@ coflux::task<int, coflux::worker_executor> waits_without_descriptors(coflux::env
     const auto refused = co_await coflux::as_result(listener.accept());
     if (refused.error() != std::errc::too_many_files_open) co_return 1;
     const auto limited = co_await coflux::timeout(coflux::as_result(listener.accept()), std::chrono::hours(1));
-    if (!limited || limited->error() != std::errc::too_many_files_open) co_return 2;
+    if (limited.timed_out() || limited.error() != std::errc::too_many_files_open) co_return 2;
     try {
         (void)co_await listener.accept();
     } catch (const std::system_error& e) {

@@ -77,7 +77,7 @@ coflux::call<bool> asks_once(environment&, endpoint where) {
 coflux::call<bool> hears_the_end(environment&, tcp_stream& peer) {
     std::byte one{};
     auto got = co_await coflux::timeout(coflux::as_result(peer.read_some(std::span(&one, 1))), 10s);
-    co_return got.has_value() && (!got->has_value() || got->value() == 0);
+    co_return !got.timed_out() && (!got || *got == 0);
 }
 
 template <typename F>

@@ -355,9 +355,9 @@ coflux::task<void, worker> fills_a_backlog(coflux::environment&) {
     std::error_code error;
     for (int i = 0; i < 10 && !error; ++i) {
         auto one = co_await coflux::timeout(coflux::as_result(tcp_stream::connect(at)), 5s);
-        if (!one.has_value()) break;  // it waits for what never comes
-        error = one->error();
-        if (one->has_value()) connections.push_back(std::move(one->value()));
+        if (one.timed_out()) break;  // it waits for what never comes
+        error = one.error();
+        if (one) connections.push_back(std::move(one).value());
     }
     EXPECT_EQ(error, std::errc::resource_unavailable_try_again);
 }

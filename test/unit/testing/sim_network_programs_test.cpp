@@ -124,8 +124,8 @@ coflux::fork<void, sim_executor> echoes(environment&, tcp_stream peer) {
     std::array<std::byte, 4> some{};
     for (;;) {
         auto n = co_await coflux::timeout(as_result(peer.read_some(some)), 10s);
-        if (!n || !n->has_value() || n->value() == 0) co_return;
-        auto sent = co_await as_result(peer.write_all(std::span(some).first(n->value())));
+        if (!n || *n == 0) co_return;
+        auto sent = co_await as_result(peer.write_all(std::span(some).first(*n)));
         if (sent.error()) co_return;
     }
 }
@@ -165,12 +165,12 @@ coflux::task<void, sim_executor> lives_and_dies(environment&, borrowed<server_li
 }
 coflux::call<bool> is_echoed(environment&, endpoint where) {
     auto made = co_await coflux::timeout(as_result(tcp_stream::connect(where)), 200s);
-    if (!made || !made->has_value()) co_return false;
-    tcp_stream& peer = made->value();
+    if (!made) co_return false;
+    tcp_stream& peer = *made;
     auto sent = co_await as_result(peer.write_all("hello"));
     std::string got(5, ' ');
     auto n = co_await coflux::timeout(as_result(peer.read_exactly(bytes_of(got))), 1min);
-    co_return !sent.error() && n && n->has_value() && got == "hello";
+    co_return !sent.error() && n && got == "hello";
 }
 coflux::task<int, sim_executor> tries_until_echoed(environment&, endpoint where) {
     auto&& here = co_await coflux::context();

@@ -223,7 +223,7 @@ TEST(timeout, gives_move_only_values_and_references) {
             co_return *to;
         };
         const auto found = co_await coflux::timeout(refers(here, borrowed(there)), 10h);
-        EXPECT_EQ(&found->get(), &there);
+        EXPECT_EQ(&*found, &there);
     });
 }
 

@@ -10,6 +10,7 @@
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timer_queue.hpp>
+#include <coflux/time/limited.hpp>
 
 namespace coflux::detail {
 
@@ -70,17 +71,17 @@ public:
         this->limit_by(limit_);
     }
 
-    std::conditional_t<std::is_void_v<value>, bool, std::optional<value>> await_resume() {
+    limited<value> await_resume() {
         // What is there by now counts; the operation may not have been tried yet.
         if (limit_.is_over() && !this->attempt()) {
             this->resumed();
-            return {};
+            return std::nullopt;
         }
         if constexpr (std::is_void_v<value>) {
             Operation::await_resume();
-            return true;
+            return limited<void>(std::in_place);
         } else {
-            return Operation::await_resume();
+            return limited<value>(std::in_place, Operation::await_resume());
         }
     }
 

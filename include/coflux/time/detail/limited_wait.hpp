@@ -35,6 +35,10 @@ protected:
     /// Errors: std::bad_alloc, if a stop could not be passed on: then it was stopped at once, and has ended.
     [[nodiscard]] frame_control* resumed();
 
+    // For outcome_awaiter, after the wait.
+    [[nodiscard]] bool stops() const noexcept { return child_->word.ended_stopped() && !late_ && !relay_.has_failed(); }
+    [[nodiscard]] promise_base& awaiting() const noexcept { return *coroutine; }
+
 private:
     static std::coroutine_handle<> child_ended(waiter& self, frame_control& child, const void* here) noexcept;
     static void request_stops(void* self) noexcept;
