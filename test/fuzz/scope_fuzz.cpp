@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -165,7 +164,7 @@ void check(node& child, ending how, int what) {
 
 struct kept {
     node* who;
-    std::optional<fork> handle;
+    fork handle;
 };
 
 coflux::fork<int, hand_executor> forked(coflux::environment&, node* n);
@@ -189,7 +188,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
     const auto pick = [&handles](std::size_t choice) -> kept* {
         std::vector<kept*> valid;
         for (kept& k : handles) {
-            if (k.handle) valid.push_back(&k);
+            if (k.handle.valid()) valid.push_back(&k);
         }
         return valid.empty() ? nullptr : valid[choice % valid.size()];
     };
@@ -200,8 +199,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (n->spawned == n->children.size()) break;
             node* const child = n->children[n->spawned++].get();
             fork f = forked(here, child);
-            handles.push_back(kept{child, std::nullopt});
-            handles.back().handle.emplace(std::move(f));
+            handles.push_back(kept{child, std::move(f)});
             break;
         }
         case act::call: {
@@ -236,8 +234,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (k == nullptr) break;
             node* const child = k->who;
             child->observed = true;
-            fork f = std::move(*k->handle);
-            k->handle.reset();
+            fork f = std::move(k->handle);
             const bool stops = n->must_stop() && !f.done();
             n->passed_on = true;
             try {
@@ -254,8 +251,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (k == nullptr) break;
             node* const child = k->who;
             child->observed = true;
-            fork f = std::move(*k->handle);
-            k->handle.reset();
+            fork f = std::move(k->handle);
             const bool stops = n->must_stop() && !f.done();
             auto o = co_await coflux::as_outcome(std::move(f));
             check_went_on(*n, stops);
@@ -277,8 +273,8 @@ coflux::call<int> body(coflux::environment&, node* n) {
             if (k == nullptr) break;
             node* const child = k->who;
             child->observed = true;
-            auto view = k->handle->view();
-            const bool stops = n->must_stop() && !k->handle->done();
+            auto view = k->handle.view();
+            const bool stops = n->must_stop() && !k->handle.done();
             n->passed_on = true;
             try {
                 const int got = co_await view;
@@ -296,10 +292,8 @@ coflux::call<int> body(coflux::environment&, node* n) {
             node* const one = k->who;
             node* const two = second->who;
             one->observed = two->observed = true;
-            fork f = std::move(*k->handle);
-            fork g = std::move(*second->handle);
-            k->handle.reset();
-            second->handle.reset();
+            fork f = std::move(k->handle);
+            fork g = std::move(second->handle);
             const bool stops = n->must_stop() && !(f.done() && g.done());
             n->passed_on = true;
             try {
@@ -317,10 +311,8 @@ coflux::call<int> body(coflux::environment&, node* n) {
             node* const one = k->who;
             node* const two = second->who;
             one->observed = two->observed = true;
-            fork f = std::move(*k->handle);
-            fork g = std::move(*second->handle);
-            k->handle.reset();
-            second->handle.reset();
+            fork f = std::move(k->handle);
+            fork g = std::move(second->handle);
             const bool done = f.done() || g.done();
             const bool stops = n->must_stop() && !done;
             one->may_be_stopped = two->may_be_stopped = true;  // whichever loses
@@ -335,11 +327,10 @@ coflux::call<int> body(coflux::environment&, node* n) {
         }
         case act::attach:
             if (k == nullptr) break;
-            std::move(*k->handle).attach();
-            k->handle.reset();
+            std::move(k->handle).attach();
             break;
         case act::drop:
-            if (k != nullptr) k->handle.reset();
+            if (k != nullptr) k->handle = fork();
             break;
         case act::event: {
             const std::size_t e = s.argument % 3;
@@ -357,7 +348,7 @@ coflux::call<int> body(coflux::environment&, node* n) {
         case act::stop_child:
             if (k == nullptr) break;
             k->who->stop_requested = true;
-            k->handle->request_stop();
+            k->handle.request_stop();
             break;
         case act::stop_self:
             n->passed_on = true;

@@ -30,7 +30,7 @@ public:
     owned_handle(const owned_handle&) = delete;
     owned_handle& operator=(const owned_handle&) = delete;
 
-    /// True while the handle names a coroutine: until it was awaited, moved from or attached.
+    /// True while the handle names a coroutine: from when it was given one until it was awaited, moved from or attached.
     [[nodiscard]] bool valid() const noexcept { return !this->is_empty(); }
     /// True once the coroutine has ended; its result is still to be taken. Its callbacks may still run.
     [[nodiscard]] bool done() const noexcept { return this->checked().has_ended(); }
@@ -86,6 +86,7 @@ public:
     }
 
 protected:
+    owned_handle() noexcept = default;
     COFLUX_INLINE explicit owned_handle(frame_control& c) noexcept : frame_base(c) {}
     ~owned_handle() = default;
 
@@ -123,7 +124,8 @@ private:
 /// Threads: the handle is used by one coroutine at a time.
 /// Costs: one frame from the environment's resource; if it is awaited before a thief took it, one atomic exchange, and
 /// it runs on the stack of the awaiting coroutine, to a depth of 64 KiB.
-/// Lifetime: a handle that dies early leaves the fork to its scope.
+/// Lifetime: a handle that dies early, or is assigned to, leaves the fork that it had to its scope. One that has none
+/// (`valid()`) may be assigned to and destroyed; all else is a checked error.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER [[nodiscard(
     "a fork that is not kept cannot be awaited: keep the handle, co_await it, or say .attach() to leave it to the scope")]] fork
@@ -132,6 +134,8 @@ class COFLUX_IN_REGISTER [[nodiscard(
     using base = detail::owned_handle<fork<T, Executor>, T, detail::start_kind_of<Executor>>;
 
 public:
+    /// Names no coroutine: to be assigned to.
+    fork() noexcept = default;
     fork(fork&&) noexcept = default;
     fork& operator=(fork&& other) noexcept {
         fork moved(std::move(other));  // what this one held dies with it

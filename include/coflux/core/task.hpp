@@ -31,7 +31,7 @@ void end_of_task_handle(frame_control& c) noexcept;
 /// handler.
 /// Threads: the handle belongs to one thread at a time.
 /// Costs: those of a fork, and a queue between threads if it is made outside its executor.
-/// Lifetime: must not outlive its environment.
+/// Lifetime: must not outlive its environment. An assignment ends what the handle had as the destructor does.
 template <typename T, typename Executor>
 class COFLUX_IN_REGISTER
     [[nodiscard("a task that is not kept is waited for at the end of this statement: keep the handle")]] task
@@ -40,6 +40,8 @@ class COFLUX_IN_REGISTER
     using base = detail::owned_handle<task<T, Executor>, T, detail::start_kind_of<Executor>>;
 
 public:
+    /// Names no coroutine, as that of a fork.
+    task() noexcept = default;
     task(task&&) noexcept = default;
     task& operator=(task&& other) noexcept {
         task moved(std::move(other));  // what this one held dies with it

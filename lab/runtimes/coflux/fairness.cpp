@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <utility>
 
 namespace lab {
@@ -45,20 +44,20 @@ coflux::task<std::uint64_t, pool> run_rounds(auto&&, borrowed<harness::fair_roun
     watch->start();
     while (rounds->go_on()) {
         harness::fair_round round;
-        std::optional<job> background;
+        job background;
         if (rounds->is_injected()) {
             outside->ask(round);
         } else if (rounds->is_timer()) {
-            background.emplace(timer_job(here, borrowed(round)));
+            background = timer_job(here, borrowed(round));
         } else {
-            background.emplace(background_job(here, borrowed(round)));
+            background = background_job(here, borrowed(round));
         }
         while (round.goes_on()) {
             co_await child(here, rounds->step());
         }
         const bool in_time = round.job_has_begun();
-        if (background.has_value()) {
-            co_await std::move(*background);
+        if (background.valid()) {
+            co_await std::move(background);
         }
         while (!round.job_has_begun()) {
             co_await coflux::sleep_for(harness::fairness_delay);

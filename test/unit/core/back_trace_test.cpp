@@ -102,7 +102,8 @@ void fails_below_a_derived_environment() {
     deriving_root_task<pool, pool>(env, fault::empty_fork).join();
 }
 
-const char* const used_twice = "a handle was used after it was awaited, moved from or attached\n";
+const char* const used_twice =
+    "a handle was used after it was awaited, moved from or attached, or before it had a coroutine\n";
 
 TEST_F(back_trace_death, names_the_coroutines_from_the_running_one_up_to_its_root) {
     EXPECT_DEATH((fails<pool, pool>(fault::empty_fork)), trace("root_task"));

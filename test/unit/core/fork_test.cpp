@@ -323,6 +323,60 @@ void awaits_twice() {
                                     .get();
 }
 
+TEST(fork, may_have_no_coroutine_until_it_is_given_one) {
+    by_hand s;
+    s.play([](coflux::environment&) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        journal j;
+        coflux::fork<int, manual_executor> f;
+        EXPECT_FALSE(f.valid());
+        coflux::fork<int, manual_executor> other = std::move(f);
+        f = std::move(other);
+        EXPECT_FALSE(f.valid());
+        f = writes(here, &j, "first");
+        EXPECT_TRUE(f.valid());
+        EXPECT_EQ(co_await std::move(f), 1);
+        EXPECT_FALSE(f.valid());
+        std::vector<coflux::fork<int, manual_executor>> many(3);
+        for (auto& one : many) one = writes(here, &j, "of many");
+        co_await coflux::when_all(std::move(many));
+        EXPECT_EQ(j.lines().size(), 4U);
+    }(s.env));
+}
+TEST(fork, that_is_assigned_to_leaves_what_it_had_to_its_scope) {
+    journal j;
+    by_hand s;
+    s.play([](coflux::environment&, journal* log) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        auto f = writes(here, log, "first");
+        f = writes(here, log, "second");
+        f = coflux::fork<int, manual_executor>();
+        EXPECT_FALSE(f.valid());
+        log->write("body ends");
+    }(s.env, &j));
+    EXPECT_EQ(j.lines(), (lines{"body ends", "first", "second"}));
+}
+
+void awaits_what_has_no_coroutine(bool as_outcome) {
+    auto env = coflux::make_environment();
+    [](coflux::environment&, bool outcome) -> coflux::task<void, noop> {
+        coflux::fork<int, noop> f;
+        if (outcome) (void)co_await coflux::as_outcome(std::move(f));
+        (void)co_await std::move(f);
+    }(env, as_outcome)
+                                                  .get();
+}
+
+TEST(fork_death, a_handle_without_a_coroutine_cannot_be_used) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_DEATH(awaits_what_has_no_coroutine(false), "a handle was used .* or before it had a coroutine");
+    EXPECT_DEATH(awaits_what_has_no_coroutine(true), "a handle was used .* or before it had a coroutine");
+    const coflux::fork<int, noop> f;
+    EXPECT_DEATH((void)f.done(), "a handle was used .* or before it had a coroutine");
+    EXPECT_DEATH(f.request_stop(), "a handle was used .* or before it had a coroutine");
+    EXPECT_DEATH((void)f.view(), "a handle was used .* or before it had a coroutine");
+}
+
 TEST(fork_death, a_handle_that_was_awaited_cannot_be_used_again) {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(awaits_twice(), "a handle was used after it was awaited, moved from or attached");

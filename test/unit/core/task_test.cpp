@@ -255,6 +255,24 @@ TEST(task_stopped, says_that_there_is_no_value) {
     EXPECT_STREQ(static_cast<const std::exception&>(error).what(), "coflux: it was stopped, and has no value");
 }
 
+TEST(task, may_have_no_coroutine_until_it_is_given_one) {
+    auto env = coflux::make_environment(noop{});
+    coflux::task<int, noop> t;
+    EXPECT_FALSE(t.valid());
+    t = made<noop>(env, [] { return 1; });
+    EXPECT_EQ(t.get(), 1);
+    EXPECT_FALSE(t.valid());
+    t = made<noop>(env, [] { return 2; });
+    t = coflux::task<int, noop>();
+    EXPECT_FALSE(t.valid());
+}
+TEST(task_death, a_handle_without_a_coroutine_is_refused) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    coflux::task<int, noop> t;
+    EXPECT_DEATH((void)t.get(), "a handle was used .* or before it had a coroutine");
+    EXPECT_DEATH(t.join(), "a handle was used .* or before it had a coroutine");
+}
+
 void gets_twice() {
     auto env = coflux::make_environment(noop{});
     auto t = made<noop>(env, [] { return 1; });

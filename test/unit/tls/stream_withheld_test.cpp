@@ -3,7 +3,6 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -63,19 +62,19 @@ coflux::task<void, E> writes_beside_a_reader(coflux::environment&, withholding_s
     auto&& here = co_await coflux::context();
     tls_stream stream = co_await has_a_part(here, server->at());
     const std::string text = numbered(100'000, 8);
-    std::optional<coflux::fork<std::string, E>> reader;
+    coflux::fork<std::string, E> reader;
     if (reader_first) {
-        reader.emplace(reads<E>(here, &stream, text.size()));
+        reader = reads<E>(here, &stream, text.size());
         co_await 2ms;
     }
     auto writer = writes<E>(here, &stream, text);
     co_await 2ms;
-    if (!reader_first) reader.emplace(reads<E>(here, &stream, text.size()));
+    if (!reader_first) reader = reads<E>(here, &stream, text.size());
     co_await 2ms;
     EXPECT_FALSE(writer.done());
     server->send_rest();
     co_await std::move(writer);
-    EXPECT_TRUE(co_await std::move(*reader) == text);
+    EXPECT_TRUE(co_await std::move(reader) == text);
 }
 TEST(tls_stream_withheld, lets_a_writer_go_on_beside_a_reader) {
     for (const bool reader_first : {true, false}) {
@@ -92,18 +91,18 @@ coflux::task<void, E> stops_one(coflux::environment&, withholding_server* server
                                 bool stops_reader) {
     auto&& here = co_await coflux::context();
     tls_stream stream = co_await has_a_part(here, server->at());
-    std::optional<coflux::fork<std::string, E>> reader;
+    coflux::fork<std::string, E> reader;
     if (reader_first) {
-        reader.emplace(reads<E>(here, &stream, 5));
+        reader = reads<E>(here, &stream, 5);
         co_await 2ms;
     }
     auto writer = writes<E>(here, &stream, "hello");
     co_await 2ms;
-    if (!reader_first) reader.emplace(reads<E>(here, &stream, 5));
+    if (!reader_first) reader = reads<E>(here, &stream, 5);
     co_await 2ms;
     if (stops_reader) {
-        reader->request_stop();
-        const auto end = co_await coflux::as_outcome(std::move(*reader));
+        reader.request_stop();
+        const auto end = co_await coflux::as_outcome(std::move(reader));
         EXPECT_TRUE(end.is_stopped());
         server->send_rest();
         co_await std::move(writer);
@@ -115,7 +114,7 @@ coflux::task<void, E> stops_one(coflux::environment&, withholding_server* server
     EXPECT_TRUE(end.is_stopped());
     server->send_rest();
     co_await writes<E>(here, &stream, "later");
-    EXPECT_EQ(co_await std::move(*reader), "later");
+    EXPECT_EQ(co_await std::move(reader), "later");
 }
 TEST(tls_stream_withheld, lets_the_other_one_go_on_where_a_reader_or_a_writer_is_stopped) {
     for (const bool reader_first : {true, false}) {

@@ -14,7 +14,8 @@ std::source_location location_of_current() noexcept {
                : environment_tree::coroutine(*const_cast<environment*>(e)).control().location();
 }
 
-constexpr const char* used_up = "a handle was used after it was awaited, moved from or attached";
+constexpr const char* used_up =
+    "a handle was used after it was awaited, moved from or attached, or before it had a coroutine";
 
 }  // namespace
 

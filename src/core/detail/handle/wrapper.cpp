@@ -24,7 +24,8 @@ void fail_argument(const char* operation, const char* kind, std::size_t position
 }
 
 void fail_used_up(const char* operation, const char* kind, std::size_t position) noexcept {
-    fail_argument(operation, kind, position, "is a handle that was awaited, moved from or attached");
+    fail_argument(operation, kind, position,
+                  "is a handle that was awaited, moved from or attached, or never had a coroutine");
 }
 
 }  // namespace coflux::detail

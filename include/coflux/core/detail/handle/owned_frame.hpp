@@ -68,6 +68,7 @@ public:
         Start == start_kind::queued ? nested_frame_for<T> : nested_frame::kept;
     using single_use = void;
 
+    owned_frame() noexcept : control_(nullptr) {}
     COFLUX_INLINE explicit owned_frame(frame_control& c) noexcept : control_(&c) {}
     // Emptied last, so that the optimiser sees it when `other` dies at once.
     owned_frame(owned_frame&& other) noexcept : control_(other.control_.get()) { other.control_.clear(); }
