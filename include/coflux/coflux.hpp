@@ -98,6 +98,7 @@
 #include <coflux/sync/once.hpp>
 #include <coflux/sync/semaphore.hpp>
 #include <coflux/sync/shared_mutex.hpp>
+#include <coflux/time/condition_wait.hpp>
 #include <coflux/time/delay_queue.hpp>
 #include <coflux/time/interval.hpp>
 #include <coflux/time/limited.hpp>

@@ -1,6 +1,7 @@
 // condition_variable: waits, without the lock, for a change of what a mutex guards.
 #pragma once
 
+#include <chrono>
 #include <concepts>
 #include <coroutine>
 #include <type_traits>
@@ -36,6 +37,12 @@ class condition_variable {
     template <typename Predicate>
     using predicate_request =
         detail::request<predicate_awaiter<Predicate>, condition_variable&, mutex::guard&, Predicate>;
+    struct any_change {};  // no predicate
+    template <typename Predicate>
+    class limited_awaiter;
+    template <typename Predicate>
+    using limited_request = detail::request<limited_awaiter<Predicate>, condition_variable&, mutex::guard&,
+                                            std::chrono::steady_clock::time_point, Predicate>;
 
 public:
     constexpr condition_variable() noexcept = default;
@@ -54,7 +61,8 @@ public:
     /// Errors: std::bad_alloc in the first wait ever of a coroutine; then it still has the lock.
     /// Stops: a stop point. A coroutine that is stopped while it waits, for the notification or then for the lock, does
     /// not have the lock, and `guard` owns nothing; what notify_one() gave it passes to the next. One that is stopped
-    /// before it waits has the lock until the guard dies.
+    /// before it waits has the lock until the guard dies. A limit by timeout() would be such a stop, and does not
+    /// compile: wait_for() waits again for the lock.
     [[nodiscard("co_await it")]] wait_request wait(mutex::guard& guard) noexcept { return {*this, guard}; }
     /// `co_await wait(guard, predicate)`: waits until `predicate()`, which is called with the lock, is true.
     ///
@@ -67,6 +75,33 @@ public:
     [[nodiscard("co_await it")]] predicate_request<Predicate> wait(mutex::guard& guard, Predicate predicate) {
         return predicate_request<Predicate>(*this, guard, std::move(predicate));
     }
+
+    /// `co_await wait_for(guard, d)`: waits for a notification no longer than `d`, counted from this call, and has the
+    /// lock again in either case.
+    ///
+    /// Shapes: as wait(guard), and include <coflux/time/condition_wait.hpp>, as <coflux/coflux.hpp> does.
+    /// Units: as sleep_for().
+    /// Returns: limited<void>, true if it was notified, or timed_out(); `guard` owns the lock.
+    /// Resumes: as wait(guard), however long it has to wait for the lock after its time was up.
+    /// Errors: as wait(guard), and as timeout(): then it still has the lock.
+    /// Stops: as wait(guard).
+    /// Costs: two frames, and what timeout() costs.
+    template <typename Rep, typename Period>
+    [[nodiscard("co_await it")]] limited_request<any_change> wait_for(mutex::guard& guard,
+                                                                      std::chrono::duration<Rep, Period> d) noexcept;
+    /// `co_await wait_for(guard, d, predicate)`: waits until `predicate()` is true, no longer than `d`.
+    /// Shapes, Errors, Costs: as wait(guard, predicate) and wait_for(guard, d); no frame if it is true at first.
+    /// Returns: limited<void>, true if `predicate()` is, also where the time was up; `guard` owns the lock.
+    template <typename Rep, typename Period, std::predicate Predicate>
+    [[nodiscard("co_await it")]] limited_request<Predicate>
+    wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate);
+    /// wait_for(), until a moment of any clock, as in sleep_until().
+    template <typename Clock, typename Duration>
+    [[nodiscard("co_await it")]] limited_request<any_change>
+    wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t) noexcept;
+    template <typename Clock, typename Duration, std::predicate Predicate>
+    [[nodiscard("co_await it")]] limited_request<Predicate>
+    wait_until(mutex::guard& guard, std::chrono::time_point<Clock, Duration> t, Predicate predicate);
 
     /// Lets the longest waiter compete for the lock; does nothing if there are no waiters.
     void notify_one() noexcept { notify(false); }
@@ -87,6 +122,8 @@ private:
 
 class [[nodiscard]] condition_variable::wait_awaiter : detail::wait_operation {
 public:
+    using loses_its_lock = void;
+
     wait_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard) noexcept
         : wait_operation(p, kind),
           of_(of),
@@ -102,12 +139,13 @@ public:
         guard_ = mutex_.owned();
     }
 
-private:
-    friend class condition_variable;
     static mutex& mutex_of(const mutex::guard& guard) noexcept {
         COFLUX_VERIFY(guard.owns_lock(), "wait() of a condition_variable with a guard that owns no lock");
         return *guard.of_;
     }
+
+private:
+    friend class condition_variable;
     static bool claim(detail::wait_operation& w) noexcept;
     static const detail::wait_kind kind;
 
@@ -126,6 +164,7 @@ template <typename Predicate>
 class [[nodiscard]] condition_variable::predicate_awaiter : detail::optional_call {
 public:
     using single_use = void;
+    using loses_its_lock = void;
 
     predicate_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, Predicate& predicate)
         : p_(p),
@@ -137,12 +176,12 @@ public:
     [[nodiscard]] bool await_ready() { return ready_if(static_cast<bool>(predicate_())); }
     template <typename P>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
-        return begin(h, [this] { return wait_until(p_.open_scope(), of_, guard_, predicate_); });
+        return begin(h, [this] { return waits(p_.open_scope(), of_, guard_, predicate_); });
     }
     void await_resume() { resumed(); }
 
 private:
-    static call<void> wait_until(environment&, condition_variable& of, mutex::guard& guard, Predicate& predicate) {
+    static call<void> waits(environment&, condition_variable& of, mutex::guard& guard, Predicate& predicate) {
         for (bool holds = false; !holds; holds = static_cast<bool>(predicate())) co_await of.wait(guard);
     }
 

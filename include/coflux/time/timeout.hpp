@@ -108,6 +108,12 @@ struct timeout_operation : with_outcome<timeout_operation<A, Deadline>> {
         return timeout_awaiter<handle, Deadline>(p, as_handle(p, std::forward<A>(awaited)), deadline);
     }
 };
+template <typename A>
+consteval void check_limited() {
+    static_assert(!await_access::loses_its_lock<A>(),
+                  "coflux: a limit would leave the guard without its lock: write changed.wait_for(guard, d), or "
+                  "changed.wait_until(guard, t)");
+}
 template <typename A, typename Deadline>
 using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time>;
 
@@ -134,6 +140,7 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time
 template <typename A, typename Rep, typename Period>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]]
 detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chrono::duration<Rep, Period> d) noexcept {
+    detail::check_limited<A>();
     const bool at_once = !(d > d.zero());
     return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
 }
@@ -147,6 +154,7 @@ template <typename A, typename Clock, typename Duration>
 [[nodiscard("nothing is limited until it is awaited: co_await it")]]
 detail::timeout_request<A, detail::nearer_deadline> deadline(A&& awaited,
                                                              std::chrono::time_point<Clock, Duration> t) noexcept {
+    detail::check_limited<A>();
     return {std::forward<A>(awaited), detail::on_steady_clock(t)};
 }
 

@@ -23,6 +23,7 @@ class promise_base;
 ///   may_stop_its_awaiter        under as_outcome() it needs await_outcome_in()
 ///   never_throws                an await of the library's own: no test point
 ///   keeps_location              the coroutine stands where it stood
+///   loses_its_lock              a stop takes a lock from the coroutine that awaits it
 /// and of these types each may be in its `operation`, too (request.hpp).
 /// A handle that is given to a combinator has the members of an owned_frame.
 struct await_access {
@@ -65,6 +66,11 @@ struct await_access {
     [[nodiscard]] static consteval bool keeps_location() noexcept {
         return requires { typename std::remove_cvref_t<A>::keeps_location; } ||
                requires { typename std::remove_cvref_t<A>::operation::keeps_location; };
+    }
+
+    template <typename A>
+    [[nodiscard]] static consteval bool loses_its_lock() noexcept {
+        return requires { typename std::remove_cvref_t<A>::operation::loses_its_lock; };
     }
 
     // The two steps of an operation (request.hpp).
