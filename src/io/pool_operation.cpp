@@ -44,6 +44,23 @@ std::coroutine_handle<> pool_operation::await_suspend(std::coroutine_handle<>) {
     return let_others_run(coroutine_);
 }
 
+std::coroutine_handle<> pool_operation::suspend_with_result() noexcept {
+    try {
+        return await_suspend(coroutine_.handle());
+    } catch (...) {
+        no_thread_ = std::current_exception();
+        return transfer(coroutine_.handle());
+    }
+}
+
+void pool_operation::done_with_result() {
+    try {
+        done();
+    } catch (const std::system_error& e) {
+        result_ = -e.code().value();
+    }
+}
+
 void pool_operation::leave() noexcept {
     // Pairs with the acquire of the owner that closes what was used.
     if (std::exchange(counted_, false)) waiting_->fetch_sub(1, memory_order_release);

@@ -302,7 +302,7 @@ process spawn_awaiter::await_resume() {
     return take();
 }
 io_result<process> spawn_awaiter::resume_with_result() {
-    done();
+    done_with_result();
     if (result_ < 0) return error();
     return take();
 }

@@ -110,6 +110,8 @@ public:
     std::coroutine_handle<> await_suspend(std::coroutine_handle<> h) {
         if constexpr (std::is_base_of_v<io_operation, Operation>) {
             return this->suspend(refused_);
+        } else if constexpr (requires { this->suspend_with_result(); }) {
+            return this->suspend_with_result();
         } else {
             return Operation::await_suspend(h);
         }
@@ -226,8 +228,8 @@ private:
 /// Shapes: an operation of I/O, in the expression that makes it; a call, a fork or task (moved), a combinator, a
 /// timeout, or any other awaitable that gives a value or nothing.
 /// Returns: io_result of what is awaited, or the error_code of the std::system_error that it throws: for an operation
-/// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, say. A class that is
-/// derived from std::system_error gives its code alone.
+/// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, or no thread for a
+/// blocking pool, say. A class that is derived from std::system_error gives its code alone.
 /// Errors: all others are thrown: a mistake of the program, as options that contradict one another
 /// (std::invalid_argument), a system error that other errors came with (other_errors()), for which a result has no
 /// room, and of what is no operation of I/O one that does not let it wait.

@@ -1,10 +1,7 @@
 // How a blocking pool ends, and what it does where there is no thread, or where the process is a child of fork().
 #include <coflux/executor/blocking_pool.hpp>
 
-#include <sys/resource.h>
-
 #include <atomic>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -18,6 +15,7 @@
 
 #include <coflux/coflux.hpp>
 
+#include "support/address_limit.hpp"
 #include "support/iterations.hpp"
 #include "support/no_hang.hpp"
 #include "support/witness.hpp"
@@ -28,6 +26,9 @@ namespace {
 using coflux::abandon_on_stop;
 using coflux::borrowed;
 using coflux_test::flag;
+using coflux_test::less_than_a_stack;
+using coflux_test::lift_the_limit;
+using coflux_test::limit_addresses_to;
 using coflux_test::until;
 using coflux_test::watchdog;
 using blockers = coflux::blocking_pool;
@@ -202,25 +203,6 @@ protected:
         GTEST_FLAG_SET(death_test_style, "threadsafe");
     }
 };
-
-/// Lets the process have so many bytes of addresses more than it has.
-void limit_addresses_to(std::size_t more) {
-    std::size_t pages = 0;
-    std::FILE* const file = std::fopen("/proc/self/statm", "r");
-    if (file == nullptr || std::fscanf(file, "%zu", &pages) != 1) std::abort();
-    std::fclose(file);
-    rlimit limit{};
-    if (getrlimit(RLIMIT_AS, &limit) != 0) std::abort();
-    limit.rlim_cur = pages * 4096 + more;
-    if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
-}
-void lift_the_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_AS, &limit) != 0) std::abort();
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
-}
-constexpr std::size_t less_than_a_stack = 4 * 1024 * 1024;
 
 [[noreturn]] void has_no_thread() {
     coflux_test::die_rather_than_hang();

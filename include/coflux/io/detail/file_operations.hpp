@@ -105,7 +105,7 @@ public:
         : transfer_file_awaiter(p, on, offset, into.data(), into.size(), does) {}
     std::size_t await_resume() { return count_or_throw(); }
     io_result<std::size_t> resume_with_result() {
-        done();
+        done_with_result();
         if (result_ < 0) return error();
         return count_;
     }
@@ -118,7 +118,7 @@ class write_file_awaiter : public transfer_file_awaiter {
 public:
     void await_resume() { (void)count_or_throw(); }
     io_result<void> resume_with_result() {
-        done();
+        done_with_result();
         return error();
     }
 
@@ -169,7 +169,7 @@ public:
         check();
     }
     io_result<void> resume_with_result() {
-        done();
+        done_with_result();
         return error();
     }
 
@@ -207,7 +207,7 @@ public:
         return offset_;
     }
     io_result<std::uint64_t> resume_with_result() {
-        done();
+        done_with_result();
         if (result_ < 0) return error();
         return offset_;
     }

@@ -28,6 +28,8 @@ public:
     [[nodiscard]] bool await_ready() noexcept;
     /// Errors: as blocking(); then it has not been done.
     std::coroutine_handle<> await_suspend(std::coroutine_handle<>);
+    /// await_suspend() under as_result(): what that throws is kept.
+    std::coroutine_handle<> suspend_with_result() noexcept;
 
 protected:
     /// What it does. One thread at a time calls them.
@@ -57,6 +59,10 @@ protected:
         leave();
         if (no_thread_ != nullptr) std::rethrow_exception(no_thread_);
     }
+    /// The same under as_result(): an error of the system that kept the pool from having a thread is that of the
+    /// operation.
+    /// Errors: std::bad_alloc.
+    void done_with_result();
     /// None if it did not fail.
     [[nodiscard]] std::error_code error() const noexcept;
     /// Errors: std::system_error, of what was done to `what`.
