@@ -34,6 +34,7 @@
 #include <coflux/core/make_fork.hpp>
 #include <coflux/core/on_stop_request.hpp>
 #include <coflux/core/outcome.hpp>
+#include <coflux/core/outer.hpp>
 #include <coflux/core/parameters.hpp>
 #include <coflux/core/resume_on.hpp>
 #include <coflux/core/stop.hpp>

@@ -7,6 +7,7 @@
 
 #include <coflux/core/detail/handle/wrapper.hpp>
 #include <coflux/core/environment_object.hpp>
+#include <coflux/core/outer.hpp>
 #include <coflux/scope/scope_policy.hpp>
 
 namespace coflux {
@@ -53,7 +54,7 @@ public:
         static_assert(detail::is_owned_handle<std::invoke_result_t<F, task_scope&, Args...>>,
                       "coflux: what a task_scope spawns is a fork or a task; a call is awaited where it is made");
         check_open();
-        auto child = std::invoke(std::forward<F>(f), *this, std::forward<Args>(args)...);
+        auto child = std::invoke(std::forward<F>(f), outer(*this), std::forward<Args>(args)...);
         detail::check_handle("spawn", "the result of argument", 0, child);
         detail::promise_base::drop(detail::await_access::release(child));
     }

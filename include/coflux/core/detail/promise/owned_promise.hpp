@@ -34,6 +34,10 @@ COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) n
     }
 }
 
+/// Without NDEBUG: tells on stderr, once for each place, of a fork or task that a coroutine makes in the environment that
+/// it was itself made in, and that outer() has not named. `child`: where the new one is defined.
+COFLUX_COLD void tell_of_sibling(promise_base& made, std::source_location child) noexcept;
+
 /// Operations that owned promises share, whatever their result.
 template <typename T, typename E>
 class owned_promise_base : public typed_promise<T> {
@@ -69,7 +73,12 @@ public:
         }
     }
     /// Until it asks for its context it runs on behalf of its creator, of its awaiter, or of no coroutine.
-    void await_resume() const noexcept {}
+    COFLUX_INLINE void await_resume() noexcept {
+#ifndef NDEBUG
+        this_thread.begun_in = this->parent();
+        this_thread.begun_at = this->control().where;
+#endif
+    }
 
 protected:
     static constexpr start_kind kind = start_kind_of<E>;
@@ -131,12 +140,19 @@ public:
 
     COFLUX_INLINE Handle get_return_object(std::source_location where = std::source_location::current()) noexcept {
         check_owned_parameters<Args...>();
+#ifndef NDEBUG
+        this->set_await_location(where);
+        if constexpr (!starts_deferred<E>) tell_of_sibling(*this, where);
+#endif
         // One that starts inline writes its first location at its first await, and nothing reads it before.
         if constexpr (start_kind_of<E> != start_kind::inline_start) this->set_await_location(where);
         return Handle(this->control());
     }
 
     COFLUX_INLINE auto final_suspend() noexcept {
+#ifndef NDEBUG
+        this_thread.begun_in = nullptr;
+#endif
         if constexpr (start_kind_of<E> == start_kind::queued) {
             return end_awaiter<ending_kind::queued>(frees_itself<T, Args...>(*this));
         } else {

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <type_traits>
 
 #include <coflux/base/config.hpp>
@@ -80,6 +81,10 @@ struct thread_state {
     const frame_control* ends = nullptr;   ///< the coroutine whose end runs code of users: callbacks, destructors
     const environment* ends_in = nullptr;  ///< its parent; has a value while `ends` has
     bool keeps_timers = false;             ///< the thread of the timers: a blocking wait there may wait for itself
+    // Without NDEBUG, for tell_of_sibling():
+    const environment* begun_in = nullptr;  ///< the parent of a coroutine that has begun here and awaited nothing yet
+    std::source_location begun_at;          ///< that coroutine
+    const environment* meant = nullptr;     ///< what outer() has named
 };
 
 COFLUX_SHARED inline constinit thread_local thread_state this_thread{};

@@ -1,0 +1,73 @@
+#include <coflux/core/outer.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <source_location>
+
+#include <coflux/base/adaptive_lock.hpp>
+#include <coflux/core/detail/promise/promise_base.hpp>
+
+#include "core/detail/scope/environment_tree.hpp"
+
+namespace coflux::detail {
+namespace {
+
+struct place {
+    std::source_location maker;
+    std::source_location child;
+};
+
+bool is_same(const std::source_location& a, const std::source_location& b) noexcept {
+    return a.line() == b.line() && a.column() == b.column() && std::strcmp(a.file_name(), b.file_name()) == 0;
+}
+
+/// The places that have been told. Beyond that many there are enough warnings.
+class told_places {
+public:
+    [[nodiscard]] bool add(const place& at) noexcept {
+        const adaptive_guard guard(lock_);
+        for (std::size_t i = 0; i != count_; ++i) {
+            if (is_same(places_[i].maker, at.maker) && is_same(places_[i].child, at.child)) return false;
+        }
+        if (count_ == places_.size()) return false;
+        places_[count_++] = at;
+        return true;
+    }
+
+private:
+    adaptive_lock lock_;
+    std::size_t count_ = 0;
+    std::array<place, 64> places_{};
+};
+constinit told_places told;
+
+/// The location of the coroutine that runs here, if it was made in `in`.
+const std::source_location* maker_in(const environment& in) noexcept {
+    if (this_thread.begun_in == &in) return &this_thread.begun_at;
+    const environment* const e = this_thread.current;
+    if (e == nullptr || environment_tree::is_object(*e) || environment_tree::is_call(*e)) return nullptr;
+    if (environment_tree::parent(*e) != &in) return nullptr;
+    return &environment_tree::coroutine(*const_cast<environment*>(e)).control().where;
+}
+
+}  // namespace
+
+void tell_of_sibling(promise_base& made, std::source_location child) noexcept {
+    const environment* const in = made.parent();
+    if (this_thread.meant == in) {
+        this_thread.meant = nullptr;
+        return;
+    }
+    const std::source_location* const maker = maker_in(*in);
+    if (maker == nullptr || !told.add({*maker, child})) return;
+    std::fprintf(
+        stderr,
+        "coflux: the coroutine at %s:%u makes the one at %s:%u in the environment that it was itself made in: "
+        "a sibling, which it neither joins nor stops. Its children are made in `co_await coflux::context()`; a "
+        "sibling that is meant, in coflux::outer(env).\n",
+        maker->file_name(), static_cast<unsigned>(maker->line()), child.file_name(),
+        static_cast<unsigned>(child.line()));
+}
+
+}  // namespace coflux::detail
