@@ -1,5 +1,6 @@
 #include <coflux/io/pipe.hpp>
 
+#include <system_error>
 #include <utility>
 
 #include "byte_transfer.hpp"
@@ -52,11 +53,22 @@ endpoint name_of_pipes() {
     return endpoint::local("a pipe");
 }
 
+/// Standard input and output are files where a shell redirects them.
+const char* no_pipe(direction way) noexcept {
+    return way == direction::in ? "coflux: adopt a pipe: this is a file, which cannot be waited for: open it as a "
+                                  "coflux::file, by its path or as \"/dev/stdin\", and give that to a file_reader"
+                                : "coflux: adopt a pipe: this is a file, which cannot be waited for: open it as a "
+                                  "coflux::file, by its path or as \"/dev/stdout\", and give that to a file_writer";
+}
+
 descriptor_handle adopt_end(int opened, direction way) {
     int e = os::check_pipe(opened, way == direction::out);
-    if (e >= 0) e = os::stop_blocking(opened);
+    const bool is_one = e >= 0;
+    if (is_one) e = os::stop_blocking(opened);
     if (e < 0) {
         os::close_descriptor(opened);
+        const std::error_code error = io_error(e);
+        if (!is_one && error == std::errc::invalid_argument) throw std::system_error(error, no_pipe(way));
         throw_io_error(e, "adopt", name_of_pipes());
     }
     return descriptor_handle(opened, name_of_pipes());

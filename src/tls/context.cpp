@@ -25,6 +25,8 @@ namespace {
 [[nodiscard]] owned_bio open(const tls_pem& pem) {
     ERR_clear_error();
     const std::string& v = pem.value();
+    if (pem.is_file() && v.empty())
+        throw std::invalid_argument("coflux: a tls_pem that names neither a file nor a text");
     if (v.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
         throw std::invalid_argument("coflux: too much PEM");
     owned_bio in(pem.is_file() ? BIO_new_file(v.c_str(), "r") : BIO_new_mem_buf(v.data(), static_cast<int>(v.size())));

@@ -44,16 +44,6 @@ public:
     [[nodiscard]] auto&& get() && noexcept {
         return std::move(*checked<I>());
     }
-    /// `get<I>(result)` is `result.get<I>()` without `template` where the type depends on a parameter, as in a
-    /// coroutine of `auto&& env`.
-    template <std::size_t I>
-    [[nodiscard]] friend auto& get(select_result& r) noexcept {
-        return r.template get<I>();
-    }
-    template <std::size_t I>
-    [[nodiscard]] friend auto&& get(select_result&& r) noexcept {
-        return std::move(r).template get<I>();
-    }
 
 private:
     template <std::size_t I>
@@ -64,6 +54,16 @@ private:
 
     std::variant<Results...> result_;
 };
+/// `get<I>(result)`, or `coflux::get<I>(result)`, is `result.get<I>()` without `template` where the type depends on a
+/// parameter, as in a coroutine of `auto&& env`.
+template <std::size_t I, typename... Results>
+[[nodiscard]] auto& get(select_result<Results...>& r) noexcept {
+    return r.template get<I>();
+}
+template <std::size_t I, typename... Results>
+[[nodiscard]] auto&& get(select_result<Results...>&& r) noexcept {
+    return std::move(r).template get<I>();
+}
 
 namespace detail {
 

@@ -84,7 +84,9 @@ public:
 /// asks.
 /// Threads: the caller's.
 /// Costs: one frame; no atomic read-modify-write.
-/// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it.
+/// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it. One that
+/// is given a name first, `auto c = f(here, text()); co_await std::move(c);`, is awaited after the temporaries that its
+/// reference parameters were bound to have died: no compiler tells.
 template <typename T>
 class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call
     : detail::call_frame<T> {
@@ -102,6 +104,17 @@ private:
 };
 
 }  // namespace coflux
+
+/// A container of calls.
+template <typename T>
+class std::allocator<coflux::call<T>> {
+    static_assert(coflux::detail::never<T>,
+                  "coflux: a container cannot keep a call, which is awaited in the expression that makes it: keep "
+                  "forks, or await coflux::for_each_concurrent(elements, n, f)");
+
+public:
+    using value_type = coflux::call<T>;
+};
 
 template <typename T, typename... Args>
 struct std::coroutine_traits<coflux::call<T>, Args...> {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <type_traits>
 
 #include <coflux/core/detail/promise/await_transform.hpp>
 #include <coflux/core/detail/wait/request.hpp>
@@ -75,6 +76,15 @@ template <typename Rep, typename Period>
 detail::sleep_request sleep_for(std::chrono::duration<Rep, Period> d) noexcept {
     if (!(d > d.zero())) return {0, false};
     return {detail::tick_of(detail::later(clock::now(), d)), false};
+}
+
+// Not a number.
+template <typename N>
+    requires std::is_arithmetic_v<N>
+detail::sleep_request sleep_for(N) noexcept {
+    static_assert(detail::never<N>, "coflux: a number has no unit: write sleep_for(5ms), or 5s, with "
+                                    "`using namespace std::chrono_literals;`");
+    return {0, false};
 }
 
 /// `co_await sleep_until(t)`: sleeps until a moment. A moment that has passed is a yield().

@@ -145,6 +145,15 @@ detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, std::chro
     return {std::forward<A>(awaited), at_once ? detail::steady_time() : detail::later(clock::now(), d)};
 }
 
+// Not by a number.
+template <typename A, typename N>
+    requires std::is_arithmetic_v<N>
+detail::timeout_request<A, detail::same_deadline> timeout(A&& awaited, N) noexcept {
+    static_assert(detail::never<N>, "coflux: a number has no unit: write timeout(x, 5ms), or 5s, with "
+                                    "`using namespace std::chrono_literals;`");
+    return {std::forward<A>(awaited), detail::steady_time()};
+}
+
 /// Waits no longer than until a moment, which the operation can see: `this_coroutine::deadline()` in it gives `t`, or
 /// what was nearer already.
 ///

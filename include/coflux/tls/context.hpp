@@ -16,6 +16,8 @@ class tls_settings;
 /// Certificates, or a private key, as PEM: in a file, or in memory.
 class tls_pem {
 public:
+    /// None yet, to be assigned to.
+    tls_pem() = default;
     [[nodiscard]] static tls_pem file(std::string path) { return {std::move(path), true}; }
     [[nodiscard]] static tls_pem text(std::string pem) { return {std::move(pem), false}; }
 
@@ -27,7 +29,7 @@ private:
     tls_pem(std::string value, bool is_file) : value_(std::move(value)), is_file_(is_file) {}
 
     std::string value_;
-    bool is_file_;
+    bool is_file_ = true;
 };
 
 /// Its own certificate first, then those that lead to a root; and the key of the first.
@@ -70,7 +72,8 @@ struct tls_server_options {
 ///
 /// Shapes: a copyable handle; copies, and the streams made with it, share one set of settings, which never changes.
 /// Errors: tls_error with the file and OpenSSL's reason, for what cannot be read or does not fit; std::system_error for
-/// a file that cannot be opened; std::invalid_argument for a name in `alpn` that is empty or longer than 255 bytes.
+/// a file that cannot be opened; std::invalid_argument for a tls_pem that was given nothing, as that of
+/// `tls_server_options o;`, and for a name in `alpn` that is empty or longer than 255 bytes.
 /// Threads: any.
 /// Costs: reads files, in the calling thread.
 /// Example: examples/39_tls.cpp

@@ -39,7 +39,7 @@ struct won {
 template <typename A, typename B>
 by_hand::task<won> receives_one_of(coflux::environment&, borrowed<A> a, borrowed<B> b) {
     auto got = co_await coflux::select(a->receive(), b->receive());
-    co_return won{got.index(), got.index() == 0 ? get<0>(got).value_or(-1) : get<1>(got).value_or(-1)};
+    co_return won{got.index(), got.index() == 0 ? coflux::get<0>(got).value_or(-1) : coflux::get<1>(got).value_or(-1)};
 }
 template <typename A, typename B>
 by_hand::task<won> sends_or_receives(coflux::environment&, borrowed<A> to, int value, borrowed<B> from) {

@@ -259,6 +259,7 @@ TEST(pipe, adopts_no_file) {
             ADD_FAILURE();
         } catch (const std::system_error& e) {
             EXPECT_EQ(e.code(), std::errc::invalid_argument);
+            EXPECT_NE(std::string(e.what()).find("open it as a coflux::file"), std::string::npos) << e.what();
         }
     }
     EXPECT_EQ(open_descriptors(), before);

@@ -54,6 +54,16 @@ TEST(tls_context, says_what_is_no_pem) {
     expect_in(error_of([&] { return tls_context::client({.trusted = tls_pem::text(broken)}); }), "read certificates");
 }
 
+TEST(tls_context, of_a_server_that_was_given_no_identity_says_so) {
+    const coflux::tls_server_options nothing;
+    try {
+        (void)tls_context::server(nothing);
+        ADD_FAILURE();
+    } catch (const std::invalid_argument& e) {
+        expect_in(e.what(), "a tls_pem that names neither a file nor a text");
+    }
+}
+
 TEST(tls_context, refuses_a_key_of_another_certificate) {
     const auto text = error_of([] {
         return tls_context::server({.identity = {tls_pem::text(localhost().pem()), tls_pem::text(root().key_pem())}});
