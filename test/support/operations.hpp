@@ -148,8 +148,7 @@ constexpr const char* name_of(combinator c) noexcept {
 
 /// True if `outer` of `inner` compiles: what stops its awaiter and gives no outcome cannot be awaited as one.
 constexpr bool is_allowed(combinator outer, combinator inner) noexcept {
-    return outer != combinator::as_outcome ||
-           (inner != combinator::timeout && inner != combinator::deadline && inner != combinator::select);
+    return outer != combinator::as_outcome || inner != combinator::select;
 }
 
 /// `c` of `x`, which is an operation, a fork or a task that gives nothing. `beside`: with another that never ends by
