@@ -6,6 +6,7 @@
 #include <source_location>
 
 #include <coflux/base/adaptive_lock.hpp>
+#include <coflux/core/detail/promise/owned_promise.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 
 #include "core/detail/scope/environment_tree.hpp"
