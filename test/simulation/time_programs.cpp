@@ -199,7 +199,7 @@ job waits_for_it(coflux::environment&, borrowed<trial> t, borrowed<timer_history
         if (t->random.one_in(3)) {
             const auto limit = some(*t, 5);
             const auto fired = co_await coflux::timeout(h->timer.wait(), limit);
-            if (fired) {
+            if (!fired.timed_out()) {
                 const auto end = h->end_of(begin, known);
                 COFLUX_HOLDS(t, end && end->fired == *fired && end->at == clock::now());
             } else {
@@ -318,7 +318,7 @@ job pops_them(coflux::environment&, borrowed<trial> t, borrowed<delayed> d, bool
         switch (t->random.below(limits ? 3 : 2)) {
         case 2: {
             auto got = co_await coflux::timeout(d->queue.pop(), some(*t, 5));
-            if (!got) continue;
+            if (got.timed_out()) continue;
             v = std::move(*got);
             break;
         }
