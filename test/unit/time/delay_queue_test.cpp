@@ -232,7 +232,7 @@ TEST(delay_queue_stop, by_a_limit_or_a_select_that_decides_otherwise_leaves_the_
         }
         EXPECT_GT(left, 0U);
         const auto got = co_await coflux::timeout(q->pop(), 1h);
-        EXPECT_TRUE(got && *got == "value");
+        EXPECT_TRUE(!got.timed_out() && *got == "value");
     }(v.env, borrowed(q))
                                                        .get();
 }
