@@ -38,6 +38,7 @@ NEEDED = {
     ("coflux/core/make_environment.hpp", "chrono"): "a deadline is a time_point",
     ("coflux/core/make_fork.hpp", "functional"): "a reference_wrapper is refused; std::invoke",
     ("coflux/core/this_coroutine.hpp", "chrono"): "a deadline is a time_point",
+    ("coflux/sync/condition_variable.hpp", "chrono"): "wait_for() takes a duration",
     ("coflux/sync/once.hpp", "functional"): "std::invoke",
 }
 

@@ -9,8 +9,6 @@
 #include <coflux/core/detail/promise/owned_promise.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 
-#include "core/detail/scope/environment_tree.hpp"
-
 namespace coflux::detail {
 namespace {
 
@@ -43,15 +41,6 @@ private:
 };
 constinit told_places told;
 
-/// The location of the coroutine that runs here, if it was made in `in`.
-const std::source_location* maker_in(const environment& in) noexcept {
-    if (this_thread.begun_in == &in) return &this_thread.begun_at;
-    const environment* const e = this_thread.current;
-    if (e == nullptr || environment_tree::is_object(*e) || environment_tree::is_call(*e)) return nullptr;
-    if (environment_tree::parent(*e) != &in) return nullptr;
-    return &environment_tree::coroutine(*const_cast<environment*>(e)).control().where;
-}
-
 }  // namespace
 
 void tell_of_sibling(promise_base& made, std::source_location child) noexcept {
@@ -60,15 +49,14 @@ void tell_of_sibling(promise_base& made, std::source_location child) noexcept {
         this_thread.meant = nullptr;
         return;
     }
-    const std::source_location* const maker = maker_in(*in);
-    if (maker == nullptr || !told.add({*maker, child})) return;
+    if (this_thread.begun_in != in || !told.add({this_thread.begun_at, child})) return;
+    const std::source_location& maker = this_thread.begun_at;
     std::fprintf(
         stderr,
         "coflux: the coroutine at %s:%u makes the one at %s:%u in the environment that it was itself made in: "
         "a sibling, which it neither joins nor stops. Its children are made in `co_await coflux::context()`; a "
         "sibling that is meant, in coflux::outer(env).\n",
-        maker->file_name(), static_cast<unsigned>(maker->line()), child.file_name(),
-        static_cast<unsigned>(child.line()));
+        maker.file_name(), static_cast<unsigned>(maker.line()), child.file_name(), static_cast<unsigned>(child.line()));
 }
 
 }  // namespace coflux::detail
