@@ -132,7 +132,8 @@ private:
 /// without stopping the awaiting coroutine in turn.
 ///
 /// Shapes: `x` is a fork or task (moved), a view, a call, a combinator, an operation of a primitive, or any foreign
-/// awaitable. Not select() or once::call(): await one of those in a call, and that as an outcome.
+/// awaitable. Not select() or once::call(): await one of those in a call, and that as an outcome. Not next() of
+/// completions, which has next_outcome().
 /// Stops: if a stop of the awaiting coroutine itself was requested, it stops here as in a plain await.
 /// Costs: those of the plain await.
 template <typename A>

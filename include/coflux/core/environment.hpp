@@ -46,7 +46,7 @@ bool is_lender(const environment& e) noexcept;
 ///
 /// A coroutine's parameter is *not* the environment of its children, but the one that it was itself made in: what it
 /// makes there is a sibling, which it neither joins nor stops. Its children are made in `here`. A sibling that is meant
-/// is made in `coflux::outer(env)`; without NDEBUG others are told on stderr.
+/// is made in `coflux::outer(env)`; without NDEBUG others are told on stderr (outer.hpp says which).
 ///
 /// Shapes: what is made in it belongs to it, and it ends after all of that has.
 /// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that

@@ -165,6 +165,13 @@ class [[nodiscard]] caught_result_awaiter {
     using value = decltype(std::declval<inner_type&>().await_resume());
     static_assert(!std::is_reference_v<value>,
                   "coflux: as_result() gives a value: await what gives a reference in a call");
+    static_assert(
+        !std::is_same_v<value, std::error_code>,
+        "coflux: as_result() of what gives a std::error_code could not tell the value from an error: await it "
+        "plainly");
+    static_assert(
+        !is_limited<value>,
+        "coflux: as_result() takes what has no limit; the limit stands outside of it: timeout(as_result(x), d)");
 
 public:
     caught_result_awaiter(promise_base& p, A&& awaited, std::source_location where)
@@ -184,7 +191,8 @@ public:
                 return inner_.await_resume();
             }
         } catch (const std::system_error& e) {
-            if (!other_errors().empty()) throw;  // there is no place for them in a result
+            // A result has no place for other errors, and one without a code would be a success.
+            if (!other_errors().empty() || !e.code()) throw;
             return e.code();
         }
     }
@@ -225,14 +233,14 @@ private:
 /// `co_await as_result(stream.read_some(buffer))`, `co_await as_result(load(here, path))`: an io_result in place of a
 /// system error.
 ///
-/// Shapes: an operation of I/O, in the expression that makes it; a call, a fork or task (moved), a combinator, a
-/// timeout, or any other awaitable that gives a value or nothing.
+/// Shapes: an operation of I/O, in the expression that makes it; a call, a fork or task (moved), a combinator, or any
+/// other awaitable that gives a value or nothing. A limit stands outside: timeout(as_result(x), d).
 /// Returns: io_result of what is awaited, or the error_code of the std::system_error that it throws: for an operation
 /// of I/O also of a system that cannot let it wait, which has no descriptor for an event source, or no thread for a
 /// blocking pool, say. A class that is derived from std::system_error gives its code alone.
 /// Errors: all others are thrown: a mistake of the program, as options that contradict one another
-/// (std::invalid_argument), a system error that other errors came with (other_errors()), for which a result has no
-/// room, and of what is no operation of I/O one that does not let it wait.
+/// (std::invalid_argument), a system error that other errors came with (other_errors()) or whose code is 0, for which a
+/// result has no room, and of what is no operation of I/O one that does not let it wait.
 /// Stops: as the plain await: a stop is no error, and stops the coroutine as ever.
 /// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its error,
 /// which is caught here.

@@ -21,6 +21,7 @@ class [[nodiscard]] condition_variable::limited_awaiter : detail::optional_call 
 
 public:
     using single_use = void;
+    using loses_its_lock = void;
 
     limited_awaiter(detail::promise_base& p, condition_variable& of, mutex::guard& guard, detail::steady_time end,
                     Predicate& predicate)

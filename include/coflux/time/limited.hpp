@@ -11,6 +11,10 @@
 #include <coflux/core/outcome.hpp>
 
 namespace coflux {
+
+template <typename T>
+class limited;
+
 namespace detail {
 
 /// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional. Not
@@ -21,6 +25,11 @@ template <typename T>
     requires std::is_class_v<T> && std::is_constructible_v<bool, T&> &&
                  (requires(T& t) { *t; } || requires(T& t) { t.has_value(); })
 inline constexpr bool has_own_truth<T> = true;
+
+template <typename T>
+inline constexpr bool is_limited = false;
+template <typename T>
+inline constexpr bool is_limited<limited<T>> = true;
 
 }  // namespace detail
 

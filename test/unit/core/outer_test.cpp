@@ -39,6 +39,12 @@ coflux::fork<void, E> makes_a_sibling(environment& env) {
     co_return;
 }
 template <typename E>
+coflux::fork<void, E> makes_a_sibling_behind_its_context(environment& env) {
+    auto&& here = co_await coflux::context();
+    child<E>(env).attach();
+    co_await child<E>(here);
+}
+template <typename E>
 coflux::fork<void, E> makes_siblings_in_a_loop(environment& env) {
     for (int i = 0; i != 3; ++i) child<E>(env).attach();
     co_return;
@@ -95,6 +101,7 @@ void expect_what_is_told(E& executor) {
     EXPECT_EQ(tellings(executor, [](environment& here) { return means_a_sibling<E>(here); }), 0);
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling<E>(here); }), told);
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling<E>(here); }), 0) << "once";
+    EXPECT_EQ(tellings(executor, [](environment& here) { return makes_a_sibling_behind_its_context<E>(here); }), told);
     EXPECT_EQ(tellings(executor, [](environment& here) { return makes_siblings_in_a_loop<E>(here); }), told);
 }
 

@@ -80,7 +80,8 @@ template <typename A>
 COFLUX_INLINE decltype(auto) bind_await(promise_base& p, A&& awaited, std::source_location where) {
     pass_test_point<A>();
 #ifndef NDEBUG
-    this_thread.begun_in = nullptr;
+    // To ask for the context is not to wait: the coroutine is the one that runs here before and after.
+    if constexpr (!is_context_request<A>) this_thread.begun_in = nullptr;
 #endif
     if constexpr (!is_context_request<A> && !await_access::keeps_location<A>()) p.set_await_location(where);
     return bind_operand(p, std::forward<A>(awaited), where);
