@@ -59,7 +59,7 @@ coflux::task<void, pool> program(coflux::environment&, fs::path root, bool visit
     auto handler = [root = fs::canonical(root)](coflux::environment&, coflux::tcp_stream peer) -> coflux::call<void> {
         auto&& self = co_await coflux::context();
         if (const auto request = co_await coflux::timeout(head_from(self, peer), 10s))  // all of it: no slow drip
-            (void)co_await coflux::timeout(answer(self, peer, root, *request), 60s);    // nor a slow reader
+            if (!co_await coflux::timeout(answer(self, peer, root, *request), 60s)) peer.abort();  // half is not all
     };
     std::fprintf(stderr, "port %d\n", listener.local_endpoint().port());
     auto inside = coflux::make_environment(here);

@@ -97,6 +97,7 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
 ///
 /// Shapes: `from` is a byte_source, `to` a byte_sink or, as a tls_stream, a whole_sink. Two of them, the other way
 /// round, make a proxy: in a `when_all<scope_policy::stop_on_error>`, as the error of one does not end the other.
+/// From a file to its own end it does not end, because the file grows.
 /// Returns: how many bytes. The end of the stream is not passed on: call `to.shutdown_send()`; nor is a buffered_writer
 /// flushed.
 /// Errors: those of both; std::bad_alloc.

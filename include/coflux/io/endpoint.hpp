@@ -26,8 +26,9 @@ public:
 
     /// `ip("127.0.0.1", 80)`, `ip("::1", 80)`, and of a network that an interface is at, `ip("fe80::1%eth0", 80)`,
     /// `ip("fe80::1%2", 80)`.
-    /// Errors: std::invalid_argument with the text for what is no numeric address, or names no interface. An interface
-    /// is a part of link-local addresses only. Names are resolved elsewhere.
+    /// Errors: std::invalid_argument with the text for what is no numeric address, or names no interface; a number is
+    /// taken as it is, because the interface may come later. An interface is a part of link-local addresses only. Names
+    /// are resolved elsewhere.
     [[nodiscard]] static endpoint ip(std::string_view address, std::uint16_t port);
     /// All addresses of this machine, IPv4.
     [[nodiscard]] static endpoint any(std::uint16_t port);

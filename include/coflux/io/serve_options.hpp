@@ -98,7 +98,8 @@ struct serve_options {
     serve_error_callback on_error{};
 };
 
-/// What a server has done: `accepted` is `served + failed + cut`.
+/// What a server has done: `accepted` is `served + failed + cut`. Connections that were cut in the backlog are not
+/// counted.
 struct serve_report {
     std::uint64_t accepted = 0;      ///< connections that were given to a handler
     std::uint64_t served = 0;        ///< handlers that came to their end

@@ -93,11 +93,23 @@ public:
     [[nodiscard("false: it was not taken")]] key push(T&& value, std::chrono::time_point<Clock, Duration> when) {
         return push_at(value, detail::on_steady_clock(when));
     }
-    template <typename When>
+    template <typename Rep, typename Period>
         requires std::copy_constructible<T>
-    [[nodiscard("false: it was not taken")]] key push(const T& value, When when) {
+    [[nodiscard("false: it was not taken")]] key push(const T& value, std::chrono::duration<Rep, Period> after) {
+        T copy(value);
+        return push(std::move(copy), after);
+    }
+    template <typename Clock, typename Duration>
+        requires std::copy_constructible<T>
+    [[nodiscard("false: it was not taken")]] key push(const T& value, std::chrono::time_point<Clock, Duration> when) {
         T copy(value);
         return push(std::move(copy), when);
+    }
+    template <std::integral N>
+    key push(const T&, N) {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write push(value, 5ms), or 5s, with "
+                                        "`using namespace std::chrono_literals`");
+        return {};
     }
 
     /// `while (auto value = co_await q.pop())`: receives the next value whose moment has come.

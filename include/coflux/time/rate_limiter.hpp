@@ -23,7 +23,8 @@ namespace coflux {
 /// which a waiter goes on late, and one that is not keeps the requests apart. First come, first served: a request for
 /// many is not overtaken by later ones for few.
 ///
-/// Errors: the constructor throws std::invalid_argument for a rate or a burst of none, and for more than 2^62 of either;
+/// Errors: the constructor throws std::invalid_argument for a rate, a burst or a time that is not positive, and for more
+/// than 2^62 of the first two;
 /// acquire() and try_acquire() throw it for more permits than the burst, as those never come.
 /// Threads: all members from any.
 /// Costs: a lock and a reading of the clock for each operation; never an allocation. While coroutines wait, the first of

@@ -55,7 +55,7 @@ public:
     bool reset(std::chrono::time_point<Clock, Duration> when) noexcept {
         return reset_to(detail::on_steady_clock(when));
     }
-    /// Calls it off. The coroutines that wait for it go on, with false.
+    /// Calls it off. The coroutines that wait for it go on, with false. What has fired stays fired: a wait() is true.
     ///
     /// Returns: true if it was pending, and now will not fire; false if it had fired or was stopped.
     bool stop() noexcept;
