@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
 
 using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
@@ -51,9 +50,11 @@ coflux::task<void, pool> tries(coflux::environment&) {
     std::printf("%d ticks, %s\n", ticks, early ? "early" : "not early");
 
     coflux::timer idle(1h);
-    auto talk = talks(here, coflux::borrowed(idle));
-    const bool fired = co_await idle.wait();  // false where `idle.stop()` has called it off
-    co_await std::move(talk);
+    const auto wait = [&idle](coflux::task_scope& scope) -> coflux::call<bool> {
+        talks(scope, coflux::borrowed(idle)).attach();
+        co_return co_await idle.wait();  // false where `idle.stop()` has called it off
+    };
+    const bool fired = co_await coflux::with_scope(here, wait);
     std::printf("%s\n", fired ? "silent" : "called off");
 
     // Everything made in `sub` is stopped when its time has come.

@@ -19,7 +19,10 @@ coflux::task<void, pool> asks_within_the_limit(coflux::environment&) {
     auto&& here = co_await coflux::context();
     coflux::rate_limiter limit(500, 1s, 2);
     const auto begin = coflux::clock::now();
-    co_await coflux::when_all(asks(here, borrowed(limit), 3), asks(here, borrowed(limit), 4));
+    const auto ask = [&limit](coflux::task_scope& scope) -> coflux::call<void> {
+        co_await coflux::when_all(asks(scope, borrowed(limit), 3), asks(scope, borrowed(limit), 4));
+    };
+    co_await coflux::with_scope(here, ask);
     const auto took = coflux::clock::now() - begin;
     std::printf("7 requests, %s\n", took < 10ms ? "too fast" : "none too early");
 

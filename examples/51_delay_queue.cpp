@@ -6,13 +6,12 @@
 #include <string>
 
 using namespace std::chrono_literals;
-using coflux::borrowed;
 using pool = coflux::thread_pool_executor;
 using jobs = coflux::delay_queue<std::string>;
 
-coflux::fork<int, pool> works(coflux::environment&, borrowed<jobs> due) {
+coflux::call<int> works(coflux::environment&, jobs& due) {
     int done = 0;
-    while (auto job = co_await due->pop()) {
+    while (auto job = co_await due.pop()) {
         std::printf("%s\n", job->c_str());
         ++done;
     }
@@ -32,7 +31,7 @@ coflux::task<void, pool> plans(coflux::environment&) {
     if (const auto job = due.remove(report)) std::printf("no %s\n", job->c_str());
 
     due.close();  // what is in it still comes at its moment
-    const int done = co_await works(here, borrowed(due));
+    const int done = co_await works(here, due);
     std::printf("%d jobs\n", done);
 }
 

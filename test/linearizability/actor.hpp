@@ -10,6 +10,7 @@
 
 #include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
+#include <coflux/core/detail/wait/turn.hpp>
 
 #include "linearizability/history.hpp"
 #include "support/random_numbers.hpp"
@@ -140,7 +141,11 @@ public:
               awaiter_(coflux::detail::await_access::await_in(std::forward<Request>(request), p, where)) {}
         awaiter(const awaiter&) = delete;
         awaiter& operator=(const awaiter&) = delete;
-        [[nodiscard]] bool await_ready() { return awaiter_.await_ready(); }
+        [[nodiscard]] bool await_ready() {
+            // A step begins: a lock that is tried when the others have run stands in no queue until then.
+            coflux::detail::ready_awaits_left = coflux::detail::ready_awaits_in_a_step - 1;
+            return awaiter_.await_ready();
+        }
         template <typename P>
         std::coroutine_handle<> await_suspend(std::coroutine_handle<P> h) {
             // By the time the call returns this awaiter may be gone, and the history over but for the director, which
