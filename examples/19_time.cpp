@@ -1,5 +1,5 @@
-// Sleeping, ticking, and giving up: an answer in time, one that is too late, a peer that has gone silent, and a deadline
-// for a whole subtree.
+// Sleeping, ticking, and giving up: an answer in time, one that is too late, a peer that has gone silent, and a
+// deadline for a whole subtree.
 #include <coflux/coflux.hpp>
 
 #include <chrono>

@@ -22,7 +22,8 @@ void environment::request_stop_as(std::uint32_t asked) noexcept {
 
 bool environment::look_up(std::uint32_t requests) noexcept {
     std::uint32_t steps = 0;
-    // acquire pairs with the end of the last walk: its marks are there. Those that stand were counted before the request.
+    // acquire pairs with the end of the last walk: its marks are there. Those that stand were counted before the
+    // request.
     // [stop.look_up.standing]
     const bool records_speak = detail::standing_stops.load(detail::memory_order_acquire) == 0;
     for (environment* e = this; e != nullptr; e = e->parent_.get(), ++steps) {

@@ -18,8 +18,8 @@ struct lookup_error {
     int code = 0;       // of getaddrinfo(3); 0: none
     int of_system = 0;  // the error number of the system, where that is the cause; not 0 where the code is EAI_SYSTEM
 };
-/// The error that getaddrinfo(3) has returned, and left in errno, which was 0 before. Where it lacked a descriptor or memory,
-/// it may say that there is no such host, and tell the cause by errno alone.
+/// The error that getaddrinfo(3) has returned, and left in errno, which was 0 before. Where it lacked a descriptor or
+/// memory, it may say that there is no such host, and tell the cause by errno alone.
 [[nodiscard]] lookup_error error_of_lookup(int code, int error) noexcept;
 
 /// Calls `each(context, name, size)` for the addresses of `host` in the system's order, each once, with port 0. What

@@ -57,8 +57,8 @@
 #endif
 
 // Not by force without optimisation. Copies at each call were more than half of an object file of tests there, with
-// ThreadSanitizer; and clang 19 with AddressSanitizer reports the locals of functions that it inlined into a coroutine's
-// clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
+// ThreadSanitizer; and clang 19 with AddressSanitizer reports the locals of functions that it inlined into a
+// coroutine's clean-up as used after their scope (test/compiler_bugs/coflux_forms.cpp).
 #if defined(__OPTIMIZE__)
 #    define COFLUX_INLINE inline __attribute__((always_inline))
 #else

@@ -259,8 +259,8 @@ private:
 ///
 /// Shapes: operations of channels (send, receive, <<, >>, reserve), of queues (make_spsc, make_mpsc,
 /// make_unbounded_mpsc, make_oneshot, make_broadcast, make_watch), forks and tasks (moved), calls and any other
-/// awaitable that gives a value; at most 64. Ranges of channels and handles: select_range.hpp. `otherwise` among them makes a select that does not wait; the other cases
-/// are then operations of channels.
+/// awaitable that gives a value; at most 64. Ranges of channels and handles: select_range.hpp. `otherwise` among them
+/// makes a select that does not wait; the other cases are then operations of channels.
 /// Returns: a select_result: index() is the case that won, get<I>(got) its result. Exactly one case wins. The other
 /// cases of channels and queues have had no effect: nothing was received or sent, their values have not been moved
 /// from. Nor has a semaphore's acquire() or an auto_reset_event's wait(): what it was given for a moment is given back.

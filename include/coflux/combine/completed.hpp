@@ -87,8 +87,8 @@ public:
     /// Resumes: the consumer, through its executor.
     /// Errors: that of the child, which counts as taken; the next next() goes on with the others. std::bad_alloc in the
     /// first wait of a coroutine; then nothing has happened.
-    /// Stops: a stop point where it waits, which loses nothing: timeout() of it, and a select() in which it loses, leave
-    /// the child for the next next(). A child that was stopped counts as taken, and stops the consumer in turn.
+    /// Stops: a stop point where it waits, which loses nothing: timeout() of it, and a select() in which it loses,
+    /// leave the child for the next next(). A child that was stopped counts as taken, and stops the consumer in turn.
     [[nodiscard("no child is waited for until it is awaited: co_await it")]] next_request<true> next() noexcept {
         return next_request<true>(checked());
     }

@@ -84,9 +84,9 @@ public:
 /// asks.
 /// Threads: the caller's.
 /// Costs: one frame; no atomic read-modify-write.
-/// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it. One that
-/// is given a name first, `auto c = f(here, text()); co_await std::move(c);`, is awaited after the temporaries that its
-/// reference parameters were bound to have died: no compiler tells.
+/// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it. One
+/// that is given a name first, `auto c = f(here, text()); co_await std::move(c);`, is awaited after the temporaries
+/// that its reference parameters were bound to have died: no compiler tells.
 template <typename T>
 class COFLUX_IN_REGISTER [[nodiscard("a call that is not awaited never begins: co_await it")]] call
     : detail::call_frame<T> {

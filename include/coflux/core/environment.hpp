@@ -80,8 +80,9 @@ public:
     /// next stop point.
     /// Threads: any, while the environment lives; also a thread that runs no coroutine, a callback of this library, and
     /// a coroutine below, itself included. No signal handler: it takes locks.
-    /// Costs: a visit to each coroutine below that has ever waited in a primitive, the first time; none if there is none.
-    /// After the first 512 it returns, and the executors of those below do the rest, in steps that let others run.
+    /// Costs: a visit to each coroutine below that has ever waited in a primitive, the first time; none if there is
+    /// none. After the first 512 it returns, and the executors of those below do the rest, in steps that let others
+    /// run.
     void request_stop() noexcept { request_stop_as(stop_asked | asked_itself); }
     /// It finishes with its value, though a stop from above may cut off children that were made in it: for a coroutine
     /// `here`, the value that it returns; for an environment object or a task_scope, that join() goes on, and for the

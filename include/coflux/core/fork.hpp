@@ -30,7 +30,8 @@ public:
     owned_handle(const owned_handle&) = delete;
     owned_handle& operator=(const owned_handle&) = delete;
 
-    /// True while the handle names a coroutine: from when it was given one until it was awaited, moved from or attached.
+    /// True while the handle names a coroutine: from when it was given one until it was awaited, moved from or
+    /// attached.
     [[nodiscard]] bool valid() const noexcept { return !this->is_empty(); }
     /// True once the coroutine has ended; its result is still to be taken. Its callbacks may still run.
     [[nodiscard]] bool done() const noexcept { return this->checked().has_ended(); }

@@ -12,8 +12,8 @@ namespace coflux {
 /// made in, on purpose. It belongs to what is above the coroutine, which neither joins nor stops it: a sibling.
 ///
 /// A coroutine that means its own children makes them in `co_await coflux::context()`. Without NDEBUG a sibling that is
-/// not named so, and is made before the coroutine has awaited anything but its context, is told on stderr, once for each
-/// place. It names the environment of the next fork or task only: write it at each.
+/// not named so, and is made before the coroutine has awaited anything but its context, is told on stderr, once for
+/// each place. It names the environment of the next fork or task only: write it at each.
 ///
 /// Returns: `env`.
 /// Threads: any.

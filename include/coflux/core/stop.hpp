@@ -37,8 +37,8 @@ namespace detail {
 /// 31 bits; it may wrap around.
 COFLUX_SHARED inline constinit atomic<std::uint32_t> stop_requests{0};
 inline constexpr std::uint32_t stop_count_mask = 0x7fffffff;
-/// Requests that have not been everywhere below yet: until then a record without a mark does not speak for what is above
-/// it.
+/// Requests that have not been everywhere below yet: until then a record without a mark does not speak for what is
+/// above it.
 COFLUX_SHARED inline constinit atomic<std::uint32_t> standing_stops{0};
 /// In a coroutine's copy of the count: it started inline and has not suspended; equal to no count, so that its first
 /// suspension, and every question about a stop until then, takes the slow path.

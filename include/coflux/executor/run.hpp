@@ -115,8 +115,8 @@ int run_with(run_options options, Program& function, Args&... args) {
 /// sentence on stderr, if no signal had come.
 /// Errors: none but what the copies of `program` and `args` throw. A second run() or stop_on_signals at the same time
 /// is a checked error, unless one of them leaves the signals alone.
-/// Stops: the program, as any coroutine is stopped; a program that ends with a value nevertheless has its own status, if
-/// the signal cut off no child of it, or after environment::finish_with_value().
+/// Stops: the program, as any coroutine is stopped; a program that ends with a value nevertheless has its own status,
+/// if the signal cut off no child of it, or after environment::finish_with_value().
 /// Threads: one that runs no coroutines; it is blocked.
 /// Costs: the threads of the pool, and one that waits for signals.
 /// Example: examples/33_run_main.cpp

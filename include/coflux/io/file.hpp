@@ -39,9 +39,9 @@ struct file_options {
 /// (std::errc::is_a_directory) and a pipe (std::errc::invalid_seek) cannot be opened.
 /// Units: offsets and sizes are in bytes, of any size that the file system has.
 /// Resumes: on the coroutine's own executor.
-/// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Where the
-/// pool has no thread, and cannot have one, that is such an error. Else of the pool as blocking_pool::run. An operation of a file that is closed or was moved from, and one
-/// that waits when the file dies, are checked errors.
+/// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Where
+/// the pool has no thread, and cannot have one, that is such an error. Else of the pool as blocking_pool::run. An
+/// operation of a file that is closed or was moved from, and one that waits when the file dies, are checked errors.
 /// Stops: each operation is a stop point until a thread of the pool has begun it: then it has not been done, and
 /// nothing is lost. One that has begun is waited for, and counts: the coroutine goes on with what it gave, and stops at
 /// its next stop point. What can be done at once is done, and is no stop point.

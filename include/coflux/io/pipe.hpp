@@ -48,8 +48,8 @@ public:
     /// Takes over the writing end of a pipe, as standard output may be one. It does not block from now on, also for
     /// others that share it.
     /// Errors: std::system_error; then it is closed. std::errc::invalid_argument for what is no pipe, no socket and no
-    /// terminal: a file cannot be waited for; it is opened as a `file`, by its path or as "/dev/stdout", and written with
-    /// a file_writer. std::errc::bad_file_descriptor for a reading end.
+    /// terminal: a file cannot be waited for; it is opened as a `file`, by its path or as "/dev/stdout", and written
+    /// with a file_writer. std::errc::bad_file_descriptor for a reading end.
     [[nodiscard]] static pipe_writer adopt(owned_descriptor opened);
 
 private:

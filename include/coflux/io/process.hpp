@@ -180,8 +180,8 @@ public:
     /// have no zero bytes.
     /// Errors: std::invalid_argument for a command without a program, or with zero bytes. std::system_error where there
     /// is no such program (std::errc::no_such_file_or_directory) or directory, it may not be run (permission_denied),
-    /// or the process has no descriptors left; the text says which. Where the pool has no thread, and cannot have one: the error of that, also by as_result(). There
-    /// is no child then.
+    /// or the process has no descriptors left; the text says which. Where the pool has no thread, and cannot have one:
+    /// the error of that, also by as_result(). There is no child then.
     /// Stops: a stop point until a thread of the pool has begun it: then there is no child. Later the child is given,
     /// and the coroutine stops at its next stop point.
     [[nodiscard("nothing is started until this is awaited: co_await it")]] static detail::spawn_request

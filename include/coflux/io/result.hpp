@@ -242,8 +242,8 @@ private:
 /// (std::invalid_argument), a system error that other errors came with (other_errors()) or whose code is 0, for which a
 /// result has no room, and of what is no operation of I/O one that does not let it wait.
 /// Stops: as the plain await: a stop is no error, and stops the coroutine as ever.
-/// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its error,
-/// which is caught here.
+/// Costs: of an operation of I/O none; an error costs neither a throw nor an allocation. Anything else throws its
+/// error, which is caught here.
 template <typename Operation, typename... Args>
 [[nodiscard("co_await it")]] auto as_result(detail::io_request<Operation, Args...>&& operation) {
     return std::move(operation).with_result();

@@ -44,7 +44,8 @@ private:
 /// (auto job = co_await due.pop())`. They come in the order of their moments, and those of one moment in the order of
 /// their push() or reset().
 ///
-/// It takes what it is given, as an unbounded channel does: what waits in it waits for a moment, and not for a receiver.
+/// It takes what it is given, as an unbounded channel does: what waits in it waits for a moment, and not for a
+/// receiver.
 ///
 /// Shapes: T is a queue_value; move-only is enough. `resource` outlives the queue, and may be used by any thread that
 /// pushes.

@@ -17,8 +17,8 @@ class limited;
 
 namespace detail {
 
-/// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional. Not
-/// the guard of a lock, which owns one wherever it is given.
+/// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional.
+/// Not the guard of a lock, which owns one wherever it is given.
 template <typename T>
 inline constexpr bool has_own_truth = std::is_same_v<T, bool> || std::is_pointer_v<T>;
 template <typename T>
@@ -36,9 +36,9 @@ inline constexpr bool is_limited<limited<T>> = true;
 /// What timeout() and deadline() give: the value of the operation, or that its time was up.
 ///
 /// It reads as a std::optional of the value, and converts to one. For void it is true if the operation ended. Where an
-/// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this: ask timed_out(),
-/// and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of the errors,
-/// std::errc::timed_out; timed_out() tells it from a time-out that the system reports.
+/// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this: ask
+/// timed_out(), and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of the
+/// errors, std::errc::timed_out; timed_out() tells it from a time-out that the system reports.
 ///
 /// Shapes: `T` is what the operation gives: an object type, a reference, or void.
 /// Errors: value() throws std::bad_optional_access if the time was up; `*` and `->` then are checked errors.

@@ -17,18 +17,18 @@ namespace coflux {
 /// A bucket of permits that fills with time: `coflux::rate_limiter limit(100, 1s, 10);` lets a hundred through in a
 /// second, and ten at once where none has come for a while: `co_await limit.acquire();`
 ///
-/// It is full at first. A permit comes each `per / permits`, also where that is no whole number of nanoseconds: only the
-/// moment at which a waiter goes on is rounded, up. In any span of time d at most `burst + d * permits / per` are given.
-/// What comes while the bucket is full is lost. So a burst that is larger than each request makes up for the time by
-/// which a waiter goes on late, and one that is not keeps the requests apart. First come, first served: a request for
-/// many is not overtaken by later ones for few.
+/// It is full at first. A permit comes each `per / permits`, also where that is no whole number of nanoseconds: only
+/// the moment at which a waiter goes on is rounded, up. In any span of time d at most `burst + d * permits / per` are
+/// given. What comes while the bucket is full is lost. So a burst that is larger than each request makes up for the
+/// time by which a waiter goes on late, and one that is not keeps the requests apart. First come, first served: a
+/// request for many is not overtaken by later ones for few.
 ///
-/// Errors: the constructor throws std::invalid_argument for a rate, a burst or a time that is not positive, and for more
-/// than 2^62 of the first two;
-/// acquire() and try_acquire() throw it for more permits than the burst, as those never come.
+/// Errors: the constructor throws std::invalid_argument for a rate, a burst or a time that is not positive, and for
+/// more than 2^62 of the first two; acquire() and try_acquire() throw it for more permits than the burst, as those
+/// never come.
 /// Threads: all members from any.
-/// Costs: a lock and a reading of the clock for each operation; never an allocation. While coroutines wait, the first of
-/// them has the one timer.
+/// Costs: a lock and a reading of the clock for each operation; never an allocation. While coroutines wait, the first
+/// of them has the one timer.
 /// Lifetime: outlives its waiters; the destructor checks that none is left.
 /// Source: the generic cell rate algorithm of ITU-T I.371, which is the token bucket in one number: the moment at which
 /// the bucket is full.
@@ -50,8 +50,8 @@ public:
     ///
     /// Returns: nothing.
     /// Resumes: on the coroutine's executor, in the order in which they came, never early.
-    /// Errors: std::invalid_argument where `n` is more than the burst, from the call. Else as timer::wait(): then it has
-    /// taken nothing.
+    /// Errors: std::invalid_argument where `n` is more than the burst, from the call. Else as timer::wait(): then it
+    /// has taken nothing.
     /// Stops: a stop point where it must wait. A coroutine that is stopped has taken nothing: its place is given back,
     /// and those behind it move up, to earlier moments.
     [[nodiscard("nothing is acquired until this is awaited: co_await it")]] request<acquire_awaiter>

@@ -124,9 +124,10 @@ using timeout_request = request<timeout_operation<A, Deadline>, A&&, steady_time
 ///
 /// Shapes: a fork or task (moved), a call, a view, or any other awaitable. What is not running yet begins at the await,
 /// once the limit is armed. If `d` is not positive, it is stopped at its first stop point: a call then never begins.
-/// Returns: limited of the value, which reads as a std::optional; for void it is true if the operation ended. timed_out()
-/// if time was up and the operation stopped. One that completes nevertheless counts, however late: its value is not
-/// lost. Under as_outcome(), an operation that stops before its time is `stopped`, and a time that was up is a value.
+/// Returns: limited of the value, which reads as a std::optional; for void it is true if the operation ended.
+/// timed_out() if time was up and the operation stopped. One that completes nevertheless counts, however late: its
+/// value is not lost. Under as_outcome(), an operation that stops before its time is `stopped`, and a time that was up
+/// is a value.
 /// Resumes: on the coroutine's own executor, once the operation has ended: an operation that cannot be stopped, as a
 /// foreign awaitable, or one that computes and does not ask its stop token, is waited for. The fork behind a view goes
 /// on; only the wait for it ends.

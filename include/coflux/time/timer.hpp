@@ -65,8 +65,8 @@ public:
     /// Shapes: any number of coroutines.
     /// Returns: true if it has fired, false if it is stopped; without a wait if that is so already.
     /// Resumes: on the coroutine's executor, never early, in the order in which they came.
-    /// Errors: std::bad_alloc in the first wait ever of a coroutine; std::system_error in the first wait of the process,
-    /// if the thread that keeps the time outside pools cannot be had. Then it has not waited.
+    /// Errors: std::bad_alloc in the first wait ever of a coroutine; std::system_error in the first wait of the
+    /// process, if the thread that keeps the time outside pools cannot be had. Then it has not waited.
     /// Stops: a stop point while it is pending; loses nothing. The timer goes on.
     [[nodiscard("nothing waits until it is awaited: co_await it")]] wait_request wait() noexcept { return {*this}; }
 

@@ -25,8 +25,9 @@ bool timed_wait_list::serve_or_queue(timed_wait& w, clock_tick now) noexcept {
     return false;
 }
 
-/// Under the lock: serves those that can be, and sees to it that the alarm comes no later than the first that cannot. An
-/// alarm that comes too early stays: it costs a look for nothing, and setting it again for each later moment costs more.
+/// Under the lock: serves those that can be, and sees to it that the alarm comes no later than the first that cannot.
+/// An alarm that comes too early stays: it costs a look for nothing, and setting it again for each later moment costs
+/// more.
 void timed_wait_list::settle(clock_tick now, wait_chain& served) noexcept {
     clock_tick next = timing_wheel::never;
     while (wait_operation* const first = queue_.front()) {

@@ -364,8 +364,8 @@ struct stop_of_call : of_stop<stop_of_call, 3> {
     }
 };
 
-/// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is one
-/// record, stands somewhere while the other goes by.
+/// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is
+/// one record, stands somewhere while the other goes by.
 struct stop_twice : of_stop<stop_twice, 3> {
     coflux::detail::atomic<environment*> inside{nullptr};
     manual_reset_event never;

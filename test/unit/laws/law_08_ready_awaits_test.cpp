@@ -29,7 +29,8 @@ using coflux::testing::manual_executor;
 using coflux::testing::sim_executor;
 using pool = coflux::thread_pool_executor;
 
-/// A round has 61 steps at most, and 32 awaits that need not suspend are one; what waits is served in one of two rounds.
+/// A round has 61 steps at most, and 32 awaits that need not suspend are one; what waits is served in one of two
+/// rounds.
 constexpr std::size_t stated_bound = 2 * 61 * 32;
 constexpr std::size_t give_up = 1'000'000;
 

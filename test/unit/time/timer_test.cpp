@@ -238,7 +238,8 @@ pool_fork stops_a_waiter(coflux::environment&, borrowed<timer> t, std::size_t ti
     }
 }
 
-/// Waiters of two executors, resets and stops from threads and workers: each wait ends once. One that was lost would hang.
+/// Waiters of two executors, resets and stops from threads and workers: each wait ends once. One that was lost would
+/// hang.
 TEST(timer, of_many_threads_loses_no_waiter) {
     const std::size_t rounds = coflux_test::repetitions(40'000) + 200;
     for (const std::size_t workers : {1U, 3U}) {

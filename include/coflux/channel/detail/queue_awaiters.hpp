@@ -16,7 +16,8 @@ namespace coflux::detail {
 /// Base of all of them.
 ///
 /// Shapes: `Wait` is made of the promise and what it waits at. It has `is_there()`, true if there is nothing to wait
-/// for; `ready_if(is_there())`, what await_ready returns; `wait()`, what await_suspend returns; `resumed()`, called first once the coroutine goes on; and `state()`.
+/// for; `ready_if(is_there())`, what await_ready returns; `wait()`, what await_suspend returns; `resumed()`, called
+/// first once the coroutine goes on; and `state()`.
 template <typename Wait>
 class channel_end_awaiter : protected Wait {
 public:

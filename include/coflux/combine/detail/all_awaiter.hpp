@@ -139,8 +139,8 @@ private:
         return stops() && !coroutine->control().word.has(frame_flags::takes_stop);
     }
 
-    /// Before the wait: true if a stop of the awaiting coroutine does not reach all that it waits for by itself. Goes to
-    /// all, so that each has been checked, and is known to be awaited.
+    /// Before the wait: true if a stop of the awaiting coroutine does not reach all that it waits for by itself. Goes
+    /// to all, so that each has been checked, and is known to be awaited.
     [[nodiscard]] bool give_all(bool stop_requested) noexcept {
         bool others = false;
         for (std::size_t i = left_; i != 0; --i) {

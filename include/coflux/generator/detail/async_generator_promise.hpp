@@ -81,8 +81,8 @@ public:
             leaf.begin_unwind();
         return transfer(leaf.handle());
     }
-    /// Next() of one that has ended, or for a consumer that must stop: `consumer` stops, if the generator was stopped or
-    /// a stop was requested, or lets others run.
+    /// Next() of one that has ended, or for a consumer that must stop: `consumer` stops, if the generator was stopped
+    /// or a stop was requested, or lets others run.
     COFLUX_COLD static std::coroutine_handle<> end_at_once(promise_base& consumer, frame_control& root) noexcept;
     /// As wait_operation::is_unresumed(): `consumer` has got an element, and does not look at it. The next next()
     /// goes on.

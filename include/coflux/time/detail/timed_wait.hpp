@@ -1,5 +1,5 @@
-// Waiters in a row, of which the first may be served when a moment has come: what timer, rate_limiter and delay_queue are
-// made of. One alarm for all of them, in the first waiter, that any thread may set.
+// Waiters in a row, of which the first may be served when a moment has come: what timer, rate_limiter and delay_queue
+// are made of. One alarm for all of them, in the first waiter, that any thread may set.
 //
 // The page docs/design/time.md has the protocol (Waiters with an alarm).
 #pragma once
@@ -46,8 +46,8 @@ public:
 protected:
     ~timed_wait_list() = default;
 
-    /// `change(now)` under the lock. Before it and after it the waiters that can be served are, and the alarm is set, so
-    /// no waiter whose moment has come loses it to the change. Gives what `change` gives.
+    /// `change(now)` under the lock. Before it and after it the waiters that can be served are, and the alarm is set,
+    /// so no waiter whose moment has come loses it to the change. Gives what `change` gives.
     template <typename Change>
     auto changed(Change change) noexcept {
         wait_chain served;

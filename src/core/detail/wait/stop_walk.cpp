@@ -58,8 +58,8 @@ struct stop_walk {
         return false;
     }
 
-    /// True if the step is over, and the walk stands at `r` from now on. The lock of `r` or of the record above is held.
-    /// Not at an environment object, which may be destroyed at any time, nor at a coroutine that has been joined.
+    /// True if the step is over, and the walk stands at `r` from now on. The lock of `r` or of the record above is
+    /// held. Not at an environment object, which may be destroyed at any time, nor at a coroutine that has been joined.
     bool is_over_at(wait_record& r, bool passed) noexcept {
         // [stop.walk.keeps]
         if (left > 0 || environment_tree::is_object(*r.of) || !scope_children::count(*r.of).try_add_atomically())
@@ -78,8 +78,8 @@ struct stop_walk {
     }
 
     /// From `r`, which is locked and has been visited, on through what is below it, and what comes after it below
-    /// `top`. In the end no lock is held. Locks are held from the highest record down to the one where it looks, so that
-    /// none of them goes away meanwhile; what is above the highest stays because the walk stood below that.
+    /// `top`. In the end no lock is held. Locks are held from the highest record down to the one where it looks, so
+    /// that none of them goes away meanwhile; what is above the highest stays because the walk stood below that.
     void go_on_from(wait_record& r, bool passed) noexcept {
         wait_record* here = &r;
         wait_record* highest = here;
@@ -133,7 +133,8 @@ struct stop_walk {
         // [stop.walk.goes_on]
         go_on_from(*from, has_passed);
         note_effort(longest_stop_step);
-        // It stands elsewhere, or has been everywhere. release pairs with the acquire in look_up(): all marks are there.
+        // It stands elsewhere, or has been everywhere. release pairs with the acquire in look_up(): all marks are
+        // there.
         // [stop.walk.has_been_everywhere]
         standing_stops.fetch_sub(1, memory_order_release);
         stop_claimed();

@@ -34,8 +34,8 @@ COFLUX_INLINE const executor_entry* choose_executor(const environment& parent) n
     }
 }
 
-/// Without NDEBUG: tells on stderr, once for each place, of a fork or task that a coroutine makes in the environment that
-/// it was itself made in, and that outer() has not named. `child`: where the new one is defined.
+/// Without NDEBUG: tells on stderr, once for each place, of a fork or task that a coroutine makes in the environment
+/// that it was itself made in, and that outer() has not named. `child`: where the new one is defined.
 COFLUX_COLD void tell_of_sibling(promise_base& made, std::source_location child) noexcept;
 
 /// Operations that owned promises share, whatever their result.

@@ -167,8 +167,8 @@ public:
 
     /// After the body: no more children; if one is left, the last goes on.
     children_left close_scope() noexcept;
-    /// Gives back a count of the children of `of`, a coroutine, which a thread that is none of them has taken. If it was
-    /// the last, the coroutine goes on.
+    /// Gives back a count of the children of `of`, a coroutine, which a thread that is none of them has taken. If it
+    /// was the last, the coroutine goes on.
     static void release_kept(environment& of) noexcept;
     /// After the last child: a child's unobserved error becomes this coroutine's. Where a stop from above cut a child
     /// off, a value becomes a stop.

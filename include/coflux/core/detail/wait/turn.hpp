@@ -1,4 +1,5 @@
-// A step has an end: an await that need not suspend spends the tick budget, and at the end of a round it lets others run.
+// A step has an end: an await that need not suspend spends the tick budget, and at the end of a round it lets others
+// run.
 //
 // The page docs/design/thread_pool.md has the rule (The tick budget).
 #pragma once
