@@ -1,5 +1,5 @@
 // What a limit cut off, through whatever stood for it and through any combinator: the result says so. The table is in
-// docs/promises.md; test/unit/laws/cut_off_matrix_test.cpp has what asked.
+// docs/promises.md; test/unit/laws/law_04_cut_off_test.cpp has what asked.
 #include <coflux/scope/with_scope.hpp>
 
 #include <chrono>
@@ -18,6 +18,7 @@
 #include <coflux/testing/simulation.hpp>
 
 #include "support/operations.hpp"
+#include "support/unawaited_work.hpp"
 
 namespace {
 
@@ -27,19 +28,11 @@ using coflux::testing::sim_executor;
 using coflux_test::combinator;
 using coflux_test::combined;
 using coflux_test::operation;
+using coflux_test::work;
+using coflux_test::works;
 using sim_fork = coflux::fork<void, sim_executor>;
 using sim_task = coflux::task<void, sim_executor>;
 using std::chrono::milliseconds;
-
-/// A child that nothing awaits: how long it works, and whether it has done its work.
-struct work {
-    milliseconds lasts{};
-    bool done = false;
-};
-sim_fork works(coflux::environment&, work* w) {
-    co_await coflux::sleep_for(w->lasts);
-    w->done = true;
-}
 
 /// What is limited, and stands for the child.
 enum class standing : unsigned char {

@@ -12,24 +12,18 @@
 #include <coflux/testing/sim_executor.hpp>
 #include <coflux/testing/simulation.hpp>
 
+#include "support/unawaited_work.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 using coflux::borrowed;
 using coflux::testing::sim_executor;
+using coflux_test::work;
+using coflux_test::works;
 using sim_fork = coflux::fork<void, sim_executor>;
 using sim_task = coflux::task<void, sim_executor>;
 using std::chrono::milliseconds;
-
-/// A child that nothing awaits: how long it works, and whether it has done its work.
-struct work {
-    milliseconds lasts{};
-    bool done = false;
-};
-sim_fork works(coflux::environment&, work* w) {
-    co_await coflux::sleep_for(w->lasts);
-    w->done = true;
-}
 
 enum class asker : unsigned char {
     nobody,        ///< the child ends by itself
