@@ -652,15 +652,21 @@ class Format(PlantedTree):
 
 
 class CompileFail(PlantedTree):
-    """The runner of test/compile_fail, with the compiler of the build."""
+    """The runners of test/compile_fail, with the compiler of the build."""
 
     run_case = load("test/compile_fail/run_case.py")
+    good_twins = load("test/compile_fail/good_twins.py")
+    COMPILER = os.environ.get("COFLUX_CXX", "c++")
     NOT_AN_INT = 'static_assert(sizeof(char) == 2, "a char has one byte");'
 
     def failure(self, *lines: str) -> str | None:
-        source = self.plant("case.cpp", *lines)
-        case = self.run_case.parse(source.read_text(encoding="utf-8"))
-        return self.run_case.failure(case, os.environ.get("COFLUX_CXX", "c++"), [], source)
+        return self.run_case.failure(str(self.plant("case.cpp", *lines)), [self.COMPILER])
+
+    def twins(self, *cases: tuple[str, ...]) -> int:
+        sources = [str(self.plant(f"case_{number}.cpp", *lines)) for number, lines in enumerate(cases)]
+        list_of_cases = self.plant("cases.txt", *sources)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return self.good_twins.main(["--out", str(self.root / "twins.cpp"), "--from", str(list_of_cases), "--", self.COMPILER])
 
     def test_the_expected_sentence(self) -> None:
         self.assertIsNone(self.failure("// expect: a char has one byte", self.NOT_AN_INT))
@@ -683,11 +689,19 @@ class CompileFail(PlantedTree):
         self.assertIsNone(self.failure("// expect-warning: it is lost", *lines))
         self.assertIn("it compiles", self.failure("// expect: it is lost", *lines))
 
-    def test_the_good_twin(self) -> None:
-        bad = ("#ifndef COFLUX_GOOD", self.NOT_AN_INT, "#endif")
-        self.assertIsNone(self.failure("// expect: a char has one byte", *bad))
-        text = self.failure("// expect: a char has one byte", *bad, "undeclared name;")
-        self.assertIn("its good twin (-DCOFLUX_GOOD) does not compile", text)
+    def test_good_twins(self) -> None:
+        good = ("#ifndef COFLUX_GOOD", self.NOT_AN_INT, "#endif", "int same_name() { return 1; }")
+        self.assertEqual(self.twins(good, good), 0)
+        self.assertEqual(self.twins(good, (*good, "undeclared name;")), 1)
+
+    def test_a_case_without_a_good_twin_is_left_out(self) -> None:
+        self.assertEqual(self.twins((self.NOT_AN_INT,)), 0)
+
+    def test_a_good_twin_has_no_warning_where_its_case_is_about_one(self) -> None:
+        discards = ("#ifdef COFLUX_GOOD", "#endif", "[[nodiscard]] int make();", "void use() { make(); }")
+        self.assertEqual(self.twins(discards), 0)
+        self.assertEqual(self.twins(("// expect-warning: it is lost", *discards)), 1)
+        self.assertEqual(self.twins(("// expect-warning: it is lost", "#ifdef COFLUX_GOOD", "#endif"), discards), 0)
 
 
 class RunExample(PlantedTree):
