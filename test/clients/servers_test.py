@@ -273,7 +273,42 @@ def passes_tls_on(programs: Path) -> None:
                 proxy.terminated("passed on ")
 
 
+def speaks_http(programs: Path) -> None:
+    server_program, client = programs / "coflux_example_52_http_server", programs / "coflux_example_53_http_client"
+    with Server(server_program, "serve") as server:
+        at = f"http://127.0.0.1:{server.port}"
+        same(curl("--fail", "--data", "a body", f"{at}/").stdout, b"a body")
+        chunks = ("--header", "Transfer-Encoding: chunked", "--header", "Expect:", "--data-binary", "@-")
+        same(curl("--fail", *chunks, f"{at}/", input=bytes(60_000)).stdout == bytes(60_000), True)
+        # What is too large is refused by an answer, and not by a reset, also where it is on its way already.
+        told = ("--write-out", "%{http_code}")
+        same(curl(*told, *chunks, f"{at}/", input=bytes(200_000)).stdout, b"body limit exceeded\n400")
+        same(curl(*told, f"{at}/{'a' * 9000}").stdout, b"header limit exceeded\n400")
+        same(curl(*told, "--head", f"{at}/").stdout[:12], b"HTTP/1.1 501")
+        same(curl("--http1.0", *told, f"{at}/").stdout, b"hello\n200")
+        # By one connection.
+        got = curl("--fail", "--write-out", "%{num_connects}\n", f"{at}/", f"{at}/")
+        same(got.stdout, b"hello\n1\nhello\n0\n")
+        got = subprocess.run([client, "127.0.0.1", str(server.port), "/", "/"], capture_output=True, check=True)
+        same(got.stdout, b"/: 200 hello\n\n/: 200 hello\n\n")
+        # A stop ends those that are idle, and waits for the one that is in a request.
+        peers = [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(20)]
+        for peer in peers:
+            peer.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            same(peer.recv(1000)[-6:], b"hello\n")
+        peers[0].sendall(b"GET / HT")
+        server.process.send_signal(signal.SIGTERM)
+        for peer in peers[1:]:
+            same(peer.recv(1000), b"")
+        peers[0].sendall(b"TP/1.1\r\n\r\n")
+        same(peers[0].recv(1000), b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\nhello\n")
+        for peer in peers:
+            peer.close()
+        same(server.process.communicate(timeout=PATIENCE)[0], "served 28\n")
+
+
 TESTS = {
+    "http": ("curl", speaks_http),
     "chat": ("nc", chats),
     "files": ("curl", serves_files),
     "download": ("curl", lets_a_download_end),
