@@ -49,19 +49,24 @@ coflux::fork<void, worker> serve_one(coflux::environment&, coflux::tcp_listener*
 coflux::task<void, worker> program(coflux::environment&) {
     auto&& here = co_await coflux::context();
     const auto of_server = coflux::tls_context::server({.identity = {tls_pem::text(certificate), tls_pem::text(key)}});
-    const auto of_client = coflux::tls_context::client({.trusted = tls_pem::text(certificate)});
+    const auto of_client =
+        coflux::tls_context::client({.trusted = tls_pem::text(certificate), .sessions = coflux::tls_session_cache()});
     coflux::tcp_listener listener(coflux::endpoint::loopback(0));
 
-    auto server = serve_one(here, &listener, of_server);
-    coflux::tls_stream stream(of_client, co_await coflux::tcp_stream::connect(listener.local_endpoint()), "localhost");
-    co_await stream.handshake(here);
-    std::printf("%s, %s\n", stream.peer_subject().c_str(), stream.protocol().c_str());
-    co_await stream.write_all(here, "hello");
-    std::string answer(5, ' ');
-    co_await stream.read_exactly(here, std::as_writable_bytes(std::span(answer)));
-    std::printf("%s\n", answer.c_str());
-    std::printf("ended on both sides: %s\n", co_await stream.shutdown(here, in_ten_seconds()) ? "yes" : "no");
-    co_await std::move(server);
+    for (const char* question : {"hello", "again"}) {
+        auto server = serve_one(here, &listener, of_server);
+        auto connection = co_await coflux::tcp_stream::connect(listener.local_endpoint());
+        coflux::tls_stream stream(of_client, std::move(connection), "localhost");
+        co_await stream.handshake(here);
+        std::printf("%s, %s%s\n", stream.peer_subject().c_str(), stream.protocol().c_str(),
+                    stream.resumed() ? ", resumed" : "");
+        co_await stream.write_all(here, question);
+        std::string answer(5, ' ');
+        co_await stream.read_exactly(here, std::as_writable_bytes(std::span(answer)));
+        const bool ended = co_await stream.shutdown(here, in_ten_seconds());
+        std::printf("%s, ended on both sides: %s\n", answer.c_str(), ended ? "yes" : "no");
+        co_await std::move(server);
+    }
 }
 
 int main() {

@@ -25,6 +25,23 @@ std::string_view name_of_host(std::string_view given) {
     return name;
 }
 
+/// As a tls_errc, where there is one for it.
+std::error_code named(std::error_code code) noexcept {
+    const auto packed = static_cast<unsigned>(code.value());
+    if (code.category() != tls_category() || ERR_GET_LIB(packed) != ERR_LIB_SSL) return code;
+    switch (ERR_GET_REASON(packed)) {
+    case SSL_R_CERTIFICATE_VERIFY_FAILED: return tls_errc::certificate_refused;
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION: return tls_errc::no_common_version;
+    default: return code;
+    }
+}
+
+/// With whom a session can be resumed: the name that was verified. Without one a client resumes with an address.
+std::string server_of(const std::string& host, const endpoint& peer) {
+    return host.empty() ? peer.to_string() : host + ':' + std::to_string(peer.port());
+}
+
 }  // namespace
 
 // --- the session -----------------------------------------------------------------------------------------------------
@@ -33,7 +50,8 @@ tls_connection::tls_connection(std::shared_ptr<const tls_settings> settings, tcp
                                std::string_view host)
     : socket(std::move(connection)),
       settings_(std::move(settings)),
-      host_(name_of_host(host)) {
+      host_(name_of_host(host)),
+      server_(settings_->sessions == nullptr ? std::string() : server_of(host_, socket.peer_endpoint())) {
     if (!socket.is_open()) throw std::invalid_argument("coflux: a TLS stream needs a connection that is open");
     if (settings_->is_server && !host_.empty())
         throw std::invalid_argument("coflux: a TLS server has no host to verify; it was given '" + host_ + "'");
@@ -53,6 +71,7 @@ tls_connection::tls_connection(std::shared_ptr<const tls_settings> settings, tcp
     } else {
         SSL_set_connect_state(session_.get());
         if (!host_.empty()) check_host(host_);
+        if (settings_->sessions != nullptr) settings_->sessions->resume_in(session_.get(), server_);
     }
 }
 
@@ -60,6 +79,8 @@ tls_connection::~tls_connection() {
     COFLUX_VERIFY(!is_read.load() && !is_written.load(),
                   "a TLS stream dies, or is closed, while an operation of it waits (its peer: %s)",
                   socket.peer_endpoint().to_string().c_str());
+    // Else OpenSSL would not resume what ends without close_notify, a rule that TLS 1.1 has dropped.
+    if (is_ready() && !has_failed()) SSL_set_shutdown(session_.get(), SSL_SENT_SHUTDOWN);
 }
 
 void tls_connection::check_host(std::string_view host) {
@@ -84,10 +105,7 @@ tls_connection::step tls_connection::run(int result) noexcept {
     case SSL_ERROR_ZERO_RETURN: return step::ended;
     default: break;
     }
-    std::error_code code = take_tls_error();
-    if (code.value() != 0 && code.category() == tls_category() &&
-        ERR_GET_REASON(static_cast<unsigned>(code.value())) == SSL_R_CERTIFICATE_VERIFY_FAILED)
-        code = tls_errc::certificate_refused;
+    std::error_code code = named(take_tls_error());
     if (code.value() == 0) code = std::make_error_code(std::errc::protocol_error);
     return fail(code);
 }
@@ -289,6 +307,10 @@ std::string tls_connection::server_name() {
 std::string tls_connection::protocol() {
     const lock_guard<mutex> guard(lock_);
     return SSL_get_version(session_.get());
+}
+bool tls_connection::resumed() noexcept {
+    const lock_guard<mutex> guard(lock_);
+    return SSL_session_reused(session_.get()) == 1;
 }
 
 }  // namespace coflux::detail

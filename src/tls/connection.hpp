@@ -105,6 +105,7 @@ public:
     [[nodiscard]] std::string peer_subject();
     [[nodiscard]] std::string server_name();
     [[nodiscard]] std::string protocol();
+    [[nodiscard]] bool resumed() noexcept;
 
     tcp_stream socket;
     /// Held while the ciphertext goes to the socket: it goes out in the order in which it was made.
@@ -130,7 +131,8 @@ private:
 
     const std::shared_ptr<const tls_settings> settings_;
     const std::string host_;
-    mutex lock_;  // guards the session, and what is filled of both lines
+    const std::string server_;  // a client's peer, of whose sessions one may be resumed
+    mutex lock_;                // guards the session, and what is filled of both lines
     byte_line<most_of_a_record> received_;
     byte_line<2 * record_room + reserve> to_send_;
     owned_ssl session_;

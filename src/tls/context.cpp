@@ -98,13 +98,20 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
     return SSL_TLSEXT_ERR_OK;
 }
 
-[[nodiscard]] owned_ssl_ctx make_context(const SSL_METHOD* method, tls_version least) {
+[[nodiscard]] int number_of(tls_version version) noexcept {
+    return version == tls_version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
+}
+
+[[nodiscard]] owned_ssl_ctx make_context(const SSL_METHOD* method, tls_version least, tls_version most) {
+    if (least > most)
+        throw std::invalid_argument("coflux: no version of TLS is left: the least is TLS 1.3, and the most TLS 1.2");
     ERR_clear_error();
     owned_ssl_ctx made(SSL_CTX_new(method));
     if (made == nullptr) fail_with_openssl("make a TLS context");
     SSL_CTX* const ctx = made.get();
-    const int version = least == tls_version::tls_1_3 ? TLS1_3_VERSION : TLS1_2_VERSION;
-    if (SSL_CTX_set_min_proto_version(ctx, version) != 1) fail_with_openssl("set the least version of TLS");
+    if (SSL_CTX_set_min_proto_version(ctx, number_of(least)) != 1 ||
+        SSL_CTX_set_max_proto_version(ctx, number_of(most)) != 1)
+        fail_with_openssl("set the versions of TLS");
     // Without renegotiation only a handshake reads in order to write.
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_mode(ctx,
@@ -117,7 +124,7 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const 
 /// `s` lives as long as each session of the context. The first one is `s.openssl`, and has what the others share.
 [[nodiscard]] owned_ssl_ctx make_server(const tls_server_options& options, const tls_identity& identity,
                                         tls_settings& s) {
-    owned_ssl_ctx made = make_context(TLS_server_method(), options.least);
+    owned_ssl_ctx made = make_context(TLS_server_method(), options.least, options.most);
     SSL_CTX* const ctx = made.get();
     use_identity(ctx, identity);
     if (options.trusted_clients) {
@@ -168,7 +175,7 @@ int choose_identity(SSL* session, int* alert, void* settings) {
 
 tls_context tls_context::client(const tls_client_options& options) {
     const auto s = std::make_shared<detail::tls_settings>();
-    s->openssl = detail::make_context(TLS_client_method(), options.least);
+    s->openssl = detail::make_context(TLS_client_method(), options.least, options.most);
     SSL_CTX* const ctx = s->openssl.get();
     s->verifies_peer = options.verifies_peer;
     if (options.trusted) {
@@ -184,6 +191,12 @@ tls_context tls_context::client(const tls_client_options& options) {
         if (SSL_CTX_set_alpn_protos(ctx, reinterpret_cast<const unsigned char*>(wire.data()),
                                     static_cast<unsigned>(wire.size())) != 0)
             detail::fail_with_openssl("set the protocols of ALPN");
+    }
+    // Last, as it is for good.
+    if (options.sessions) {
+        s->sessions = options.sessions->sessions_;
+        if (!s->sessions->belong_to(ctx))
+            throw std::invalid_argument("coflux: a tls_session_cache of another context, which may trust others");
     }
     return tls_context(s);
 }

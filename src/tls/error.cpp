@@ -14,6 +14,7 @@ public:
         switch (static_cast<tls_errc>(value)) {
         case tls_errc::truncated: return "the connection ended without close_notify";
         case tls_errc::certificate_refused: return "certificate refused";
+        case tls_errc::no_common_version: return "no version of TLS that both sides speak";
         }
         // Else a program that has used nothing of OpenSSL yet finds no texts.
         (void)OPENSSL_init_ssl(OPENSSL_INIT_LOAD_SSL_STRINGS | OPENSSL_INIT_LOAD_CRYPTO_STRINGS, nullptr);

@@ -20,6 +20,7 @@ struct frees {
 };
 using owned_ssl_ctx = std::unique_ptr<SSL_CTX, frees<&SSL_CTX_free>>;
 using owned_ssl = std::unique_ptr<SSL, frees<&SSL_free>>;
+using owned_session = std::unique_ptr<SSL_SESSION, frees<&SSL_SESSION_free>>;
 using owned_bio = std::unique_ptr<BIO, frees<&BIO_free>>;
 using owned_x509 = std::unique_ptr<X509, frees<&X509_free>>;
 using owned_key = std::unique_ptr<EVP_PKEY, frees<&EVP_PKEY_free>>;

@@ -1,10 +1,12 @@
 // What a tls_context holds.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "openssl.hpp"
+#include "sessions.hpp"
 
 namespace coflux::detail {
 
@@ -14,7 +16,8 @@ public:
     std::vector<owned_ssl_ctx> further;  // a server's: like `openssl`, with other certificates
     bool is_server = false;
     bool verifies_peer = false;
-    std::string alpn;  // a server's: each name after a byte with its length
+    std::shared_ptr<tls_sessions> sessions;  // a client's, if it resumes any
+    std::string alpn;                        // a server's: each name after a byte with its length
 };
 
 }  // namespace coflux::detail

@@ -286,6 +286,9 @@ std::string tls_stream::server_name() const {
 std::string tls_stream::protocol() const {
     return get().protocol();
 }
+bool tls_stream::resumed() const noexcept {
+    return get().resumed();
+}
 const endpoint& tls_stream::peer_endpoint() const noexcept {
     return get().socket.peer_endpoint();
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/tls/session_cache.hpp>
+
 namespace coflux {
 
 namespace detail {
@@ -38,7 +40,7 @@ struct tls_identity {
     tls_pem key;  ///< without a pass phrase
 };
 
-/// Older versions are not spoken.
+/// The versions of TLS. Older ones are not spoken.
 enum class tls_version { tls_1_2, tls_1_3 };
 
 /// How a client's context is made.
@@ -52,9 +54,13 @@ struct tls_client_options {
     /// What the connection is to carry, the preferred one first: "h2", "http/1.1".
     std::vector<std::string> alpn = {};
     tls_version least = tls_version::tls_1_2;
+    tls_version most = tls_version::tls_1_3;
+    /// Where sessions are kept, to be resumed by later connections; none: each handshake is a full one.
+    std::optional<tls_session_cache> sessions = std::nullopt;
 };
 
-/// How a server's context is made.
+/// How a server's context is made. A server gives its clients tickets, by which they resume its sessions. The keys of
+/// the tickets live as long as the context: make a new one each day, as for new certificates.
 struct tls_server_options {
     tls_identity identity;
     /// Of a server with several names. A client that asks for a name (SNI) is shown the first certificate that is for
@@ -66,6 +72,7 @@ struct tls_server_options {
     /// What it can carry, the preferred one first. A client that asks for others only is refused.
     std::vector<std::string> alpn = {};
     tls_version least = tls_version::tls_1_2;
+    tls_version most = tls_version::tls_1_3;
 };
 
 /// Certificates, trust and limits of TLS streams.
@@ -73,7 +80,8 @@ struct tls_server_options {
 /// Shapes: a copyable handle; copies, and the streams made with it, share one set of settings, which never changes.
 /// Errors: tls_error with the file and OpenSSL's reason, for what cannot be read or does not fit; std::system_error for
 /// a file that cannot be opened; std::invalid_argument for a tls_pem that was given nothing, as that of
-/// `tls_server_options o;`, and for a name in `alpn` that is empty or longer than 255 bytes.
+/// `tls_server_options o;`, for a name in `alpn` that is empty or longer than 255 bytes, for a `least` above `most`, and
+/// for the tls_session_cache of another context.
 /// Threads: any.
 /// Costs: reads files, in the calling thread.
 /// Example: examples/39_tls.cpp

@@ -11,6 +11,7 @@ namespace coflux {
 enum class tls_errc {
     truncated = 1,        ///< the connection ended, and the peer had not said that its stream does (close_notify)
     certificate_refused,  ///< the peer's certificate is not trusted, is out of date, or names another host
+    no_common_version,    ///< the peer speaks none of the versions between `least` and `most`
 };
 
 /// Of tls_errc, and of OpenSSL's packed error numbers.

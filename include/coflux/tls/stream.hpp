@@ -115,6 +115,9 @@ public:
     [[nodiscard]] std::string server_name() const;
     /// `TLSv1.3`, once the handshake has ended.
     [[nodiscard]] std::string protocol() const;
+    /// True: the handshake, once it has ended, has resumed a session of an earlier connection, so no certificate was
+    /// sent or verified. That of the earlier one is in peer_subject().
+    [[nodiscard]] bool resumed() const noexcept;
     [[nodiscard]] const endpoint& peer_endpoint() const noexcept;
     /// Errors: std::system_error.
     [[nodiscard]] endpoint local_endpoint() const;

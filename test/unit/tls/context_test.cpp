@@ -87,4 +87,23 @@ TEST(tls_context, refuses_names_of_alpn_that_cannot_be_sent) {
     EXPECT_THROW((void)tls_context::client({.alpn = {std::string(256, 'x')}}), std::invalid_argument);
 }
 
+TEST(tls_context, refuses_options_that_leave_no_version) {
+    const auto refusal = [](auto make) -> std::string {
+        try {
+            (void)make();
+            return "none";
+        } catch (const std::invalid_argument& e) {
+            return e.what();
+        }
+    };
+    const auto least = coflux::tls_version::tls_1_3;
+    const auto most = coflux::tls_version::tls_1_2;
+    expect_in(refusal([&] { return tls_context::client({.least = least, .most = most}); }),
+              "no version of TLS is left");
+    expect_in(refusal([&] {
+                  return tls_context::server({.identity = localhost().identity(), .least = least, .most = most});
+              }),
+              "no version of TLS is left");
+}
+
 }  // namespace

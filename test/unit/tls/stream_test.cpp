@@ -18,6 +18,7 @@ using namespace coflux_test;
 using coflux::tcp_stream;
 using coflux::tls_context;
 using coflux::tls_errc;
+using coflux::tls_version;
 
 // --- the handshake ---------------------------------------------------------------------------------------------------
 
@@ -54,6 +55,56 @@ coflux::call<void> agrees_without(coflux::environment&) {
 }
 TEST(tls_stream, takes_any_certificate_where_it_must_not_verify) {
     on_worker(agrees_without);
+}
+
+coflux::tls_client_options client_of(tls_version least, tls_version most) {
+    auto options = trusting_options();
+    options.least = least;
+    options.most = most;
+    return options;
+}
+coflux::tls_server_options server_of(tls_version least, tls_version most) {
+    return {.identity = localhost().identity(), .least = least, .most = most};
+}
+coflux::call<std::string> chosen(coflux::environment&, coflux::tls_client_options client,
+                                 coflux::tls_server_options server) {
+    auto&& here = co_await coflux::context();
+    tls_pair p = co_await paired(here, tls_context::client(client), tls_context::server(server), "localhost");
+    const auto [near, far] = co_await coflux::when_all_outcomes(p.near.handshake(here), p.far.handshake(here));
+    if (near.has_value() && far.has_value()) co_return p.near.protocol();
+    for (const auto* const each : {&near, &far}) {
+        std::error_code failure;
+        try {
+            each->value();
+        } catch (const std::system_error& e) {
+            failure = e.code();
+        }
+        EXPECT_EQ(failure, tls_errc::no_common_version);
+    }
+    co_return "none";
+}
+coflux::call<void> keeps_between_least_and_most(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    constexpr auto v2 = tls_version::tls_1_2;
+    constexpr auto v3 = tls_version::tls_1_3;
+    struct scene {
+        tls_version client_least, client_most, server_least, server_most;
+        const char* chosen;
+    };
+    const std::array<scene, 6> scenes{{{v2, v3, v2, v3, "TLSv1.3"},
+                                       {v2, v2, v2, v3, "TLSv1.2"},
+                                       {v2, v3, v2, v2, "TLSv1.2"},
+                                       {v3, v3, v3, v3, "TLSv1.3"},
+                                       {v2, v2, v3, v3, "none"},
+                                       {v3, v3, v2, v2, "none"}}};
+    for (const scene& s : scenes) {
+        const std::string version =
+            co_await chosen(here, client_of(s.client_least, s.client_most), server_of(s.server_least, s.server_most));
+        EXPECT_EQ(version, s.chosen);
+    }
+}
+TEST(tls_stream, speaks_the_newest_version_that_both_sides_allow) {
+    on_worker(keeps_between_least_and_most);
 }
 
 /// What the client's handshake fails with, and the server's.
