@@ -64,6 +64,8 @@ public:
         // [injection.empty.size]
         return size_.load(memory_order_seq_cst) == 0;  // pairs with the stores of size_
     }
+    /// A hint.
+    [[nodiscard]] std::size_t size() const noexcept { return size_.load(memory_order_relaxed); }  // pairs with nothing
 
 private:
     std::coroutine_handle<> take_oldest() noexcept {

@@ -48,6 +48,8 @@ void pool_worker::serve() noexcept {
     worker::set_current(this);
     this_thread.timers = &timers_;
     this_thread.events = &pool_.events_;
+    this_thread.priorities[0] = pool_.high_.identity();
+    this_thread.priorities[1] = pool_.low_.identity();
     this_thread.open_nested_limit = stack_address() - stack_for_awaits;
     // Position-independent code finds this_thread by a call. The optimiser would make it anew at each access.
     thread_state* self = &this_thread;
@@ -59,6 +61,7 @@ void pool_worker::serve() noexcept {
         self->current = nullptr;
     }
     this_thread.nested_limit = this_thread.open_nested_limit = no_room;
+    this_thread.priorities[0] = this_thread.priorities[1] = nullptr;
     this_thread.timers = nullptr;
     this_thread.events = nullptr;
     worker::set_current(nullptr);
@@ -71,20 +74,40 @@ std::coroutine_handle<> pool_worker::next() noexcept {
     --tick_budget_;
     if (void* const fork = forks_.pop()) return std::coroutine_handle<>::from_address(fork);
     if (void* const ready = ready_.take()) return std::coroutine_handle<>::from_address(ready);
-    if (const auto h = take_injected()) return h;
+    if (const auto h = take_shared()) return h;
     return search();
+}
+
+/// The worker has nothing of its own.
+std::coroutine_handle<> pool_worker::take_shared() noexcept {
+    if (const auto high = pool_.high_.queue.take()) return high;
+    return take_injected();
 }
 
 /// What has its turn, if something has.
 std::coroutine_handle<> pool_worker::begin_round() noexcept {
     look_at_clock();
+    if (rounds_.high_is_due()) {
+        if (const auto high = pool_.high_.queue.take()) {
+            rounds_.serve_high();
+            return high;  // the budget stays used up, so that the next step begins here
+        }
+    }
+    const bool low_first = low_is_due();
     const bool oldest_first = rounds_.oldest_is_due();
     tick_budget_ = rounds_.begin_round();
     look_at_timers();
     (void)look_at_events();
-    const std::coroutine_handle<> h = next_in_turn(oldest_first);
+    const std::coroutine_handle<> h = next_in_turn(low_first, oldest_first);
     if (h) --tick_budget_;
     return h;
+}
+
+/// True if one of low priority waits, and has waited for long enough.
+bool pool_worker::low_is_due() noexcept {
+    if (!pool_.low_.queue.empty()) return rounds_.low_is_due();
+    rounds_.rest_low();
+    return false;
 }
 
 bool pool_worker::others_are_due() noexcept {
@@ -92,6 +115,7 @@ bool pool_worker::others_are_due() noexcept {
     (void)look_at_events();
     look_at_clock();
     if (!pool_.injected_.empty() || ready_.size() != 0 || rounds_.oldest_is_due()) return true;
+    if (!pool_.high_.queue.empty() || low_is_due()) return true;
     ++round_;
     tick_budget_ = rounds_.begin_round();
     return false;
@@ -110,10 +134,13 @@ void pool_worker::look_at_clock() noexcept {
 }
 
 /// Law 8: the youngest forks come first, so now and then the other sources do: what came from outside, what is ready,
-/// the oldest fork. That is rare, because running it first gives up the depth-first order that bounds the memory of a
-/// tree.
-std::coroutine_handle<> pool_worker::next_in_turn(bool oldest_first) noexcept {
-    if (oldest_first) {
+/// what has low priority, the oldest fork. That is rare, because running it first gives up the depth-first order that
+/// bounds the memory of a tree.
+std::coroutine_handle<> pool_worker::next_in_turn(bool low_first, bool oldest_first) noexcept {
+    if (low_first) {
+        rounds_.serve_low();
+        if (const auto low = pool_.low_.queue.take()) return low;
+    } else if (oldest_first) {
         rounds_.serve_oldest();
         if (void* const oldest = forks_.pop_oldest()) return std::coroutine_handle<>::from_address(oldest);
     }
@@ -170,6 +197,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                 hand_out_timers_of_others(now)) {
                 if (void* const ready = ready_.take()) found = std::coroutine_handle<>::from_address(ready);
             }
+            if (!found) found = pool_.high_.queue.take();
             if (!found && !is_spare && (now >= begin_to_steal || victim_computes(now))) {
                 found = steal();
                 if (found) {
@@ -180,6 +208,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
                 }
             }
             if (!found) found = take_injected();
+            if (!found) found = pool_.low_.queue.take();
             if (found || pool_.idle_.ended()) break;
             const clock_tick looks_for = served_events ? 0 : spin_.now();
             if ((is_spare || now >= begin_to_steal + looks_for || !may_look()) && sleeps_until() > now) break;
@@ -190,7 +219,7 @@ std::coroutine_handle<> pool_worker::search() noexcept {
         }
         pool_.idle_.end_search(static_cast<bool>(found), [&] {
             // Of a crowd no other is woken for forks; what came from outside meanwhile found a searcher, and woke none.
-            if (pool_.idle_.awake() > pool_.processors_) return !pool_.injected_.empty();
+            if (pool_.idle_.awake() > pool_.processors_) return pool_.has_shared();
             return from_events ? event_steps_.are_worth_a_wake(queued()) || work_in_sight_of_others() : work_in_sight();
         });
         if (found) {
@@ -222,7 +251,7 @@ bool pool_worker::work_in_sight() const noexcept {
     return queued() != 0 || work_in_sight_of_others();
 }
 bool pool_worker::work_in_sight_of_others() const noexcept {
-    if (!pool_.injected_.empty()) return true;
+    if (pool_.has_shared()) return true;
     return std::any_of(pool_.workers_.begin(), pool_.workers_.end(),
                        [this](const auto& w) { return w.get() != this && w->queued() != 0; });
 }
@@ -240,7 +269,7 @@ bool pool_worker::others_serve_events() const noexcept {
 
 /// What was pushed a moment ago is most likely popped by its maker; what lies there over a few glances is not.
 bool pool_worker::work_lies() const noexcept {
-    if (!pool_.injected_.empty()) return true;
+    if (pool_.has_shared()) return true;
     for (const auto& w : pool_.workers_) {
         const std::uint64_t pushed = w->lone_pushes_.load(memory_order_relaxed);
         bool lies = true;
@@ -380,7 +409,7 @@ void pool_worker::park(pool_events::seat seat) noexcept {
             if (s->has_late()) return true;
             if (seat == pool_events::seat::none && pool_.events_.has_free_seat()) return true;
         }
-        return std::exchange(rested, true) ? work_lies() : !pool_.injected_.empty();
+        return std::exchange(rested, true) ? work_lies() : pool_.has_shared();
     };
     const bool looks_out = quiet_looks_ <= most_quiet_looks || pool_.lone_pushes() != pushed_;
     if (!looks_out) pause_for(between_glances);  // what was pushed a moment before is in sight then
@@ -393,8 +422,12 @@ void pool_worker::park(pool_events::seat seat) noexcept {
 
 /// A worker is parked, none looks for work, and this worker has just queued some.
 void pool_worker::notify_one() noexcept {
-    if (gathers_events_) return;
-    if (queued() <= 1 || pool_.idle_.awake() > pool_.processors_) {
+    if (!gathers_events_) notify_of(queued());
+}
+
+/// `queued`: of what this worker has queued.
+void pool_worker::notify_of(std::size_t queued) noexcept {
+    if (queued <= 1 || pool_.idle_.awake() > pool_.processors_) {
         // A lone fork is often popped at once by its maker, and where more workers are awake than there are processors
         // one more only takes another's, unless they block. If it lies there, the look-out finds it.
         count(lone_pushes_);
@@ -402,6 +435,11 @@ void pool_worker::notify_one() noexcept {
     }
     count(wakes_);
     pool_.idle_.wake_one();
+}
+
+void pool_worker::push_shared(injection_queue& to, std::coroutine_handle<> h) noexcept {
+    to.push(h);
+    if (has_sleepers()) notify_of(queued() + to.size());
 }
 
 void pool_worker::overflow(std::coroutine_handle<> h) noexcept {

@@ -62,6 +62,8 @@ public:
                 wakes_.load(memory_order_relaxed),    looks_.load(memory_order_relaxed)};
     }
     using worker::push_ready;
+    /// Queues `h` where all workers take. Called on this worker's thread.
+    void push_shared(injection_queue& to, std::coroutine_handle<> h) noexcept;
     /// Changes when this worker pushes or takes a fork, and not when a thief steals one. To other threads a hint.
     std::uint64_t forked() const noexcept { return forks_.size() + stolen_from_.load(memory_order_relaxed); }
 
@@ -74,7 +76,9 @@ private:
 
     std::coroutine_handle<> next() noexcept;
     COFLUX_NOINLINE std::coroutine_handle<> begin_round() noexcept;
-    std::coroutine_handle<> next_in_turn(bool oldest_first) noexcept;
+    std::coroutine_handle<> next_in_turn(bool low_first, bool oldest_first) noexcept;
+    bool low_is_due() noexcept;
+    COFLUX_NOINLINE std::coroutine_handle<> take_shared() noexcept;
     std::coroutine_handle<> take_injected() noexcept;
     std::coroutine_handle<> steal() noexcept;
     std::coroutine_handle<> steal_from(pool_worker& victim) noexcept;
@@ -126,6 +130,7 @@ private:
     clock_tick gives_back_at() const noexcept;
     [[nodiscard]] static clock_tick watch_of_one(std::uint32_t of) noexcept;
     void notify_one() noexcept override;
+    void notify_of(std::size_t queued) noexcept;
     bool budget_exhausted() noexcept override;
     bool others_are_due() noexcept override;
     void overflow(std::coroutine_handle<> h) noexcept override;

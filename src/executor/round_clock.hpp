@@ -19,12 +19,16 @@ inline std::uint64_t cycles_now() noexcept {
 
 /// The policy of a worker, without a clock: the caller passes the time. One thread.
 ///
+/// Before a round those of high priority go, for as long as three rounds take at most; a round that begins with one of
+/// low priority, or with the oldest fork, comes where that has waited for `oldest_after`.
+///
 /// A round has as many ticks as take `round_time`, a fortieth of the bound, at the pace of the last ones, `most_ticks` at
 /// most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds, and
 /// only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
+    static constexpr std::int32_t high_rounds = 3;  // of high priority, to one of the others
 
     /// `bound`: how long the oldest fork may wait, in nanoseconds. A round is much shorter: what came from outside, what
     /// is ready and a timer wait for one or two.
@@ -50,23 +54,43 @@ public:
     /// The ticks of the round that begins.
     [[nodiscard]] std::int32_t begin_round() noexcept {
         ticks_since_ += ticks_;
-        oldest_went_ = false;
+        high_steps_ = 0;
+        aside_went_ = false;
         return ticks_;
     }
     /// Of a round whose steps do not count for the pace.
     [[nodiscard]] std::int32_t ticks() const noexcept { return ticks_; }
-    /// Asked before begin_round(): true if the oldest fork is the first of the round to come. Not in two rounds in a
-    /// row, so that with the longest steps the other sources have their turn.
-    [[nodiscard]] bool oldest_is_due() const noexcept {
-        return !oldest_went_ && looked_at_ - oldest_served_at_ >= oldest_after;
+    /// Asked before begin_round(), where a coroutine of high priority waits: true if it goes before the round to come.
+    [[nodiscard]] bool high_is_due() const noexcept { return high_steps_ < high_rounds * ticks_; }
+    void serve_high() noexcept {
+        ++high_steps_;
+        ++ticks_since_;
     }
+    /// Asked before begin_round(): true if the oldest fork is the first of the round to come. Two rounds in a row
+    /// begin neither with that nor with one of low priority, so that with the longest steps the other sources have
+    /// their turn.
+    [[nodiscard]] bool oldest_is_due() const noexcept {
+        return !aside_went_ && looked_at_ - oldest_served_at_ >= oldest_after;
+    }
+    /// After begin_round(), as serve_low().
     void serve_oldest() noexcept {
         oldest_served_at_ = looked_at_;
-        oldest_went_ = true;
+        aside_went_ = true;
     }
+    /// The same where one of low priority waits. It goes before an oldest fork that was served after the last of those.
+    [[nodiscard]] bool low_is_due() const noexcept {
+        return !aside_went_ && looked_at_ - low_served_at_ >= oldest_after &&
+               (low_served_at_ <= oldest_served_at_ || !oldest_is_due());
+    }
+    void serve_low() noexcept {
+        low_served_at_ = looked_at_;
+        aside_went_ = true;
+    }
+    /// None of low priority waits.
+    void rest_low() noexcept { low_served_at_ = looked_at_; }
     /// The worker had nothing queued, and has found something. It keeps the pace that it had.
     void restart(clock_tick now) noexcept {
-        looked_at_ = oldest_served_at_ = now;
+        looked_at_ = oldest_served_at_ = low_served_at_ = now;
         ticks_since_ = 0;
     }
 
@@ -77,10 +101,12 @@ public:
 private:
     clock_tick looked_at_ = 0;
     clock_tick oldest_served_at_ = 0;
+    clock_tick low_served_at_ = 0;  // or found that none waited
     std::uint64_t looked_at_cycle_ = 0;
     std::int32_t ticks_since_ = 0;     // of the rounds that began since the last look
     std::int32_t ticks_ = most_ticks;  // of a round
-    bool oldest_went_ = false;         // in this round
+    std::int32_t high_steps_ = 0;      // since the last round
+    bool aside_went_ = false;          // the oldest fork, or one of low priority, in this round
 };
 
 }  // namespace coflux::detail

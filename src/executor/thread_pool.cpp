@@ -19,10 +19,20 @@ namespace coflux::detail {
 
 void thread_pool::execute(std::coroutine_handle<> h) noexcept {
     if (worker* const w = worker::of_thread_for(identity()); w != nullptr) return w->push_ready(h);
+    inject(injected_, h);
+}
+
+void pool_priority::execute(std::coroutine_handle<> h) noexcept {
+    if (worker* const w = worker::of_thread_for(pool_.identity()); w != nullptr)
+        return static_cast<pool_worker*>(w)->push_shared(queue, h);
+    pool_.inject(queue, h);
+}
+
+void thread_pool::inject(injection_queue& to, std::coroutine_handle<> h) noexcept {
     COFLUX_VERIFY(
         process_.is_here(),
         "a thread pool that was made before fork() is used in the child, where its threads are not: make one there");
-    if (injected_.push(h, [this]() noexcept { return idle_.must_wake(); })) {
+    if (to.push(h, [this]() noexcept { return idle_.must_wake(); })) {
         idle_.wake_one();
         idle_.leave();
     }
@@ -88,6 +98,8 @@ thread_pool::~thread_pool() {
     for (thread& t : threads_) t.join();
     for (const auto& w : workers_) w->leave_watch();
     door_.close();
+    high_.close();
+    low_.close();
     idle_.wait_for_leavers();
     check_none_left_behind();
 }
@@ -103,10 +115,21 @@ void thread_pool::check_none_left_behind() noexcept {
         w->take_left([&asleep](const timer& t) { asleep.add(t.kind().whose(t), t.kind().what); });
     COFLUX_VERIFY(asleep.count() == 0, "a thread pool ends with %zu coroutine%s on it (listed above), first %s: %s",
                   asleep.count(), asleep.count() == 1 ? "" : "s", asleep.first(), COFLUX_RULE_OF_POOLS);
-    COFLUX_VERIFY(injected_.empty(),
-                  "a thread pool ends with a coroutine on it that another thread has just queued: %s",
+    COFLUX_VERIFY(!has_shared(), "a thread pool ends with a coroutine on it that another thread has just queued: %s",
                   COFLUX_RULE_OF_POOLS);
 }
+
+namespace {
+
+template <typename Behind>
+void post_behind(void* identity, std::coroutine_handle<> h) noexcept {
+    Behind* const behind = executor_door<Behind>::behind(identity);
+    COFLUX_VERIFY(behind != nullptr, "%s would go on upon a thread pool that is gone: %s",
+                  strand_state::text_of(h).c_str(), COFLUX_RULE_OF_POOLS);
+    behind->execute(h);
+}
+
+}  // namespace
 
 std::uint64_t thread_pool::lone_pushes() const noexcept {
     std::uint64_t all = 0;
@@ -143,10 +166,13 @@ void thread_pool_executor::execute(std::coroutine_handle<> h) noexcept {
     pool_->execute(h);
 }
 void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h) noexcept {
-    detail::thread_pool* const behind = detail::executor_door<detail::thread_pool>::behind(identity);
-    COFLUX_VERIFY(behind != nullptr, "%s would go on upon a thread pool that is gone: %s",
-                  detail::strand_state::text_of(h).c_str(), COFLUX_RULE_OF_POOLS);
-    behind->execute(h);
+    detail::post_behind<detail::thread_pool>(identity, h);
+}
+void detail::execute_by_priority(void* identity, std::coroutine_handle<> h) noexcept {
+    post_behind<pool_priority>(identity, h);
+}
+void* thread_pool_executor::identity_at(priority p) const noexcept {
+    return pool_->at(p).identity();
 }
 void* thread_pool_executor::identity() const noexcept {
     return pool_->identity();

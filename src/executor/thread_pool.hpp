@@ -21,6 +21,23 @@
 namespace coflux::detail {
 
 class pool_worker;
+class thread_pool;
+
+/// A priority of a pool: what an environment that names it posts to.
+class pool_priority {
+public:
+    explicit pool_priority(thread_pool& of) noexcept : pool_(of) {}
+
+    void execute(std::coroutine_handle<> h) noexcept;
+    void close() noexcept { door_.close(); }
+    [[nodiscard]] void* identity() const noexcept { return door_.identity(); }
+
+    alignas(cache_line) injection_queue queue;
+
+private:
+    thread_pool& pool_;
+    executor_door<pool_priority> door_{*this};
+};
 
 class thread_pool {
 public:
@@ -28,6 +45,8 @@ public:
     ~thread_pool();
 
     void execute(std::coroutine_handle<> h) noexcept;
+
+    [[nodiscard]] pool_priority& at(priority p) noexcept { return p == priority::high ? high_ : low_; }
 
     std::size_t size() const noexcept { return workers_.size(); }
     std::vector<worker_counters> counters() const;
@@ -37,8 +56,15 @@ public:
     void* identity() const noexcept { return door_.identity(); }
 
 private:
+    friend class pool_priority;
     friend class pool_worker;
 
+    /// Queues `h` on `to`, which all workers take from, for a thread from outside.
+    void inject(injection_queue& to, std::coroutine_handle<> h) noexcept;
+    /// Something waits that any worker may take.
+    [[nodiscard]] bool has_shared() const noexcept {
+        return !injected_.empty() || !high_.queue.empty() || !low_.queue.empty();
+    }
     void check_none_left_behind() noexcept;
 
     thread_pool_options options_;
@@ -50,6 +76,8 @@ private:
     pool_events events_{idle_};
     heavy_fence heavy_fence_;
     alignas(cache_line) injection_queue injected_;
+    pool_priority high_{*this};
+    pool_priority low_{*this};
     std::vector<std::unique_ptr<pool_worker>> workers_;
     std::vector<thread> threads_;
 };

@@ -62,7 +62,7 @@ private:
 
 /// The host on this thread whose executor runs `p`; nullptr: it waits with the service.
 event_host* host_of(const promise_base& p) noexcept {
-    return identity_of(p.runs_on()) == this_thread.executor ? this_thread.events : nullptr;
+    return this_thread.serves(identity_of(p.runs_on())) ? this_thread.events : nullptr;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // thread_pool_executor in a simulated world. Replaces the library's definition in programs that are linked with it, so
 // that what uses a pool, an example for instance, runs in a simulation without being compiled anew.
+#include <optional>
 #include <utility>
 
 #include <coflux/executor/thread_pool.hpp>
@@ -15,8 +16,22 @@ class detail::thread_pool {
 public:
     explicit thread_pool(thread_pool_options options) : options(std::move(options)) {}
 
+    /// The first question makes it: an executor more is more to explore. What goes first is drawn.
+    testing::sim_executor& at(priority p) {
+        std::optional<testing::sim_executor>& found = p == priority::high ? high_ : low_;
+        if (!found) {
+            const coflux_simulations::simulation_at_work here;
+            found.emplace();
+        }
+        return *found;
+    }
+
     thread_pool_options options;
     testing::sim_executor executor;
+
+private:
+    std::optional<testing::sim_executor> high_;
+    std::optional<testing::sim_executor> low_;
 };
 
 thread_pool_executor::thread_pool_executor(std::size_t threads)
@@ -52,6 +67,12 @@ void thread_pool_executor::execute_on(void* identity, std::coroutine_handle<> h)
     const coflux_simulations::simulation_at_work here;
     coflux_simulations::stop_injection::scheduled(h);
     testing::sim_executor::execute_on(identity, h);
+}
+void* thread_pool_executor::identity_at(priority p) const noexcept {
+    return pool_->at(p).identity();
+}
+void detail::execute_by_priority(void* identity, std::coroutine_handle<> h) noexcept {
+    thread_pool_executor::execute_on(identity, h);
 }
 
 }  // namespace coflux

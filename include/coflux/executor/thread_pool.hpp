@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <coflux/core/executor.hpp>
+#include <coflux/executor/priority.hpp>
 
 namespace coflux {
 
@@ -94,6 +95,12 @@ public:
     /// Queues `h`: on the calling worker if it is one of this pool's, else on the queue for outsiders.
     void execute(std::coroutine_handle<> h) noexcept;
 
+    /// The same threads for coroutines that go before those of this executor, or after them.
+    template <priority Level>
+    [[nodiscard]] prioritised<Level> at() const noexcept {
+        return prioritised<Level>(identity_at(Level));
+    }
+
     /// Number of worker threads.
     [[nodiscard]] std::size_t size() const noexcept;
     /// A snapshot of each worker's counters.
@@ -104,6 +111,8 @@ public:
     static void execute_on(void* identity, std::coroutine_handle<> h) noexcept;
 
 private:
+    [[nodiscard]] void* identity_at(priority p) const noexcept;
+
     detail::thread_pool* pool_;  // its own; nullptr: moved from
 };
 static_assert(executor<thread_pool_executor>);

@@ -24,15 +24,22 @@ struct played_worker {
     clock_tick longest_wait = 0;
     clock_tick longest_round = 0;
     std::size_t looks = 0;
-    int row = 0;  // rounds in a row that began with the oldest
+    clock_tick served_low = now;
+    clock_tick longest_low_wait = 0;
+    bool low_waits = false;  // always
+    bool high_waits = false;
+    std::size_t high_steps = 0;
+    std::size_t other_steps = 0;
+    int row = 0;  // rounds in a row that began with the oldest, or with one of low priority
     int longest_row = 0;
     round_clock rounds;
 
     played_worker() { rounds.restart(now); }
     /// The first round, at an unknown pace.
     void warm_up(clock_tick step) {
-        play(round_clock::most_ticks + 1, [step](std::size_t) { return step; });
-        longest_round = longest_wait = 0;
+        play(round_clock::most_ticks + 20, [step](std::size_t) { return step; });
+        longest_round = longest_wait = longest_low_wait = 0;
+        high_steps = other_steps = 0;
     }
     template <typename Step>
     void play(std::size_t steps, Step step) {
@@ -41,21 +48,36 @@ struct played_worker {
             if (budget == 0) {
                 longest_round = std::max(longest_round, now - round_began);
                 round_began = now;
+                for (look_at_clock(); high_waits && rounds.high_is_due(); look_at_clock()) {
+                    rounds.serve_high();
+                    ++high_steps;
+                    now += step(i);
+                }
                 between_rounds();
             }
             --budget;
+            ++other_steps;
             now += step(i);
         }
     }
-    void between_rounds() {
+    void look_at_clock() {
         const std::uint64_t cycles = now * 3;  // 3 GHz
         if (rounds.wants_a_look(cycles)) {
             ++looks;
             rounds.look(now, cycles);
         }
+    }
+    void between_rounds() {
+        if (!low_waits) rounds.rest_low();
+        const bool low_first = low_waits && rounds.low_is_due();
         const bool oldest_first = rounds.oldest_is_due();
         budget = rounds.begin_round();
-        if (oldest_first) {
+        if (low_first) {
+            rounds.serve_low();
+            longest_low_wait = std::max(longest_low_wait, now - served_low);
+            served_low = now;
+            longest_row = std::max(longest_row, ++row);
+        } else if (oldest_first) {
             rounds.serve_oldest();
             longest_wait = std::max(longest_wait, now - served);
             served = now;
@@ -75,6 +97,48 @@ TEST(round_clock, serves_the_oldest_within_a_millisecond_and_a_step) {
         EXPECT_LE(w.longest_wait, millisecond + (step <= 100'000 ? 1 : 4) * step) << step;
         EXPECT_EQ(w.longest_row, 1) << step;
     }
+}
+
+constexpr clock_tick all_steps[] = {3, 10, 100, 1'000, 10'000, 20'000, 100'000, 500'000, 900'000, 3'000'000};
+
+TEST(round_clock, serves_low_and_the_oldest_by_turns_within_a_millisecond_and_a_step) {
+    for (const clock_tick step : all_steps) {
+        played_worker w;
+        w.low_waits = true;
+        w.warm_up(step);
+        w.play(std::min<std::size_t>(20'000'000, 100 * millisecond / step + 20), [step](std::size_t) { return step; });
+        EXPECT_GT(w.longest_low_wait, 0U) << step;
+        EXPECT_LE(w.longest_low_wait, millisecond + (step <= 100'000 ? 1 : 8) * step) << step;
+        EXPECT_LE(w.longest_wait, millisecond + (step <= 100'000 ? 1 : 8) * step) << step;
+        EXPECT_EQ(w.longest_row, 1) << step;
+    }
+}
+
+TEST(round_clock, gives_high_three_rounds_to_one_of_the_others) {
+    for (const clock_tick step : all_steps) {
+        played_worker w;
+        w.low_waits = w.high_waits = true;
+        w.warm_up(step);
+        w.play(std::min<std::size_t>(4'000'000, 100 * millisecond / step + 20), [step](std::size_t) { return step; });
+        const std::size_t share = w.high_steps / w.other_steps;
+        EXPECT_TRUE(share == 2 || share == 3) << step << ": " << w.high_steps << " to " << w.other_steps;
+        EXPECT_LE(w.longest_low_wait, millisecond + 32 * step) << step;
+        EXPECT_LE(w.longest_wait, millisecond + 32 * step) << step;
+    }
+}
+
+/// Steps of high that become long at once.
+TEST(round_clock, gives_high_six_steps_that_are_long_at_once) {
+    played_worker w;
+    w.warm_up(10);
+    std::size_t in_a_row = 0;
+    w.budget = 0;
+    for (w.look_at_clock(); w.rounds.high_is_due(); w.look_at_clock()) {
+        w.rounds.serve_high();
+        w.now += millisecond;
+        ++in_a_row;
+    }
+    EXPECT_EQ(in_a_row, 6U);
 }
 
 TEST(round_clock, serves_it_no_more_often_than_its_period) {

@@ -116,7 +116,7 @@ public:
     /// thread: then nullptr.
     [[nodiscard]] static COFLUX_INLINE timer_queue* of_thread_for(const executor_entry* e) noexcept {
         const thread_state& t = this_thread;
-        return e != nullptr && e->identity == t.executor ? t.timers : nullptr;
+        return e != nullptr && t.serves(e->identity) ? t.timers : nullptr;
     }
 
     /// Arms `t`, whose set_queue() named this queue, unless `refused()`, which is asked under the lock that take()

@@ -85,6 +85,15 @@ struct thread_state {
     const environment* begun_in = nullptr;  ///< the parent of a coroutine that has begun here and awaited nothing yet
     std::source_location begun_at;          ///< that coroutine
     const environment* meant = nullptr;     ///< what outer() has named
+    /// Identities of the priorities of the pool whose worker this thread is: executors without queues and timers of
+    /// their own.
+    const void* priorities[2] = {};
+
+    /// True if the coroutines of the executor with this identity may wait in `timers` and `events`.
+    [[nodiscard]] bool serves(const void* identity) const noexcept {
+        return identity == executor ||
+               (identity != nullptr && (identity == priorities[0] || identity == priorities[1]));
+    }
 };
 
 COFLUX_SHARED inline constinit thread_local thread_state this_thread{};
