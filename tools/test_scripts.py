@@ -13,7 +13,7 @@ import tree
 
 # What installs, configures, builds or measures. In these tests each of them only says that it was called.
 SET_UP = ("apt-get", "dpkg-query", "sudo", "cmake", "ctest", "ninja", "make", "cargo", "valgrind", "gcovr", "g++", "clang++-19",
-          "pkg-config", "flock", "debootstrap", "unshare")
+          "pkg-config", "flock", "debootstrap", "unshare", "java", "mvn")
 
 SCRIPTS = sorted(path for path in (tree.ROOT / "scripts").iterdir() if os.access(path, os.X_OK) and path.is_file()) + \
     [tree.ROOT / ".ci/run", tree.ROOT / "test/package/run"]
@@ -24,6 +24,11 @@ WRONG = {
     "scripts/fuzz": [(["--seconds", "x"], "'x' is no number"), (["--target", "foo"], "foo_fuzz.cpp"), (["--target"], "needs a value")],
     "scripts/instructions": [(["--preset", "clang-asan"], "clang-asan"), (["--functions", "foo"], "no step 'foo'"),
                              (["--out"], "needs a value")],
+    "scripts/kafka": [([], "COMMAND"), (["stray"], "stray"), (["topic"], "takes a name"), (["start", "a"], "start takes no name, and has 'a'"),
+                      (["topic", "a b"], "'a b' is no name of a topic"), (["topic", "a", "0"], "'0' is no number of partitions"),
+                      (["start", "--port", "70000"], "'70000' is no port"), (["stop", "--port", "1"], "--port is for start"),
+                      (["topic", "a", "--config", "x"], "'x' is no KEY=VALUE"), (["stop", "--config", "a=b"], "--config is for topic"),
+                      (["start", "--data"], "expected one argument")],
     "scripts/lab": [(["--threads", "9999"], "--threads 9999"), (["--suite", "foo"], "suites: smoke"), (["--reps", "0"], "at least 1"),
                     (["--workload", "foo"], "workloads: "), (["--compare", "/none"], "no results.json")],
     "scripts/check": [(["no-such-commit"], "no commit 'no-such-commit'"), (["HEAD", "HEAD"], "takes one commit")],
