@@ -1,0 +1,41 @@
+// checkpoint: what a job needs to go on where it was committed.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/record.hpp>
+
+namespace coflux::stream {
+
+/// The state of one slot of one region, as its operators have written it.
+struct slot_state {
+    std::uint32_t region = 0;
+    std::uint32_t slot = 0;
+    std::vector<std::byte> bytes;
+};
+
+/// State, and the positions that it is complete up to.
+struct checkpoint {
+    std::uint32_t slots = 0;
+    positions at;
+    std::vector<slot_state> states;
+};
+
+/// Keeps checkpoints.
+///
+/// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one before
+/// is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one where there
+/// are none; nothing where there is none. At least the two last ones are kept.
+template <typename S>
+concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {
+    { s.store(here, c) } -> std::same_as<call<void>>;
+    { s.load(here, wanted) } -> std::same_as<call<std::optional<checkpoint>>>;
+};
+
+}  // namespace coflux::stream

@@ -1,0 +1,92 @@
+// failures: what happens to a record that a stage or the sink has refused.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/stream/dead_letters.hpp>
+#include <coflux/stream/job.hpp>
+#include <coflux/stream/record.hpp>
+#include <coflux/time/sleep.hpp>
+
+namespace coflux::stream::detail {
+
+/// What all workers of a job need to decide about a failure.
+template <typename OnError>
+struct failure_policy {
+    OnError on_error;
+    retry retries;
+    std::string job;
+    std::function<std::string(std::uint32_t)> partition_name;
+    job_control::counts& counts;
+};
+
+[[nodiscard]] std::string text_of(const std::exception_ptr& error);
+
+/// Decides for one worker.
+template <typename OnError>
+class failures {
+public:
+    failures(failure_policy<OnError>& policy, std::string stage, std::uint32_t seed)
+        : policy_(policy),
+          stage_(std::move(stage)),
+          random_(seed + 1) {}
+
+    /// Waits before another attempt. Returns: false where there is none left.
+    [[nodiscard]] call<bool> try_again(environment&) {
+        if (attempts_ == policy_.retries.attempts) {
+            attempts_ = 0;
+            co_return false;
+        }
+        policy_.counts.retried.fetch_add(1, std::memory_order_relaxed);
+        const auto doubled = policy_.retries.first * (std::int64_t{1} << std::min(attempts_, 30U));
+        const auto most = std::min<std::chrono::nanoseconds>(doubled, policy_.retries.most);
+        ++attempts_;
+        const auto half = most / 2;  // jitter: between half of it and all of it
+        co_await sleep_for(half + std::chrono::nanoseconds(half.count() == 0 ? 0 : random_() % half.count()));
+        co_return true;
+    }
+    /// A record has passed.
+    void reset() noexcept { attempts_ = 0; }
+
+    /// Gives a record up. Returns once it is skipped, or with the dead letters.
+    /// Errors: `error`, where the job shall fail.
+    template <typename T>
+    [[nodiscard]] call<void> give_up(environment&, const record<T>& r, std::exception_ptr error) {
+        if constexpr (std::is_same_v<OnError, fail_job>) {
+            std::rethrow_exception(error);
+        } else if constexpr (std::is_same_v<OnError, skip_record>) {
+            policy_.counts.skipped.fetch_add(1, std::memory_order_relaxed);
+        } else {
+            auto& here = co_await context();
+            dead_letter letter{policy_.job,
+                               stage_,
+                               text_of(error),
+                               policy_.retries.attempts + 1,
+                               policy_.partition_name(r.partition),
+                               r.next,
+                               r.time,
+                               r.original == nullptr ? original{} : *r.original};
+            co_await policy_.on_error.put(here, std::move(letter));
+            policy_.counts.dead.fetch_add(1, std::memory_order_relaxed);
+        }
+        co_return;
+    }
+
+private:
+    failure_policy<OnError>& policy_;
+    std::string stage_;
+    std::minstd_rand random_;
+    std::uint32_t attempts_ = 0;
+};
+
+}  // namespace coflux::stream::detail

@@ -1,0 +1,138 @@
+// keyed_table: a hash table of states by key, without a node for each.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include <coflux/stream/key.hpp>
+#include <coflux/stream/state.hpp>
+
+namespace coflux::stream::detail {
+
+/// Entries stand in a vector in no order; an open table of 32-bit indexes finds them by linear probing. An entry that
+/// is erased is replaced by the last one, so a walk over all sees no gaps.
+template <typename Key, typename State>
+class keyed_table {
+public:
+    struct entry {
+        Key key;
+        State state;
+    };
+
+    [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+    [[nodiscard]] bool is_empty() const noexcept { return entries_.empty(); }
+    [[nodiscard]] auto begin() noexcept { return entries_.begin(); }
+    [[nodiscard]] auto end() noexcept { return entries_.end(); }
+    [[nodiscard]] auto begin() const noexcept { return entries_.begin(); }
+    [[nodiscard]] auto end() const noexcept { return entries_.end(); }
+
+    /// The state of `key`; a new one where there is none.
+    [[nodiscard]] State& operator[](const Key& key) {
+        if ((entries_.size() + 1) * 4 > index_.size() * 3) grow();
+        const std::uint64_t hash = hash_of(key);
+        std::size_t at = hash & mask();
+        while (index_[at].entry != none) {
+            if (index_[at].tag == tag_of(hash) && entries_[index_[at].entry].key == key) {
+                return entries_[index_[at].entry].state;
+            }
+            at = (at + 1) & mask();
+        }
+        entries_.push_back(entry{key, State()});
+        index_[at] = {static_cast<std::uint32_t>(entries_.size() - 1), tag_of(hash)};
+        return entries_.back().state;
+    }
+    /// The state of `key`, or nullptr.
+    [[nodiscard]] State* find(const Key& key) noexcept {
+        const std::size_t at = place_of(key);
+        return at == absent ? nullptr : &entries_[index_[at].entry].state;
+    }
+    /// Returns: whether there was one.
+    bool erase(const Key& key) {
+        const std::size_t at = place_of(key);
+        if (at == absent) return false;
+        const std::uint32_t hole = index_[at].entry;
+        close_gap(at);
+        const auto last = static_cast<std::uint32_t>(entries_.size() - 1);
+        if (hole != last) {
+            std::size_t moved = hash_of(entries_[last].key) & mask();
+            while (index_[moved].entry != last) moved = (moved + 1) & mask();
+            index_[moved].entry = hole;
+            entries_[hole] = std::move(entries_[last]);
+        }
+        entries_.pop_back();
+        return true;
+    }
+    void clear() noexcept {
+        entries_.clear();
+        index_.assign(index_.size(), {});
+    }
+
+    void save(state_writer& out) const {
+        out.size(entries_.size());
+        for (const entry& each : entries_) out(each.key, each.state);
+    }
+    void load(state_reader& in) {
+        clear();
+        for (std::size_t n = in.size(); n != 0; --n) {
+            Key key{};
+            in(key);
+            in((*this)[key]);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::size_t absent = SIZE_MAX;
+    struct cell {
+        std::uint32_t entry = none;
+        std::uint32_t tag = 0;
+    };
+
+    // The slot was chosen by the upper half of the hash: another mix, or all keys of a slot would begin in one region.
+    static std::uint64_t hash_of(const Key& key) noexcept { return key_hash()(key) * 0x9e3779b97f4a7c15U; }
+    static std::uint32_t tag_of(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
+    [[nodiscard]] std::size_t mask() const noexcept { return index_.size() - 1; }
+
+    [[nodiscard]] std::size_t place_of(const Key& key) const noexcept {
+        if (index_.empty()) return absent;
+        const std::uint64_t hash = hash_of(key);
+        for (std::size_t at = hash & mask(); index_[at].entry != none; at = (at + 1) & mask()) {
+            if (index_[at].tag == tag_of(hash) && entries_[index_[at].entry].key == key) return at;
+        }
+        return absent;
+    }
+    // Backward shift: no tombstones. Source: D. E. Knuth, TAOCP 3, 6.4, algorithm R.
+    void close_gap(std::size_t gap) noexcept {
+        std::size_t at = gap;
+        for (;;) {
+            at = (at + 1) & mask();
+            if (index_[at].entry == none) break;
+            const std::size_t home = hash_of(entries_[index_[at].entry].key) & mask();
+            if (((at - home) & mask()) >= ((at - gap) & mask())) {
+                index_[gap] = index_[at];
+                gap = at;
+            }
+        }
+        index_[gap] = {};
+    }
+    void grow() {
+        const std::size_t size = index_.empty() ? 16 : index_.size() * 2;
+        std::vector<cell> larger(size);
+        for (std::uint32_t i = 0; i != entries_.size(); ++i) {
+            const std::uint64_t hash = hash_of(entries_[i].key);
+            std::size_t at = hash & (size - 1);
+            while (larger[at].entry != none) at = (at + 1) & (size - 1);
+            larger[at] = {i, tag_of(hash)};
+        }
+        index_ = std::move(larger);
+    }
+
+    std::vector<entry> entries_;
+    std::vector<cell> index_;
+};
+
+}  // namespace coflux::stream::detail

@@ -1,0 +1,227 @@
+// reader: reads the source, runs the head of the flow, and sends records to the first region.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <coflux/core/context.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/scope/with_scope.hpp>
+#include <coflux/stream/detail/barriers.hpp>
+#include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/outlet.hpp>
+#include <coflux/stream/detail/region_run.hpp>
+#include <coflux/stream/event_times.hpp>
+#include <coflux/stream/job.hpp>
+#include <coflux/stream/source.hpp>
+#include <coflux/sync/auto_reset_event.hpp>
+#include <coflux/sync/mutex.hpp>
+#include <coflux/time/clock.hpp>
+#include <coflux/time/sleep.hpp>
+
+namespace coflux::stream::detail {
+
+/// The first producer of a job, and its pacer, which sends what lingers and marks barriers.
+///
+/// Both use the outlet, each with `lock_`. The reader does not hold it while it waits for the source.
+template <typename Source, typename Head, typename FirstBy, typename OnError>
+class reader {
+    using input = typename Source::value_type;
+    using output = typename output_type<input, no_key, Head>::type;
+
+public:
+    using outlet_type = outlet<output, FirstBy>;
+    using operators = decltype(bind_stages<input, no_key>(std::declval<const Head&>(), outlet_operator<outlet_type>()));
+    static_assert(!operators::has_state,
+                  "coflux: a stage with a state stands behind a partitioner, which says whose state it is: by_key(), "
+                  "by_partition() or to_one()");
+
+    struct paces {
+        std::size_t max_batch;
+        std::chrono::nanoseconds linger;
+        std::chrono::nanoseconds commit_every;
+        std::chrono::nanoseconds lateness;
+        std::chrono::nanoseconds idle_after;
+    };
+
+    reader(Source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy<OnError>& policy,
+           const paces& pace)
+        : source_(from),
+          operators_(bind_stages<input, no_key>(head, outlet_operator<outlet_type>())),
+          out_(out),
+          barriers_(on_their_way),
+          failures_(policy, "head", UINT32_MAX / 4),
+          pace_(pace),
+          times_(pace.lateness) {}
+
+    /// Reads to the end, or until `control` drains.
+    /// Returns: whether it was drained.
+    [[nodiscard]] call<bool> run(environment&, job_control& control) {
+        auto& here = co_await context();
+        co_await with_scope(here, [&](task_scope& pacing) -> call<void> {
+            auto& inside = co_await context();
+            pacing.spawn(pacer, borrowed(*this));
+            co_await with_scope(inside, [&](task_scope& reading) -> call<void> {
+                reading.spawn(drainer, borrowed(control), borrowed(reading));
+                reading.spawn(all_reader, borrowed(*this), borrowed(reading));
+                co_return;
+            });
+            co_await finish(inside);
+            pacing.request_stop();
+        });
+        co_return !at_end_;
+    }
+
+private:
+    static fork<void> drainer(environment&, borrowed<job_control> control, borrowed<task_scope> reading) {
+        co_await control->drain_requested();
+        reading->request_stop();
+    }
+    static fork<void> all_reader(environment&, borrowed<reader> self, borrowed<task_scope> reading) {
+        auto& here = co_await context();
+        co_await self->read_all(here);
+        reading->request_stop();
+    }
+    static fork<void> pacer(environment&, borrowed<reader> self) {
+        auto& here = co_await context();
+        co_await self->keep_pace(here);
+    }
+
+    [[nodiscard]] call<void> read_all(environment&) {
+        auto& here = co_await context();
+        for (;;) {
+            batch_.clear();
+            done_ = 0;
+            const bool more = co_await source_.read(here, batch_, pace_.max_batch);
+            if (!more) break;
+            auto guard = co_await lock_.lock();
+            co_await scatter(here);
+            co_await out_.send(here, batch_.size() < pace_.max_batch, times_.now());
+            if (!has_news_) tell_pacer();
+        }
+        at_end_ = true;
+    }
+
+    // The rest of the batch.
+    [[nodiscard]] call<void> scatter(environment&) {
+        auto& here = co_await context();
+        while ((done_ = process(done_)) != batch_.size()) {
+            const bool again = co_await failures_.try_again(here);
+            if (!again) {
+                const record<input>& r = batch_[done_];
+                co_await failures_.give_up(here, r, error_);
+                pass(r);
+                ++done_;
+            }
+        }
+    }
+
+    void pass(const record<input>& r) {
+        if (r.partition >= read_.size()) read_.resize(r.partition + 1, unread);
+        read_[r.partition] = r.next;
+    }
+
+    std::size_t process(std::size_t first) {
+        place at;
+        at.outlet = &out_;
+        at.times = &times_;
+        static constexpr no_key key{};
+        at.key = &key;
+        std::size_t i = first;
+        try {
+            for (; i != batch_.size(); ++i) {
+                record<input>& r = batch_[i];
+                out_.mark();
+                at.time = r.time;
+                at.next = r.next;
+                at.partition = r.partition;
+                at.original = &r.original;
+                if constexpr (!has_event_times) times_.note(r.partition, r.time);
+                operators_.process(at, r.value);
+                pass(r);
+            }
+            failures_.reset();
+        } catch (...) {
+            out_.undo();
+            error_ = std::current_exception();
+        }
+        return i;
+    }
+
+    // Behind the last record: what a drain or the end leaves, the last barrier, and the end.
+    [[nodiscard]] call<void> finish(environment&) {
+        auto& here = co_await context();
+        auto guard = co_await lock_.lock();
+        co_await scatter(here);
+        const event_time watermark = at_end_ ? end_of_time : times_.now();
+        co_await mark_barrier(here, watermark);
+        out_.close(parcel_kind::end, 0, watermark);
+    }
+
+    [[nodiscard]] call<void> mark_barrier(environment&, event_time watermark) {
+        auto& here = co_await context();
+        co_await out_.pulse(here, watermark);
+        positions at;
+        for (std::uint32_t p = 0; p != read_.size(); ++p) {
+            if (read_[p] != unread) at.push_back({source_.partition_name(p), read_[p]});
+        }
+        std::ranges::sort(at, {}, &position::partition);
+        out_.close(parcel_kind::barrier, barriers_.open(std::move(at)), watermark);
+        has_news_ = false;
+    }
+
+    void tell_pacer() {
+        has_news_ = true;
+        begin_ = clock::now();
+        news_.set();
+    }
+
+    // Sleeps only while something lingers, is to be committed, or holds the watermark.
+    [[nodiscard]] call<void> keep_pace(environment&) {
+        auto& here = co_await context();
+        auto looked = clock::now();
+        for (bool busy = false;;) {
+            if (!busy) co_await news_.wait();
+            const auto pause = has_news_ ? std::min(pace_.linger, pace_.commit_every) : pace_.idle_after;
+            co_await sleep_for(std::max<std::chrono::nanoseconds>(pause, std::chrono::microseconds(100)));
+            auto guard = co_await lock_.lock();
+            const auto now = clock::now();
+            if (now - looked >= pace_.idle_after) {
+                times_.look_for_idle();
+                looked = now;
+            }
+            co_await out_.pulse(here, times_.now());
+            if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
+            busy = has_news_ || times_.is_held();
+        }
+    }
+
+    static constexpr std::int64_t unread = INT64_MIN;
+    static constexpr bool has_event_times = []<typename... S>(std::tuple<S...>*) {
+        return (is_event_times<S> || ...);
+    }(static_cast<Head*>(nullptr));
+
+    Source& source_;
+    operators operators_;
+    outlet_type& out_;
+    barriers& barriers_;
+    failures<OnError> failures_;
+    paces pace_;
+    watermarks times_;
+    std::vector<record<input>> batch_;
+    std::size_t done_ = 0;
+    std::vector<std::int64_t> read_;
+    std::exception_ptr error_;
+    bool at_end_ = false;
+    mutex lock_;
+    auto_reset_event news_;
+    bool has_news_ = false;      // records since the last barrier
+    clock::time_point begin_{};  // of them
+};
+
+}  // namespace coflux::stream::detail

@@ -1,0 +1,115 @@
+// writer: takes the outputs of all workers to the sink, and commits each barrier that has come through.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/context.hpp>
+#include <coflux/stream/checkpoint.hpp>
+#include <coflux/stream/detail/barriers.hpp>
+#include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/parcel.hpp>
+#include <coflux/stream/job.hpp>
+#include <coflux/stream/sink.hpp>
+#include <coflux/stream/source.hpp>
+
+namespace coflux::stream::detail {
+
+/// The last consumer of a job.
+///
+/// At a barrier, in this order: flush, then at least once: sink, checkpoint, source. Exactly once: checkpoint, then the
+/// sink with the positions, which is the commit point, then the source.
+template <typename Out, typename Source, typename Sink, typename Job>
+class writer {
+    using on_error = decltype(Job::on_error);
+    static constexpr bool is_exact = std::is_same_v<decltype(Job::delivery), exactly_once_t>;
+    static constexpr bool has_store = !std::is_same_v<decltype(Job::state), no_store>;
+    static constexpr bool has_dead_letters =
+        !std::is_same_v<on_error, fail_job> && !std::is_same_v<on_error, skip_record>;
+
+public:
+    writer(Source& source, Sink& sink, Job& job, failure_policy<on_error>& policy, barriers& on_their_way)
+        : source_(source),
+          sink_(sink),
+          job_(job),
+          policy_(policy),
+          failures_(policy, "sink", UINT32_MAX / 2),
+          barriers_(on_their_way) {}
+
+    [[nodiscard]] inbox<Out>& in() noexcept { return in_; }
+
+    [[nodiscard]] call<void> run(environment&) {
+        auto& here = co_await context();
+        for (;;) {
+            parcel<Out> got = co_await in_.next(here);
+            if (!got.records.empty()) {
+                co_await write(here, std::span(got.records));
+                policy_.counts.outputs.fetch_add(got.records.size(), std::memory_order_relaxed);
+            }
+            if (got.kind == parcel_kind::end) co_return;
+            if (got.kind == parcel_kind::barrier) {
+                co_await commit(here, got.barrier);
+            } else {
+                in_.give_back(std::move(got));
+            }
+        }
+    }
+
+private:
+    // Halves what the sink refuses, until the refused records are found.
+    [[nodiscard]] call<void> write(environment&, std::span<record<Out>> records) {
+        auto& here = co_await context();
+        if constexpr (is_exact) {
+            if (!is_open_) co_await sink_.begin(here);
+            is_open_ = true;
+        }
+        std::exception_ptr error;
+        for (bool again = true; again;) {
+            try {
+                co_await sink_.write(here, records);
+                failures_.reset();
+                co_return;
+            } catch (...) {
+                error = std::current_exception();
+            }
+            again = co_await failures_.try_again(here);
+        }
+        if (records.size() == 1 || std::is_same_v<on_error, fail_job>) {
+            co_await failures_.give_up(here, records[0], error);
+            co_return;
+        }
+        co_await write(here, records.first(records.size() / 2));
+        co_await write(here, records.subspan(records.size() / 2));
+    }
+
+    [[nodiscard]] call<void> commit(environment&, std::uint64_t barrier) {
+        auto& here = co_await context();
+        checkpoint reached = barriers_.take(barrier);
+        reached.slots = job_.slots;
+        if constexpr (has_dead_letters) co_await policy_.on_error.flush(here);
+        co_await sink_.flush(here);
+        if constexpr (has_store) co_await job_.state.store(here, reached);
+        if constexpr (is_exact) {
+            if (!is_open_) co_await sink_.begin(here);
+            co_await sink_.commit(here, reached.at);
+            is_open_ = false;
+        }
+        if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
+        policy_.counts.commits.fetch_add(1, std::memory_order_relaxed);
+    }
+
+    Source& source_;
+    Sink& sink_;
+    Job& job_;
+    failure_policy<on_error>& policy_;
+    failures<on_error> failures_;
+    barriers& barriers_;
+    inbox<Out> in_;
+    bool is_open_ = false;
+};
+
+}  // namespace coflux::stream::detail

@@ -1,0 +1,118 @@
+// event_times: a stage that says when a value has happened.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include <coflux/stream/stage.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+/// The watermarks of a source's partitions. Differences saturate at both ends of time.
+class watermarks {
+public:
+    explicit watermarks(event_time::duration lateness) noexcept : lateness_(lateness) {}
+
+    void note(std::uint32_t partition, event_time t) {
+        if (partition >= of_.size()) [[unlikely]]
+            of_.resize(partition + 1);
+        one& p = of_[partition];
+        p.latest = std::max(p.latest, t);
+        p.has_given = true;
+    }
+    /// Partitions that have given nothing since the last call with `true` are idle until they give something.
+    void look_for_idle() noexcept {
+        for (one& p : of_) {
+            p.is_idle = !p.has_given;
+            p.has_given = false;
+        }
+    }
+    /// The least of the partitions that are not idle; never goes back.
+    [[nodiscard]] event_time now() noexcept {
+        event_time least = end_of_time;
+        for (const one& p : of_) {
+            if (!p.is_idle || p.has_given) least = std::min(least, p.latest);
+        }
+        if (least != end_of_time) reached_ = std::max(reached_, earlier(least));
+        return reached_;
+    }
+    /// A partition that is not idle is behind another one.
+    [[nodiscard]] bool is_held() const noexcept {
+        event_time least = end_of_time;
+        event_time latest = no_time;
+        for (const one& p : of_) {
+            if (!p.is_idle || p.has_given) least = std::min(least, p.latest);
+            latest = std::max(latest, p.latest);
+        }
+        return least < latest;
+    }
+    /// A partition that is known and gives nothing holds the watermark, until it is idle.
+    void add(std::uint32_t partition) { note(partition, no_time); }
+    /// A partition that is gone does not hold it any more.
+    void remove(std::uint32_t partition) noexcept {
+        if (partition < of_.size()) of_[partition] = {no_time, false, true};
+    }
+
+private:
+    struct one {
+        event_time latest = no_time;
+        bool has_given = false;
+        bool is_idle = true;
+    };
+    [[nodiscard]] event_time earlier(event_time t) const noexcept {
+        return t < no_time + lateness_ ? no_time : t - lateness_;
+    }
+
+    event_time::duration lateness_;
+    event_time reached_ = no_time;
+    std::vector<one> of_;
+};
+
+template <typename F, typename Next>
+class event_times_operator : public stage_operator<Next> {
+public:
+    event_times_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    template <typename In>
+    void process(place& at, In& value) {
+        at.time = std::chrono::time_point_cast<event_time::duration>(std::invoke(f_, std::as_const(value)));
+        static_cast<watermarks*>(at.times)->note(at.partition, at.time);
+        this->next().process(at, value);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+}  // namespace detail
+
+/// `event_times(&order::time)`: when a value has happened. It stands before the first partitioner.
+///
+/// Shapes: a function, or a pointer to a member, that gives a std::chrono::sys_time.
+/// Errors: a job reads the times of the source's records where a flow has no such stage.
+template <typename F>
+struct event_times {
+    using stage_type = event_times;
+    F f;
+    explicit event_times(F g) : f(std::move(g)) {}
+
+    template <typename In, typename Key>
+    using output = In;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        return detail::event_times_operator<F, Next>(f, std::move(next));
+    }
+};
+
+namespace detail {
+template <typename S>
+inline constexpr bool is_event_times = false;
+template <typename F>
+inline constexpr bool is_event_times<event_times<F>> = true;
+}  // namespace detail
+
+}  // namespace coflux::stream

@@ -1,0 +1,172 @@
+// from(source) | stages | to(sink): a flow, of which run() makes a job.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/stream/event_times.hpp>
+#include <coflux/stream/key.hpp>
+#include <coflux/stream/record.hpp>
+#include <coflux/stream/sink.hpp>
+#include <coflux/stream/source.hpp>
+#include <coflux/stream/stage.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+/// What stands behind a partitioner.
+template <typename Partitioner, typename... Stages>
+struct region {
+    Partitioner by;
+    std::tuple<Stages...> stages;
+};
+
+/// The type of what stages make of `In`.
+template <typename In, typename Key, typename Stages>
+struct output_type;
+template <typename In, typename Key>
+struct output_type<In, Key, std::tuple<>> {
+    using type = In;
+};
+template <typename In, typename Key, typename First, typename... Rest>
+struct output_type<In, Key, std::tuple<First, Rest...>>
+    : output_type<typename First::template output<In, Key>, Key, std::tuple<Rest...>> {};
+
+/// A region of `In`: its key and outputs.
+template <typename In, typename Region>
+struct region_types;
+template <typename In, typename Partitioner, typename... Stages>
+struct region_types<In, region<Partitioner, Stages...>> {
+    using input = In;
+    using partitioner = Partitioner;
+    using key_type = typename routing<Partitioner, In>::key_type;
+    using output = typename output_type<In, key_type, std::tuple<Stages...>>::type;
+};
+
+/// The operators of `stages`, of which the last passes its outputs to `end`.
+template <typename In, typename Key, std::size_t I = 0, typename Stages, typename End>
+[[nodiscard]] auto bind_stages(const Stages& stages, End end) {
+    if constexpr (I == std::tuple_size_v<Stages>) {
+        return end;
+    } else {
+        using first = std::tuple_element_t<I, Stages>;
+        using output = typename first::template output<In, Key>;
+        return std::get<I>(stages).template bind<In, Key>(bind_stages<output, Key, I + 1>(stages, std::move(end)));
+    }
+}
+
+/// A flow that has no sink yet. Without a region its stages stand in `head`.
+template <typename Source, typename Head, typename Regions>
+struct open_flow {
+    Source from;
+    Head head;
+    Regions regions;
+};
+
+/// A whole flow.
+template <typename Source, typename Head, typename Regions, typename Sink>
+struct whole_flow {
+    Source from;
+    Head head;
+    Regions regions;
+    Sink sink;
+};
+
+template <typename Sink>
+struct ending {
+    Sink sink;
+};
+
+template <typename Partitioner, typename... Stages, typename S>
+region<Partitioner, Stages..., S> with_stage(region<Partitioner, Stages...>&& r, S&& s) {
+    return {std::move(r.by), std::tuple_cat(std::move(r.stages), std::tuple<S>(std::move(s)))};
+}
+
+template <std::size_t From, std::size_t... I, typename Tuple>
+auto part_of(Tuple&& t, std::index_sequence<I...>) {
+    return std::tuple<std::tuple_element_t<From + I, Tuple>...>(std::get<From + I>(std::move(t))...);
+}
+
+template <typename... Stages>
+consteval std::size_t behind_event_times() {
+    std::size_t at = 0;
+    std::size_t found = 0;
+    ((++at, found = is_event_times<Stages> ? at : found), ...);
+    return found;
+}
+
+template <typename F, typename T>
+inline constexpr bool is_open_flow = false;
+
+}  // namespace detail
+
+/// Begins a flow: `from(orders) | filter(is_large) | by_key(&order::customer) | count() | to(sink)`.
+///
+/// Shapes: a `source`. One that has a name is used by reference, and outlives the run; a temporary is moved in.
+template <typename Source>
+    requires source<std::remove_reference_t<Source>>
+[[nodiscard]] auto from(Source&& s) {
+    return detail::open_flow<Source, std::tuple<>, std::tuple<>>{std::forward<Source>(s), {}, {}};
+}
+
+/// Ends a flow.
+///
+/// Shapes: a sink of the flow's outputs, by reference where it has a name.
+template <typename Sink>
+[[nodiscard]] auto to(Sink&& s) {
+    return detail::ending<Sink>{std::forward<Sink>(s)};
+}
+
+namespace detail {
+
+template <typename Source, typename... Head, stage S>
+[[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, S s) {
+    return open_flow<Source, std::tuple<Head..., S>, std::tuple<>>{
+        std::forward<Source>(f.from), std::tuple_cat(std::move(f.head), std::tuple<S>(std::move(s))), {}};
+}
+template <typename Source, typename Head, typename... Regions, stage S>
+    requires(sizeof...(Regions) != 0)
+[[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, S s) {
+    static_assert(!is_event_times<S>,
+                  "coflux: event_times() stands before the first partitioner of a flow: watermarks are kept for each "
+                  "partition of the source");
+    constexpr std::size_t last = sizeof...(Regions) - 1;
+    auto regions = std::tuple_cat(part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
+                                  std::make_tuple(with_stage(std::get<last>(std::move(f.regions)), std::move(s))));
+    return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
+                                                      std::move(regions)};
+}
+template <typename Source, typename Head, typename... Regions, typename P>
+    requires is_partitioner<P>
+[[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, P by) {
+    return open_flow<Source, Head, std::tuple<Regions..., region<P>>>{
+        std::forward<Source>(f.from), std::move(f.head),
+        std::tuple_cat(std::move(f.regions), std::make_tuple(region<P>{std::move(by), {}}))};
+}
+
+// Without a partitioner, what stands behind the event times runs by partition of the source.
+template <typename Source, typename... Head, typename Sink>
+[[nodiscard]] auto operator|(open_flow<Source, std::tuple<Head...>, std::tuple<>>&& f, ending<Sink> e) {
+    constexpr std::size_t first = behind_event_times<Head...>();
+    auto stages = part_of<first>(std::tuple<Head...>(f.head), std::make_index_sequence<sizeof...(Head) - first>());
+    auto head = part_of<0>(std::move(f.head), std::make_index_sequence<first>());
+    auto apply = [](auto&&... each) {
+        return region<by_partition, std::remove_cvref_t<decltype(each)>...>{{}, {std::move(each)...}};
+    };
+    auto regions = std::make_tuple(std::apply(apply, std::move(stages)));
+    return whole_flow<Source, decltype(head), decltype(regions), Sink>{std::forward<Source>(f.from), std::move(head),
+                                                                       std::move(regions), std::forward<Sink>(e.sink)};
+}
+template <typename Source, typename Head, typename... Regions, typename Sink>
+    requires(sizeof...(Regions) != 0)
+[[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, ending<Sink> e) {
+    return whole_flow<Source, Head, std::tuple<Regions...>, Sink>{std::forward<Source>(f.from), std::move(f.head),
+                                                                  std::move(f.regions), std::forward<Sink>(e.sink)};
+}
+
+}  // namespace detail
+
+}  // namespace coflux::stream

@@ -1,0 +1,71 @@
+// fold: a stage with a state for each key.
+#pragma once
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/stream/detail/keyed_table.hpp>
+#include <coflux/stream/stage.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+template <typename State, typename U, typename F, typename Key, typename Next>
+class fold_operator : public stage_operator<Next> {
+public:
+    fold_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    static constexpr bool has_state = true;
+
+    template <typename In>
+    void process(place& at, In& value) {
+        const auto emit = [&](U output) {
+            at.touched = true;
+            this->next().process(at, output);
+        };
+        std::invoke(f_, states_[*static_cast<const Key*>(at.key)], value, emit);
+    }
+    void save(state_writer& out) const {
+        states_.save(out);
+        this->next().save(out);
+    }
+    void load(state_reader& in) {
+        states_.load(in);
+        this->next().load(in);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+    keyed_table<Key, State> states_;
+};
+
+}  // namespace detail
+
+/// `fold<State, U>(f)`: `f(state, value, emit)` changes the state of the value's key and emits 0 to n outputs `U`.
+///
+/// Shapes: `State` is default-constructible, movable and storable; a key has a new one until its first value has come.
+/// Behind by_partition() and to_one() there is one state for each partition, or one.
+/// Errors: `f` that throws must have left the state as it was: the record is tried again, or given up.
+/// Costs: a look into a hash table.
+template <typename State, typename U, typename F>
+struct fold_stage {
+    using stage_type = fold_stage;
+    F f;
+
+    template <typename In, typename Key>
+    using output = U;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        static_assert(storable<State>,
+                      "coflux: the state of a fold() is stored in checkpoints: give it a member template <typename A> "
+                      "void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        return detail::fold_operator<State, U, F, Key, Next>(f, std::move(next));
+    }
+};
+template <typename State, typename U, typename F>
+[[nodiscard]] fold_stage<State, U, F> fold(F f) {
+    return {std::move(f)};
+}
+
+}  // namespace coflux::stream

@@ -1,0 +1,109 @@
+// memory_source, memory_sink: the ends of a flow for tests and small jobs.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/record.hpp>
+#include <coflux/stream/sink.hpp>
+#include <coflux/stream/source.hpp>
+
+namespace coflux::stream {
+
+/// Gives values out of memory, in the order of the vector, by turns of a batch where there are several partitions.
+///
+/// Shapes: partitions are named "0", "1", …; `next` is an index. It keeps the positions that were committed: read again
+/// with another run, it begins there.
+/// Threads: as a source.
+template <typename T>
+class memory_source {
+public:
+    using value_type = T;
+
+    explicit memory_source(std::vector<T> values) { parts_.push_back({std::move(values)}); }
+    explicit memory_source(std::vector<std::vector<T>> partitions) {
+        for (auto& each : partitions) parts_.push_back({std::move(each)});
+    }
+
+    [[nodiscard]] call<bool> read(environment&, std::vector<record<T>>& into, std::size_t most) {
+        for (std::size_t tried = 0; tried != parts_.size(); ++tried) {
+            const auto p = static_cast<std::uint32_t>(turn_);
+            turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;
+            part& from = parts_[p];
+            const std::size_t end = std::min(from.values.size(), from.next + most);
+            if (end == from.next) continue;
+            for (; from.next != end; ++from.next) {
+                into.push_back({from.values[from.next], no_time, static_cast<std::int64_t>(from.next + 1), p, 0, {}});
+            }
+            co_return true;
+        }
+        co_return false;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t p) const { return std::to_string(p); }
+    [[nodiscard]] call<void> seek(environment&, const positions& to) {
+        for (const position& each : to) {
+            const std::size_t p = std::stoul(each.partition);
+            if (p >= parts_.size())
+                throw std::invalid_argument("coflux: a memory_source has no partition " + each.partition);
+            parts_[p].next = static_cast<std::size_t>(each.next);
+        }
+        co_return;
+    }
+
+private:
+    struct part {
+        std::vector<T> values;
+        std::size_t next = 0;
+    };
+    std::vector<part> parts_;
+    std::size_t turn_ = 0;
+};
+template <typename T>
+memory_source(std::vector<T>) -> memory_source<T>;
+
+/// Keeps what it is given, and, for exactly_once, gives it up where the transaction is not committed.
+///
+/// Threads: as a sink; look at it when the job has ended.
+template <typename T>
+class memory_sink {
+public:
+    [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
+        values_.reserve(values_.size() + records.size());
+        for (record<T>& each : records) values_.push_back(std::move(each.value));
+        co_return;
+    }
+    [[nodiscard]] call<void> flush(environment&) { co_return; }
+
+    [[nodiscard]] call<void> begin(environment&) {
+        values_.resize(kept_);
+        co_return;
+    }
+    [[nodiscard]] call<void> commit(environment&, const positions& done) {
+        kept_ = values_.size();
+        committed_ = done;
+        co_return;
+    }
+    [[nodiscard]] call<void> abort(environment&) {
+        values_.resize(kept_);
+        co_return;
+    }
+    [[nodiscard]] call<std::optional<positions>> committed(environment&) { co_return committed_; }
+
+    [[nodiscard]] const std::vector<T>& values() const noexcept { return values_; }
+
+private:
+    std::vector<T> values_;
+    std::size_t kept_ = 0;
+    std::optional<positions> committed_;
+};
+
+}  // namespace coflux::stream

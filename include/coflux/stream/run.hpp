@@ -1,0 +1,271 @@
+// run: a flow becomes a job, which runs until its source ends, it is drained, or it fails.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/core/fork.hpp>
+#include <coflux/scope/with_scope.hpp>
+#include <coflux/stream/checkpoint.hpp>
+#include <coflux/stream/detail/reader.hpp>
+#include <coflux/stream/detail/region_run.hpp>
+#include <coflux/stream/detail/writer.hpp>
+#include <coflux/stream/flow.hpp>
+#include <coflux/stream/job.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+/// How many processors this process may use; at least 1.
+[[nodiscard]] std::size_t processors() noexcept;
+/// Throws std::invalid_argument that names the option which is wrong.
+void check_options(std::size_t workers, std::uint32_t slots, std::size_t max_batch, std::size_t queue_batches,
+                   std::chrono::nanoseconds commit_every);
+
+template <typename Regions>
+struct partitioner_behind;
+
+/// The types of region `I`: its input is the output of the one before.
+template <std::size_t I, typename In, typename Regions>
+struct types_of_region
+    : types_of_region<I - 1, typename region_types<In, std::tuple_element_t<0, Regions>>::output,
+                      decltype(part_of<1>(std::declval<Regions>(),
+                                          std::make_index_sequence<std::tuple_size_v<Regions> - 1>()))> {};
+template <typename In, typename Regions>
+struct types_of_region<0, In, Regions> {
+    using type = region_types<In, std::tuple_element_t<0, Regions>>;
+};
+
+template <std::size_t I, typename Regions>
+struct by_of_region {
+    using type = to_one;
+};
+template <std::size_t I, typename Regions>
+    requires(I < std::tuple_size_v<Regions>)
+struct by_of_region<I, Regions> {
+    using type = std::remove_cvref_t<decltype(std::declval<std::tuple_element_t<I, Regions>>().by)>;
+};
+
+/// A job while it runs.
+template <typename Flow, typename Job>
+class job_run {
+    using source_type = std::remove_reference_t<decltype(Flow::from)>;
+    using sink_type = std::remove_reference_t<decltype(Flow::sink)>;
+    using head_type = decltype(Flow::head);
+    using regions_type = decltype(Flow::regions);
+    using on_error = decltype(Job::on_error);
+    static constexpr std::size_t count = std::tuple_size_v<regions_type>;
+    static constexpr bool is_exact = std::is_same_v<decltype(Job::delivery), exactly_once_t>;
+    static constexpr bool has_store = !std::is_same_v<decltype(Job::state), no_store>;
+
+    using head_output = typename output_type<typename source_type::value_type, no_key, head_type>::type;
+    template <std::size_t I>
+    using region_type =
+        region_run<typename types_of_region<I, head_output, regions_type>::type, std::tuple_element_t<I, regions_type>,
+                   typename by_of_region<I + 1, regions_type>::type>;
+    template <typename>
+    struct all_regions;
+    template <std::size_t... I>
+    struct all_regions<std::index_sequence<I...>> {
+        using type = std::tuple<std::unique_ptr<region_type<I>>...>;
+        static constexpr bool have_state = (region_type<I>::has_state || ...);
+    };
+    using all = all_regions<std::make_index_sequence<count>>;
+    using output = typename region_type<count - 1>::output;
+    using writer_type = writer<output, source_type, sink_type, Job>;
+    using reader_type = reader<source_type, head_type, typename by_of_region<0, regions_type>::type, on_error>;
+
+    static_assert(sink_of<sink_type, output>,
+                  "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
+                  "std::span<stream::record<T>>) for the T of the last stage, and call<void> flush(environment&)");
+    static_assert(!is_exact || transactional_sink<sink_type>,
+                  "coflux: exactly_once needs a sink with transactions: begin(), commit(positions), abort() and "
+                  "committed(); this one has none");
+    static_assert(!is_exact || seekable_source<source_type>,
+                  "coflux: exactly_once needs a source that can begin at a position: seek(positions); this one cannot");
+    static_assert(
+        !all::have_state || has_store || !(is_exact || committing_source<source_type>),
+        "coflux: the source is read on from its last commit, but the state of the stages would be lost: give the "
+        "job a .state");
+
+public:
+    job_run(Flow& f, Job& j)
+        : flow_(f),
+          job_(j),
+          control_(j.control == nullptr ? own_control_ : *j.control),
+          policy_{j.on_error, j.retries, j.name, [this](std::uint32_t p) { return flow_.from.partition_name(p); },
+                  control_.now()},
+          writer_(flow_.from, flow_.sink, job_, policy_, barriers_) {
+        check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every);
+        if (job_.workers == 0) job_.workers = std::min<std::size_t>(processors(), job_.slots);
+        make_regions(std::make_index_sequence<count>());
+        connect(std::make_index_sequence<count>());
+    }
+
+    [[nodiscard]] call<job_report> run(environment&) {
+        auto& here = co_await context();
+        co_await restore(here);
+        bool drained = false;
+        co_await with_scope(here, [&](task_scope& scope) -> call<void> {
+            auto& inside = co_await context();
+            spawn(scope, std::make_index_sequence<count>());
+            scope.spawn(run_writer, borrowed(*this));
+            reader_type reading(flow_.from, flow_.head, *first_, barriers_, policy_,
+                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after});
+            drained = co_await reading.run(inside, control_);
+        });
+        job_report report = control_.snapshot();
+        report.drained = drained;
+        co_return report;
+    }
+
+private:
+    template <std::size_t I>
+    static fork<void> run_worker(environment&, borrowed<job_run> job, std::size_t number) {
+        auto& here = co_await context();
+        region_worker<region_type<I>, on_error> worker(*std::get<I>(job->regions_), number, job->policy_,
+                                                       has_store ? &job->barriers_ : nullptr);
+        co_await worker.run(here);
+    }
+    static fork<void> run_writer(environment&, borrowed<job_run> job) {
+        auto& here = co_await context();
+        co_await job->writer_.run(here);
+    }
+
+    template <std::size_t... I>
+    void make_regions(std::index_sequence<I...>) {
+        ((std::get<I>(regions_) =
+              std::make_unique<region_type<I>>(std::get<I>(flow_.regions), I + 1, job_.workers, job_.slots)),
+         ...);
+    }
+    template <std::size_t... I>
+    void connect(std::index_sequence<I...>) {
+        auto& first = *std::get<0>(regions_);
+        first_ =
+            std::make_unique<typename reader_type::outlet_type>(0, first.partitioner(), first.owners(), job_.max_batch);
+        for (std::size_t w = 0; w != first.workers(); ++w) {
+            first_->connect(first.inbox_of(w).connect(job_.queue_batches));
+        }
+        (connect_region<I>(), ...);
+    }
+    template <std::size_t I>
+    void connect_region() {
+        auto& from = *std::get<I>(regions_);
+        for (std::size_t w = 0; w != from.workers(); ++w) {
+            const auto number = static_cast<std::uint32_t>(w);
+            if constexpr (I + 1 == count) {
+                auto& out = from.add_outlet(std::make_unique<typename region_type<I>::outlet_type>(
+                    number, writer_by_, writer_slots_, job_.max_batch));
+                out.connect(writer_.in().connect(job_.queue_batches));
+            } else {
+                auto& next = *std::get<I + 1>(regions_);
+                auto& out = from.add_outlet(std::make_unique<typename region_type<I>::outlet_type>(
+                    number, next.partitioner(), next.owners(), job_.max_batch));
+                for (std::size_t n = 0; n != next.workers(); ++n) {
+                    out.connect(next.inbox_of(n).connect(job_.queue_batches));
+                }
+            }
+        }
+    }
+    template <std::size_t... I>
+    void spawn(task_scope& scope, std::index_sequence<I...>) {
+        (spawn_region<I>(scope), ...);
+    }
+    template <std::size_t I>
+    void spawn_region(task_scope& scope) {
+        for (std::size_t w = 0; w != std::get<I>(regions_)->workers(); ++w) {
+            scope.spawn(run_worker<I>, borrowed(*this), w);
+        }
+    }
+
+    // Exactly once: the sink knows the positions, and the store has the state of them. At least once: the last state
+    // has its positions; without a store the source knows its own.
+    [[nodiscard]] call<void> restore(environment&) {
+        auto& here = co_await context();
+        std::optional<positions> at;
+        if constexpr (is_exact) at = co_await flow_.sink.committed(here);
+        if constexpr (has_store) {
+            if (at.has_value() || !is_exact) {
+                auto found = co_await job_.state.load(here, at ? &*at : nullptr);
+                if (found) {
+                    if (found->slots != job_.slots) {
+                        throw std::invalid_argument("coflux: the checkpoint of the job \"" + job_.name + "\" has " +
+                                                    std::to_string(found->slots) + " slots, the job has " +
+                                                    std::to_string(job_.slots));
+                    }
+                    take(*found, std::make_index_sequence<count>());
+                    at = std::move(found->at);
+                } else if (at && all::have_state) {
+                    throw corrupt_state("coflux: the sink of the job \"" + job_.name +
+                                        "\" has committed positions of which the store has no checkpoint");
+                }
+            }
+        }
+        if constexpr (seekable_source<source_type>) {
+            if (at) co_await flow_.from.seek(here, *at);
+        }
+    }
+    template <std::size_t... I>
+    void take(const checkpoint& from, std::index_sequence<I...>) {
+        for (const slot_state& each : from.states) {
+            const bool known = ((each.region == I + 1 && (std::get<I>(regions_)->restore(each), true)) || ...);
+            if (!known) {
+                throw corrupt_state("coflux: the checkpoint of the job \"" + job_.name + "\" has a state of region " +
+                                    std::to_string(each.region) + "; the flow has " + std::to_string(count));
+            }
+        }
+    }
+
+    Flow& flow_;
+    Job& job_;
+    job_control own_control_;
+    job_control& control_;
+    barriers barriers_;
+    failure_policy<on_error> policy_;
+    writer_type writer_;
+    to_one writer_by_;
+    slot_owners writer_slots_{0};
+    typename all::type regions_;
+    std::unique_ptr<typename reader_type::outlet_type> first_;
+};
+
+template <typename Flow, typename Job>
+call<job_report> run_flow(environment&, Flow f, Job j) {
+    auto& here = co_await context();
+    job_run<Flow, Job> running(f, j);
+    co_return co_await running.run(here);
+}
+
+}  // namespace detail
+
+/// Runs a flow: `co_await stream::run(here, from(orders) | by_key(&order::customer) | count() | to(sink), stream::job{.workers
+/// = 4});`
+///
+/// Shapes: the flow is moved in; its source and sink, where they have names, and what the job refers to, outlive the
+/// await.
+/// Returns: a job_report, when the source has ended or the job is drained, all is processed, and the last commit is
+/// done.
+/// Errors: the first error that the job's policy does not take: of the source, a stage, the sink, the store, or a commit.
+/// std::invalid_argument for an option that cannot be; corrupt_state for a checkpoint that is not of this flow.
+/// Stops: all its waits are stop points. A stop loses what is not committed; the next run reads it again. To end with
+/// all that was read, drain() it.
+/// Threads: workers are forks on the executor of the awaiting coroutine.
+/// Costs: design/stream.md.
+template <typename Source, typename Head, typename Regions, typename Sink, typename Job = job<>>
+[[nodiscard("a job that is not awaited never begins: co_await it")]] call<job_report>
+run(environment& here, detail::whole_flow<Source, Head, Regions, Sink> flow, Job options = {}) {
+    return detail::run_flow(here, std::move(flow), std::move(options));
+}
+
+}  // namespace coflux::stream

@@ -1,0 +1,39 @@
+// sink: where the outputs of a stream job go.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <span>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/record.hpp>
+
+namespace coflux::stream {
+
+/// Takes records of `T`.
+///
+/// Laws: `co_await s.write(here, records)` has taken all of them when it returns; when it throws, it is called again
+/// with the same ones, and what it has taken before may come twice. It may move the values out only once it cannot
+/// fail any more. `co_await s.flush(here)` returns when all that was written will survive the process, as far as the
+/// sink can tell. One coroutine at a time uses it.
+template <typename S, typename T>
+concept sink_of = requires(S& s, environment& here, std::span<record<T>> records) {
+    { s.write(here, records) } -> std::same_as<call<void>>;
+    { s.flush(here) } -> std::same_as<call<void>>;
+};
+
+/// A sink whose outputs appear together with the positions of their inputs, or not at all.
+///
+/// Laws: `begin` opens a transaction; `commit(here, positions)` makes visible what was written since, with the
+/// positions, at one point; `abort` forgets it. `committed(here)` gives the positions of the last commit, also after a
+/// crash; none if there was none. It is called before the first begin, and fences what an earlier run has left open.
+template <typename S>
+concept transactional_sink = requires(S& s, environment& here, const positions& done) {
+    { s.begin(here) } -> std::same_as<call<void>>;
+    { s.commit(here, done) } -> std::same_as<call<void>>;
+    { s.abort(here) } -> std::same_as<call<void>>;
+    { s.committed(here) } -> std::same_as<call<std::optional<positions>>>;
+};
+
+}  // namespace coflux::stream

@@ -1,0 +1,48 @@
+// source: where the records of a stream job come from.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/record.hpp>
+
+namespace coflux::stream {
+
+/// Gives records, partition by partition.
+///
+/// Laws: `co_await s.read(here, into, most)` waits for a record, puts at least one and at most `most` behind what is in
+/// `into`, and returns true; false, with nothing put, once there will be no more. Less than `most` says that there are
+/// no more at the moment. Records of a partition come in order, each with the position behind it. A stop loses nothing:
+/// what has not been put comes at the next read. Errors are thrown, and nothing was put then.
+/// `s.partition_name(p)` names a partition for ever: positions are stored by it.
+template <typename S>
+concept source = requires(S& s, environment& here, std::vector<record<typename S::value_type>>& into, std::size_t most,
+                          std::uint32_t partition) {
+    { s.read(here, into, most) } -> std::same_as<call<bool>>;
+    { s.partition_name(partition) } -> std::convertible_to<std::string>;
+};
+
+/// A source that can begin anywhere.
+///
+/// Laws: `co_await s.seek(here, positions)`, before the first read, lets each named partition begin at its position. A
+/// name that the source does not know is an error that tells it.
+template <typename S>
+concept seekable_source = source<S> && requires(S& s, environment& here, const positions& to) {
+    { s.seek(here, to) } -> std::same_as<call<void>>;
+};
+
+/// A source that remembers how far its reader has come.
+///
+/// Laws: `co_await s.commit(here, positions)` stores them: the next run begins there. It may be called while a read
+/// waits, from another thread.
+template <typename S>
+concept committing_source = source<S> && requires(S& s, environment& here, const positions& done) {
+    { s.commit(here, done) } -> std::same_as<call<void>>;
+};
+
+}  // namespace coflux::stream

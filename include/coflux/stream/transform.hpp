@@ -1,0 +1,137 @@
+// map, filter, flat_map, tap: stages without a state.
+#pragma once
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/stream/stage.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+template <typename F, typename Next>
+class map_operator : public stage_operator<Next> {
+public:
+    map_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    template <typename In>
+    void process(place& at, In& value) {
+        decltype(auto) output = std::invoke(f_, value);
+        this->next().process(at, output);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+template <typename F, typename Next>
+class filter_operator : public stage_operator<Next> {
+public:
+    filter_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    template <typename In>
+    void process(place& at, In& value) {
+        if (std::invoke(f_, std::as_const(value))) this->next().process(at, value);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+template <typename F, typename Next>
+class tap_operator : public stage_operator<Next> {
+public:
+    tap_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    template <typename In>
+    void process(place& at, In& value) {
+        std::invoke(f_, std::as_const(value));
+        this->next().process(at, value);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+template <typename U, typename F, typename Next>
+class flat_map_operator : public stage_operator<Next> {
+public:
+    flat_map_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+    template <typename In>
+    void process(place& at, In& value) {
+        const auto emit = [&](U output) { this->next().process(at, output); };
+        std::invoke(f_, value, emit);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+};
+
+}  // namespace detail
+
+/// `map(f)`: each value becomes `f(value)`.
+///
+/// Shapes: `f` takes `T&` or `const T&`; a pointer to a member, too. Behind by_key() it leaves alone what the key is
+/// made of.
+template <typename F>
+struct map {
+    using stage_type = map;
+    F f;
+    explicit map(F g) : f(std::move(g)) {}
+
+    template <typename In, typename Key>
+    using output = std::remove_cvref_t<std::invoke_result_t<F&, In&>>;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        return detail::map_operator<F, Next>(f, std::move(next));
+    }
+};
+
+/// `filter(f)`: values for which `f(value)` is true go on.
+template <typename F>
+struct filter {
+    using stage_type = filter;
+    F f;
+    explicit filter(F g) : f(std::move(g)) {}
+
+    template <typename In, typename Key>
+    using output = In;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        return detail::filter_operator<F, Next>(f, std::move(next));
+    }
+};
+
+/// `tap(f)`: calls `f(value)`, and the value goes on.
+template <typename F>
+struct tap {
+    using stage_type = tap;
+    F f;
+    explicit tap(F g) : f(std::move(g)) {}
+
+    template <typename In, typename Key>
+    using output = In;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        return detail::tap_operator<F, Next>(f, std::move(next));
+    }
+};
+
+/// `flat_map<U>(f)`: `f(value, emit)` calls `emit(u)` for each of 0 to n outputs.
+template <typename U, typename F>
+struct flat_map_stage {
+    using stage_type = flat_map_stage;
+    F f;
+
+    template <typename In, typename Key>
+    using output = U;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        return detail::flat_map_operator<U, F, Next>(f, std::move(next));
+    }
+};
+template <typename U, typename F>
+[[nodiscard]] flat_map_stage<U, F> flat_map(F f) {
+    return {std::move(f)};
+}
+
+}  // namespace coflux::stream

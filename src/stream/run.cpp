@@ -1,0 +1,64 @@
+#include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/job.hpp>
+#include <coflux/stream/run.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+#include <string>
+
+#include <coflux/executor/topology.hpp>
+
+namespace coflux::stream {
+
+job_report job_control::snapshot() const noexcept {
+    constexpr auto relaxed = std::memory_order_relaxed;  // counts; nothing is read because of them
+    job_report r;
+    r.records = counts_.records.load(relaxed);
+    r.outputs = counts_.outputs.load(relaxed);
+    r.retried = counts_.retried.load(relaxed);
+    r.skipped = counts_.skipped.load(relaxed);
+    r.dead = counts_.dead.load(relaxed);
+    r.late = counts_.late.load(relaxed);
+    r.commits = counts_.commits.load(relaxed);
+    r.batches = counts_.batches.load(relaxed);
+    return r;
+}
+
+namespace detail {
+
+std::string text_of(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
+namespace {
+[[noreturn]] void refuse(const char* option, const char* why) {
+    throw std::invalid_argument(std::string("coflux: stream::job::") + option + " " + why);
+}
+}  // namespace
+
+std::size_t processors() noexcept {
+    return topology::of_this_process().worker_count();
+}
+
+void check_options(std::size_t workers, std::uint32_t slots, std::size_t max_batch, std::size_t queue_batches,
+                   std::chrono::nanoseconds commit_every) {
+    if (slots == 0) refuse("slots", "is 0: a region needs a slot for its state");
+    if (workers > slots) refuse("workers", "is more than job::slots: a worker without a slot would have nothing to do");
+    if (max_batch == 0) refuse("max_batch", "is 0");
+    if (queue_batches < 2)
+        refuse("queue_batches", "is less than 2: one batch is filled while another one is processed");
+    if (commit_every.count() <= 0) refuse("commit_every", "is not positive");
+}
+
+}  // namespace detail
+
+}  // namespace coflux::stream
