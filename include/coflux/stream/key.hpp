@@ -146,7 +146,7 @@ struct routing<by_partition, T> {
     static constexpr bool is_stateful = true;
     static no_key key_of(const by_partition&, const T&) { return {}; }
     static std::uint32_t slot(const by_partition&, const record<T>& r, std::uint32_t slots, std::uint32_t&) {
-        return r.partition % slots;
+        return r.partition < slots ? r.partition : r.partition % slots;
     }
 };
 template <typename T>

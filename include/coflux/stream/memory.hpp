@@ -34,7 +34,7 @@ public:
         for (auto& each : partitions) parts_.push_back({std::move(each)});
     }
 
-    [[nodiscard]] call<bool> read(environment&, std::vector<record<T>>& into, std::size_t most) {
+    [[nodiscard]] call<bool> read(environment&, batch<T>& into, std::size_t most) {
         for (std::size_t tried = 0; tried != parts_.size(); ++tried) {
             const auto p = static_cast<std::uint32_t>(turn_);
             turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,8 +42,51 @@ struct record {
     std::uint32_t partition = 0;
     /// Which slot of its region; the engine writes it.
     std::uint32_t slot = 0;
-    /// What was read, where the source keeps it.
-    std::shared_ptr<const stream::original> original{};
+    /// What was read, where its batch keeps it.
+    const stream::original* original = nullptr;
+};
+
+/// Records on their way together.
+///
+/// Shapes: a source appends to it.
+template <typename T>
+class batch {
+public:
+    void push_back(record<T> r) { records_.push_back(std::move(r)); }
+    /// With what was read, for dead letters; see keeps_originals().
+    void push_back(record<T> r, std::shared_ptr<const original> read) {
+        r.original = read.get();
+        originals_.push_back(std::move(read));
+        records_.push_back(std::move(r));
+    }
+    /// The job wants what was read: it has dead letters.
+    [[nodiscard]] bool keeps_originals() const noexcept { return keeps_originals_; }
+    void keep_originals() noexcept { keeps_originals_ = true; }
+
+    [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return records_.empty(); }
+    [[nodiscard]] record<T>& operator[](std::size_t i) noexcept { return records_[i]; }
+    [[nodiscard]] auto begin() noexcept { return records_.begin(); }
+    [[nodiscard]] auto end() noexcept { return records_.end(); }
+    [[nodiscard]] std::span<record<T>> all() noexcept { return records_; }
+    void pop_back() noexcept { records_.pop_back(); }
+    void clear() noexcept {
+        records_.clear();
+        originals_.clear();
+    }
+    void swap(batch& other) noexcept {
+        records_.swap(other.records_);
+        originals_.swap(other.originals_);
+    }
+    /// What was read of record `i`, where it is kept.
+    [[nodiscard]] std::shared_ptr<const original> original_of(std::size_t i) const noexcept {
+        return i < originals_.size() ? originals_[i] : nullptr;
+    }
+
+private:
+    std::vector<record<T>> records_;
+    std::vector<std::shared_ptr<const original>> originals_;
+    bool keeps_originals_ = false;
 };
 
 /// Up to where a partition of a source has been read.

@@ -153,7 +153,7 @@ private:
     void connect(std::index_sequence<I...>) {
         auto& first = *std::get<0>(regions_);
         first_ =
-            std::make_unique<typename reader_type::outlet_type>(0, first.partitioner(), first.owners(), job_.max_batch);
+            std::make_unique<typename reader_type::outlet_type>(first.partitioner(), first.owners(), job_.max_batch);
         for (std::size_t w = 0; w != first.workers(); ++w) {
             first_->connect(first.inbox_of(w).connect(job_.queue_batches));
         }
@@ -163,15 +163,14 @@ private:
     void connect_region() {
         auto& from = *std::get<I>(regions_);
         for (std::size_t w = 0; w != from.workers(); ++w) {
-            const auto number = static_cast<std::uint32_t>(w);
             if constexpr (I + 1 == count) {
                 auto& out = from.add_outlet(std::make_unique<typename region_type<I>::outlet_type>(
-                    number, writer_by_, writer_slots_, job_.max_batch));
+                    writer_by_, writer_slots_, job_.max_batch));
                 out.connect(writer_.in().connect(job_.queue_batches));
             } else {
                 auto& next = *std::get<I + 1>(regions_);
                 auto& out = from.add_outlet(std::make_unique<typename region_type<I>::outlet_type>(
-                    number, next.partitioner(), next.owners(), job_.max_batch));
+                    next.partitioner(), next.owners(), job_.max_batch));
                 for (std::size_t n = 0; n != next.workers(); ++n) {
                     out.connect(next.inbox_of(n).connect(job_.queue_batches));
                 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
@@ -19,9 +18,10 @@ namespace coflux::stream {
 /// `into`, and returns true; false, with nothing put, once there will be no more. Less than `most` says that there are
 /// no more at the moment. Records of a partition come in order, each with the position behind it. A stop loses nothing:
 /// what has not been put comes at the next read. Errors are thrown, and nothing was put then.
+/// Where `into.keeps_originals()`, it puts each record with what was read, if it has bytes.
 /// `s.partition_name(p)` names a partition for ever: positions are stored by it.
 template <typename S>
-concept source = requires(S& s, environment& here, std::vector<record<typename S::value_type>>& into, std::size_t most,
+concept source = requires(S& s, environment& here, batch<typename S::value_type>& into, std::size_t most,
                           std::uint32_t partition) {
     { s.read(here, into, most) } -> std::same_as<call<bool>>;
     { s.partition_name(partition) } -> std::convertible_to<std::string>;

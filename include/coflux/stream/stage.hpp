@@ -28,7 +28,7 @@ struct place {
     /// Where the outputs of the region go, where times are noted, and what was read: the engine's.
     void* outlet = nullptr;
     void* times = nullptr;
-    const std::shared_ptr<const stream::original>* original = nullptr;
+    const std::shared_ptr<const original>* read = nullptr;
 };
 
 /// A stage, as a flow has it: a prototype, from which each slot of a region gets an operator of its own.

@@ -32,6 +32,11 @@ struct failure_policy {
 
 [[nodiscard]] std::string text_of(const std::exception_ptr& error);
 
+/// Records that are given up go somewhere, with what was read.
+template <typename OnError>
+inline constexpr bool has_dead_letters =
+    !std::is_same_v<OnError, fail_job> && !std::is_same_v<OnError, skip_record>;
+
 /// Decides for one worker.
 template <typename OnError>
 class failures {

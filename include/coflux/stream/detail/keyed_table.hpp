@@ -1,7 +1,7 @@
 // keyed_table: a hash table of states by key, without a node for each.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -32,18 +32,15 @@ public:
 
     /// The state of `key`; a new one where there is none.
     [[nodiscard]] State& operator[](const Key& key) {
-        if ((entries_.size() + 1) * 4 > index_.size() * 3) grow();
         const std::uint64_t hash = hash_of(key);
-        std::size_t at = hash & mask();
-        while (index_[at].entry != none) {
-            if (index_[at].tag == tag_of(hash) && entries_[index_[at].entry].key == key) {
-                return entries_[index_[at].entry].state;
+        const std::uint32_t tag = tag_of(hash);
+        for (std::size_t at = hash & mask_; index_[at].entry != none; at = (at + 1) & mask_) {
+            if (index_[at].tag == tag) {
+                entry& found = entries_[index_[at].entry];
+                if (found.key == key) return found.state;
             }
-            at = (at + 1) & mask();
         }
-        entries_.push_back(entry{key, State()});
-        index_[at] = {static_cast<std::uint32_t>(entries_.size() - 1), tag_of(hash)};
-        return entries_.back().state;
+        return add(key, hash);
     }
     /// The state of `key`, or nullptr.
     [[nodiscard]] State* find(const Key& key) noexcept {
@@ -58,8 +55,8 @@ public:
         close_gap(at);
         const auto last = static_cast<std::uint32_t>(entries_.size() - 1);
         if (hole != last) {
-            std::size_t moved = hash_of(entries_[last].key) & mask();
-            while (index_[moved].entry != last) moved = (moved + 1) & mask();
+            std::size_t moved = hash_of(entries_[last].key) & mask_;
+            while (index_[moved].entry != last) moved = (moved + 1) & mask_;
             index_[moved].entry = hole;
             entries_[hole] = std::move(entries_[last]);
         }
@@ -95,12 +92,10 @@ private:
     // The slot was chosen by the upper half of the hash: another mix, or all keys of a slot would begin in one region.
     static std::uint64_t hash_of(const Key& key) noexcept { return key_hash()(key) * 0x9e3779b97f4a7c15U; }
     static std::uint32_t tag_of(std::uint64_t hash) noexcept { return static_cast<std::uint32_t>(hash >> 32); }
-    [[nodiscard]] std::size_t mask() const noexcept { return index_.size() - 1; }
 
     [[nodiscard]] std::size_t place_of(const Key& key) const noexcept {
-        if (index_.empty()) return absent;
         const std::uint64_t hash = hash_of(key);
-        for (std::size_t at = hash & mask(); index_[at].entry != none; at = (at + 1) & mask()) {
+        for (std::size_t at = hash & mask_; index_[at].entry != none; at = (at + 1) & mask_) {
             if (index_[at].tag == tag_of(hash) && entries_[index_[at].entry].key == key) return at;
         }
         return absent;
@@ -109,10 +104,10 @@ private:
     void close_gap(std::size_t gap) noexcept {
         std::size_t at = gap;
         for (;;) {
-            at = (at + 1) & mask();
+            at = (at + 1) & mask_;
             if (index_[at].entry == none) break;
-            const std::size_t home = hash_of(entries_[index_[at].entry].key) & mask();
-            if (((at - home) & mask()) >= ((at - gap) & mask())) {
+            const std::size_t home = hash_of(entries_[index_[at].entry].key) & mask_;
+            if (((at - home) & mask_) >= ((at - gap) & mask_)) {
                 index_[gap] = index_[at];
                 gap = at;
             }
@@ -120,7 +115,7 @@ private:
         index_[gap] = {};
     }
     void grow() {
-        const std::size_t size = index_.empty() ? 16 : index_.size() * 2;
+        const std::size_t size = std::max<std::size_t>(16, index_.size() * 2);
         std::vector<cell> larger(size);
         for (std::uint32_t i = 0; i != entries_.size(); ++i) {
             const std::uint64_t hash = hash_of(entries_[i].key);
@@ -129,10 +124,22 @@ private:
             larger[at] = {i, tag_of(hash)};
         }
         index_ = std::move(larger);
+        mask_ = size - 1;
+    }
+
+    // Returns: the state of a key that is not in the table.
+    [[gnu::noinline]] State& add(const Key& key, std::uint64_t hash) {
+        if ((entries_.size() + 1) * 4 > index_.size() * 3) grow();
+        std::size_t at = hash & mask_;
+        while (index_[at].entry != none) at = (at + 1) & mask_;
+        entries_.push_back(entry{key, State()});
+        index_[at] = {static_cast<std::uint32_t>(entries_.size() - 1), tag_of(hash)};
+        return entries_.back().state;
     }
 
     std::vector<entry> entries_;
-    std::vector<cell> index_;
+    std::vector<cell> index_ = std::vector<cell>(1);
+    std::size_t mask_ = 0;
 };
 
 }  // namespace coflux::stream::detail

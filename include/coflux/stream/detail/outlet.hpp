@@ -1,4 +1,4 @@
-// outlet: the producer's side of its links. It finds the owner of each record's slot, and fills its buffer.
+// outlet: the producer's side of its links. It finds the owner of each record's slot, and fills its parcel.
 #pragma once
 
 #include <algorithm>
@@ -19,89 +19,134 @@ namespace coflux::stream::detail {
 using slot_owners = std::vector<std::uint32_t>;
 
 /// Where a region's outputs go: the workers of the next one, as `Partitioner` says, or the writer.
+///
+/// Each link has a parcel that is filled. A link whose parcels are all on their way has none: then the producer waits in
+/// refill(), before it puts anything. That is the back-pressure of a job.
 template <typename T, typename Partitioner>
 class outlet {
+    using by = routing<Partitioner, T>;
+
 public:
-    outlet(std::uint32_t number, const Partitioner& by, const slot_owners& owners, std::size_t most)
-        : number_(number),
-          by_(by),
+    outlet(const Partitioner& partitioner, const slot_owners& owners, std::size_t most)
+        : by_(partitioner),
           owners_(owners),
           most_(most) {}
 
     void connect(link_to<T> to) {
-        buffer<T> first = *to.empties.try_receive();
-        links_.push_back({std::move(to), std::move(first), true, no_time});
+        parcel<T>* const first = *to.empties.try_receive();
+        links_.push_back({std::move(to), first});
     }
 
-    /// Puts a value into the buffer of its owner.
+    /// Puts a value into the parcel of its owner.
     void put(const place& at, T&& value) {
-        record<T> r{std::move(value), at.time, at.next, at.partition, 0, {}};
-        if (at.original != nullptr && *at.original != nullptr) r.original = *at.original;
-        std::uint32_t owner = 0;
-        if (links_.size() != 1 || !routing<Partitioner, T>::one_worker) {
-            r.slot = routing<Partitioner, T>::slot(by_, r, static_cast<std::uint32_t>(owners_.size()), turn_);
-            owner = owners_[r.slot];
+        record<T> r{std::move(value), at.time, at.next, at.partition};
+        const std::uint32_t owner = owner_of(r);
+        if (at.read == nullptr || *at.read == nullptr) [[likely]] {
+            links_[owner].filled->records.push_back(std::move(r));
+        } else {
+            links_[owner].filled->records.push_back(std::move(r), *at.read);
         }
-        links_[owner].filled.push_back(std::move(r));
-        recent_.push_back(owner);
+        if (links_.size() == 1) {
+            ++recent_;
+        } else {
+            recent_owners_.push_back(owner);
+        }
     }
+    /// There is one consumer, and nothing has been put for it: it can take a batch as it is.
+    [[nodiscard]] bool takes_whole() const noexcept { return links_.size() == 1 && links_[0].filled->records.empty(); }
+    void take_whole(batch<T>& records) {
+        if constexpr (!by::one_worker) {
+            for (record<T>& r : records) (void)owner_of(r);
+        }
+        links_[0].filled->records.swap(records);
+    }
+
     /// What was put since the last mark stays.
-    void mark() noexcept { recent_.clear(); }
+    void mark() noexcept {
+        recent_ = 0;
+        recent_owners_.clear();
+    }
     /// What was put since the last mark goes.
     void undo() noexcept {
-        for (const std::uint32_t owner : recent_) links_[owner].filled.pop_back();
-        recent_.clear();
+        for (; recent_ != 0; --recent_) links_[0].filled->records.pop_back();
+        for (const std::uint32_t owner : recent_owners_) links_[owner].filled->records.pop_back();
+        recent_owners_.clear();
     }
 
-    /// Sends the buffers that are full; all of them if `also_others`.
-    [[nodiscard]] call<void> send(environment& here, bool also_others, event_time watermark) {
+    /// Sends the parcels that are full.
+    void send_full(event_time watermark) {
         for (link& each : links_) {
-            if (each.filled.size() >= most_ || (also_others && !each.filled.empty())) {
-                co_await hand_over(here, each, watermark);
-            }
+            if (each.filled != nullptr && each.filled->records.size() >= most_) send(each, parcel_kind::records, 0, watermark);
         }
     }
-    /// Sends all, and tells all consumers of the watermark.
-    [[nodiscard]] call<void> pulse(environment& here, event_time watermark) {
+    /// Sends all that have a record.
+    void send_all(event_time watermark) {
         for (link& each : links_) {
-            if (!each.filled.empty() || each.told < watermark) co_await hand_over(here, each, watermark);
+            if (each.filled != nullptr && !each.filled->records.empty()) send(each, parcel_kind::records, 0, watermark);
         }
     }
-    /// Behind a pulse(): a barrier, or the end, to all consumers.
+    /// Sends all that have a record, or whose consumer does not know the watermark.
+    void pulse(event_time watermark) {
+        for (link& each : links_) {
+            if (each.filled == nullptr || (each.filled->records.empty() && each.told >= watermark)) continue;
+            send(each, parcel_kind::records, 0, watermark);
+        }
+    }
+    /// Sends all, and a barrier or the end behind them.
+    /// Pre: no link waits for a parcel.
     void close(parcel_kind kind, std::uint64_t barrier, event_time watermark) {
-        for (link& each : links_) (void)each.to.parcels.send(parcel<T>{kind, number_, barrier, watermark, {}});
+        for (link& each : links_) send(each, kind, barrier, watermark);
     }
-    [[nodiscard]] bool is_empty() const noexcept {
-        return std::ranges::all_of(links_, [](const link& each) { return each.filled.empty(); });
+
+    /// A link has no parcel: call refill().
+    [[nodiscard]] bool must_wait() const noexcept { return missing_ != 0; }
+    /// Waits until each link has a parcel.
+    /// Stops: a stop point; loses nothing.
+    [[nodiscard]] call<void> refill(environment&) {
+        for (link& each : links_) {
+            if (each.filled != nullptr) continue;
+            each.filled = *co_await each.to.empties.receive();
+            --missing_;
+        }
     }
 
 private:
     struct link {
         link_to<T> to;
-        buffer<T> filled;
-        bool has_buffer;
-        event_time told;
+        parcel<T>* filled;
+        event_time told = no_time;
     };
 
-    // Sends the buffer, and takes an empty one, which is where a fast producer waits. A stop there loses nothing: the
-    // next call takes the buffer first.
-    [[nodiscard]] call<void> hand_over(environment&, link& each, event_time watermark) {
-        if (each.has_buffer) {
-            each.has_buffer = false;
-            each.told = watermark;
-            (void)each.to.parcels.send(parcel<T>{parcel_kind::records, number_, 0, watermark, std::move(each.filled)});
+    [[nodiscard]] std::uint32_t owner_of(record<T>& r) {
+        if constexpr (by::one_worker) {
+            return 0;
+        } else {
+            r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_.size()), turn_);
+            return links_.size() == 1 ? 0 : owners_[r.slot];
         }
-        each.filled = *co_await each.to.empties.receive();
-        each.has_buffer = true;
     }
 
-    std::uint32_t number_;
+    void send(link& to, parcel_kind kind, std::uint64_t barrier, event_time watermark) {
+        parcel<T>& p = *to.filled;
+        p.watermark = watermark;
+        p.barrier = barrier;
+        p.producer = to.to.producer;
+        p.kind = kind;
+        to.told = watermark;
+        (void)to.to.full.send(&p);
+        const auto next = to.to.empties.try_receive();
+        to.filled = next ? *next : nullptr;
+        if (!next) ++missing_;
+    }
+
     const Partitioner& by_;
     const slot_owners& owners_;
     std::size_t most_;
     std::uint32_t turn_ = 0;
+    std::size_t missing_ = 0;
     std::vector<link> links_;
-    std::vector<std::uint32_t> recent_;
+    std::size_t recent_ = 0;                    // put since the mark, where there is one link
+    std::vector<std::uint32_t> recent_owners_;  // and where there are several
 };
 
 }  // namespace coflux::stream::detail

@@ -1,10 +1,11 @@
-// parcel and inbox: what goes over the links of a job, and how a consumer takes it from all its producers in order.
+// parcel and inbox: what goes over the links of a job, and how a consumer takes it from all its producers.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -12,130 +13,137 @@
 #include <coflux/base/assert.hpp>
 #include <coflux/channel/spsc.hpp>
 #include <coflux/channel/unbounded_mpsc.hpp>
-#include <coflux/core/call.hpp>
-#include <coflux/core/environment.hpp>
 #include <coflux/stream/record.hpp>
 
 namespace coflux::stream::detail {
 
-template <typename T>
-using buffer = std::vector<record<T>>;
-
+/// What a producer says behind the records of a parcel.
 enum class parcel_kind : unsigned char {
-    records,  ///< records, or none: then it only brings the watermark
-    barrier,  ///< the producer has sent all that is before barrier `barrier`
-    end       ///< nothing more will come of this producer
+    records,  ///< more will come
+    barrier,  ///< all that is before barrier `barrier` has been sent
+    end       ///< nothing more will come
 };
 
+/// A buffer of a link. Its producer fills it and sends it, its consumer gives it back.
 template <typename T>
 struct parcel {
-    parcel_kind kind = parcel_kind::records;
-    std::uint32_t producer = 0;
-    std::uint64_t barrier = 0;
+    batch<T> records{};
     event_time watermark = no_time;
-    buffer<T> records{};
+    std::uint64_t barrier = 0;
+    std::uint32_t producer = 0;
+    parcel_kind kind = parcel_kind::records;
 };
 
-/// The producer's ends of a link: empty buffers come, parcels go.
+/// The producer's ends of a link: empty parcels come, full ones go.
 template <typename T>
 struct link_to {
-    spsc_receiver<buffer<T>> empties;
-    unbounded_mpsc_sender<parcel<T>> parcels;
+    spsc_receiver<parcel<T>*> empties;
+    unbounded_mpsc_sender<parcel<T>*> full;
+    std::uint32_t producer;
 };
 
-/// The consumer's end of all its links.
+/// The consumer's end of all its links; owns the parcels.
 ///
-/// A producer that has reached a barrier waits for the others: its parcels are set aside, at most as many as it has
-/// buffers, and one for each barrier or end.
+/// A producer that has reached a barrier waits for the others: its parcels are set aside. They are its own, so their
+/// number is bounded.
 template <typename T>
 class inbox {
 public:
-    inbox() : inbox(make_unbounded_mpsc<parcel<T>>()) {}
+    inbox() : inbox(make_unbounded_mpsc<parcel<T>*>()) {}
 
-    /// Adds a producer, with `buffers` empty buffers.
-    [[nodiscard]] link_to<T> connect(std::size_t buffers) {
-        auto [give, take] = make_spsc<buffer<T>>(buffers);
-        for (std::size_t i = 0; i != buffers; ++i) COFLUX_VERIFY(give.try_send(buffer<T>()), "a new queue is full");
-        producers_.push_back(producer{std::move(give)});
+    /// Adds a producer, with `count` parcels.
+    [[nodiscard]] link_to<T> connect(std::size_t count) {
+        auto [give, take] = make_spsc<parcel<T>*>(count);
+        std::vector<std::unique_ptr<parcel<T>>> all(count);
+        for (auto& each : all) {
+            each = std::make_unique<parcel<T>>();
+            COFLUX_VERIFY(give.try_send(each.get()), "a new queue is full");
+        }
+        producers_.push_back(producer{std::move(give), std::move(all)});
         ++open_;
-        return {std::move(take), to_};
+        return {std::move(take), to_, static_cast<std::uint32_t>(producers_.size() - 1)};
     }
-    /// From now on the inbox ends when its producers do.
-    void close_door() noexcept { to_.close(); }
 
-    /// The next parcel: records; a barrier, once all producers have reached it; the end, once all have ended.
-    [[nodiscard]] call<parcel<T>> next(environment&) {
+    /// The next parcel, if one is here that no barrier holds back.
+    [[nodiscard]] parcel<T>* try_next() {
         for (;;) {
-            std::optional<parcel<T>> p = take_aside();
-            if (!p) p = co_await from_.receive();
-            COFLUX_VERIFY(p.has_value(), "a producer of a stream job has gone without an end");
-            if (accept(*p)) co_return std::move(*p);
+            parcel<T>* p = take_aside();
+            if (p == nullptr) {
+                const std::optional<parcel<T>*> got = from_.try_receive();
+                if (!got) return nullptr;
+                p = *got;
+            }
+            if (!holds_back(*p)) return p;
         }
     }
-    /// The next parcel, if it is here.
-    [[nodiscard]] std::optional<parcel<T>> try_next() {
-        for (;;) {
-            std::optional<parcel<T>> p = take_aside();
-            if (!p) p = from_.try_receive();
-            if (!p || accept(*p)) return p;
+    /// `co_await in.receive()` waits for a parcel; see whether holds_back() keeps it.
+    [[nodiscard]] auto receive() noexcept { return from_.receive(); }
+    /// Sets the parcel aside, where its producer waits at a barrier. Else notes what it says.
+    [[nodiscard]] bool holds_back(parcel<T>& p) {
+        producer& from = producers_[p.producer];
+        if (from.at_barrier) {
+            from.aside.push_back(&p);
+            ++aside_;
+            return true;
         }
+        if (p.watermark > from.watermark) {
+            from.watermark = p.watermark;
+            watermark_ = std::ranges::min_element(producers_, {}, &producer::watermark)->watermark;
+        }
+        if (p.kind == parcel_kind::barrier) {
+            from.at_barrier = true;
+            ++waiting_;
+        } else if (p.kind == parcel_kind::end) {
+            --open_;
+        }
+        return false;
     }
-    /// Gives the buffer of a parcel back to its producer.
-    void give_back(parcel<T>&& p) {
+    /// True once for each barrier: all producers have reached it.
+    [[nodiscard]] bool pass_barrier() noexcept {
+        if (waiting_ == 0 || waiting_ != producers_.size()) return false;
+        waiting_ = 0;
+        for (producer& each : producers_) each.at_barrier = false;
+        return true;
+    }
+    /// All producers have ended.
+    [[nodiscard]] bool has_ended() const noexcept { return open_ == 0; }
+    /// Gives a parcel back to its producer.
+    void give_back(parcel<T>& p) {
         p.records.clear();
-        (void)producers_[p.producer].empties.try_send(std::move(p.records));
+        p.kind = parcel_kind::records;
+        (void)producers_[p.producer].empties.try_send(&p);
     }
     /// No record before it will come.
     [[nodiscard]] event_time watermark() const noexcept { return watermark_; }
 
 private:
     struct producer {
-        spsc_sender<buffer<T>> empties;
+        spsc_sender<parcel<T>*> empties;
+        std::vector<std::unique_ptr<parcel<T>>> all;
         event_time watermark = no_time;
         bool at_barrier = false;
-        std::deque<parcel<T>> aside{};
+        std::deque<parcel<T>*> aside{};
     };
 
-    explicit inbox(std::pair<unbounded_mpsc_sender<parcel<T>>, mpsc_receiver<parcel<T>>> ends)
+    explicit inbox(std::pair<unbounded_mpsc_sender<parcel<T>*>, mpsc_receiver<parcel<T>*>> ends)
         : to_(std::move(ends.first)),
           from_(std::move(ends.second)) {}
 
     // What was set aside of a producer that waits at no barrier any more.
-    std::optional<parcel<T>> take_aside() {
-        if (aside_ == 0) return std::nullopt;
+    [[nodiscard]] parcel<T>* take_aside() {
+        if (aside_ == 0) return nullptr;
         for (producer& each : producers_) {
             if (each.at_barrier || each.aside.empty()) continue;
-            parcel<T> p = std::move(each.aside.front());
+            parcel<T>* const p = each.aside.front();
             each.aside.pop_front();
             --aside_;
             return p;
         }
-        return std::nullopt;
+        return nullptr;
     }
 
-    // Whether the consumer shall see it.
-    bool accept(parcel<T>& p) {
-        producer& from = producers_[p.producer];
-        if (from.at_barrier) {
-            from.aside.push_back(std::move(p));
-            ++aside_;
-            return false;
-        }
-        if (p.watermark > from.watermark) {
-            from.watermark = p.watermark;
-            watermark_ = std::ranges::min_element(producers_, {}, &producer::watermark)->watermark;
-        }
-        if (p.kind == parcel_kind::records) return true;
-        if (p.kind == parcel_kind::end) return --open_ == 0;
-        from.at_barrier = true;
-        if (++waiting_ != producers_.size()) return false;
-        waiting_ = 0;
-        for (producer& each : producers_) each.at_barrier = false;
-        return true;
-    }
-
-    unbounded_mpsc_sender<parcel<T>> to_;
-    mpsc_receiver<parcel<T>> from_;
+    unbounded_mpsc_sender<parcel<T>*> to_;
+    mpsc_receiver<parcel<T>*> from_;
     std::vector<producer> producers_;
     event_time watermark_ = no_time;
     std::size_t open_ = 0;

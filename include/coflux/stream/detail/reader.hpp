@@ -57,7 +57,9 @@ public:
           barriers_(on_their_way),
           failures_(policy, "head", UINT32_MAX / 4),
           pace_(pace),
-          times_(pace.lateness) {}
+          times_(pace.lateness) {
+        if constexpr (has_dead_letters<OnError>) batch_.keep_originals();
+    }
 
     /// Reads to the end, or until `control` drains.
     /// Returns: whether it was drained.
@@ -100,8 +102,13 @@ private:
             const bool more = co_await source_.read(here, batch_, pace_.max_batch);
             if (!more) break;
             auto guard = co_await lock_.lock();
+            const std::size_t count = batch_.size();
             co_await scatter(here);
-            co_await out_.send(here, batch_.size() < pace_.max_batch, times_.now());
+            if (count < pace_.max_batch) {
+                out_.send_all(times_.now());
+            } else {
+                out_.send_full(times_.now());
+            }
             if (!has_news_) tell_pacer();
         }
         at_end_ = true;
@@ -110,28 +117,53 @@ private:
     // The rest of the batch.
     [[nodiscard]] call<void> scatter(environment&) {
         auto& here = co_await context();
+        if (out_.must_wait()) co_await out_.refill(here);
         while ((done_ = process(done_)) != batch_.size()) {
             const bool again = co_await failures_.try_again(here);
             if (!again) {
                 const record<input>& r = batch_[done_];
                 co_await failures_.give_up(here, r, error_);
-                pass(r);
+                pass(r.partition, r.next);
                 ++done_;
             }
         }
     }
 
-    void pass(const record<input>& r) {
-        if (r.partition >= read_.size()) read_.resize(r.partition + 1, unread);
-        read_[r.partition] = r.next;
+    void pass(std::uint32_t partition, std::int64_t next) {
+        if (partition >= read_.size()) [[unlikely]] read_.resize(partition + 1, unread);
+        read_[partition] = next;
     }
 
+    // Notes positions and times of the whole batch.
+    void note_all() {
+        for (std::size_t i = 0; i != batch_.size();) {
+            const std::uint32_t partition = batch_[i].partition;
+            event_time latest = no_time;
+            std::size_t end = i;
+            for (; end != batch_.size() && batch_[end].partition == partition; ++end) {
+                latest = std::max(latest, batch_[end].time);
+            }
+            times_.note(partition, latest);
+            pass(partition, batch_[end - 1].next);
+            i = end;
+        }
+    }
+
+    // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
     std::size_t process(std::size_t first) {
+        if constexpr (std::tuple_size_v<Head> == 0) {
+            if (first == 0 && !batch_.empty() && out_.takes_whole()) {
+                note_all();
+                out_.take_whole(batch_);
+                return 0;
+            }
+        }
         place at;
         at.outlet = &out_;
         at.times = &times_;
         static constexpr no_key key{};
         at.key = &key;
+        std::shared_ptr<const original> read;
         std::size_t i = first;
         try {
             for (; i != batch_.size(); ++i) {
@@ -140,10 +172,13 @@ private:
                 at.time = r.time;
                 at.next = r.next;
                 at.partition = r.partition;
-                at.original = &r.original;
+                if (r.original != nullptr) [[unlikely]] {
+                    read = batch_.original_of(i);
+                    at.read = &read;
+                }
                 if constexpr (!has_event_times) times_.note(r.partition, r.time);
                 operators_.process(at, r.value);
-                pass(r);
+                pass(r.partition, r.next);
             }
             failures_.reset();
         } catch (...) {
@@ -160,12 +195,13 @@ private:
         co_await scatter(here);
         const event_time watermark = at_end_ ? end_of_time : times_.now();
         co_await mark_barrier(here, watermark);
+        if (out_.must_wait()) co_await out_.refill(here);
         out_.close(parcel_kind::end, 0, watermark);
     }
 
     [[nodiscard]] call<void> mark_barrier(environment&, event_time watermark) {
         auto& here = co_await context();
-        co_await out_.pulse(here, watermark);
+        if (out_.must_wait()) co_await out_.refill(here);
         positions at;
         for (std::uint32_t p = 0; p != read_.size(); ++p) {
             if (read_[p] != unread) at.push_back({source_.partition_name(p), read_[p]});
@@ -195,7 +231,8 @@ private:
                 times_.look_for_idle();
                 looked = now;
             }
-            co_await out_.pulse(here, times_.now());
+            if (out_.must_wait()) co_await out_.refill(here);
+            out_.pulse(times_.now());
             if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
             busy = has_news_ || times_.is_held();
         }
@@ -213,7 +250,7 @@ private:
     failures<OnError> failures_;
     paces pace_;
     watermarks times_;
-    std::vector<record<input>> batch_;
+    batch<input> batch_;
     std::size_t done_ = 0;
     std::vector<std::int64_t> read_;
     std::exception_ptr error_;

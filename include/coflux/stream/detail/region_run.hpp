@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -128,44 +127,62 @@ public:
     [[nodiscard]] call<void> run(environment&) {
         auto& here = co_await context();
         for (;;) {
-            std::optional<parcel<input>> got = in_.try_next();
-            if (!got) {
-                co_await out_.send(here, true, advanced_);
-                got.emplace(co_await in_.next(here));
+            parcel<input>* got = in_.try_next();
+            if (got == nullptr) {
+                out_.send_all(advanced_);
+                publish_counts();
+                do {
+                    got = *co_await in_.receive();
+                } while (in_.holds_back(*got));
             }
-            if (!got->records.empty()) {
-                for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
-                    const bool again = co_await failures_.try_again(here);
-                    if (!again) {
-                        co_await failures_.give_up(here, got->records[i], error_);
-                        ++i;
-                    }
+            if (out_.must_wait()) co_await out_.refill(here);
+            for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
+                const bool again = co_await failures_.try_again(here);
+                if (!again) {
+                    co_await failures_.give_up(here, got->records[i], error_);
+                    ++i;
                 }
-                counts_.batches.fetch_add(1, std::memory_order_relaxed);
-                if (of_.number == 1) counts_.records.fetch_add(got->records.size(), std::memory_order_relaxed);
             }
+            records_ += got->records.size();
+            ++batches_;
             if (in_.watermark() > advanced_) advance(in_.watermark());
-            if (got->kind == parcel_kind::records) {
-                in_.give_back(std::move(*got));
-                co_await out_.send(here, false, advanced_);
-                continue;
+            if (in_.pass_barrier()) {
+                if (keeps_state_ != nullptr) save(got->barrier);
+                publish_counts();
+                out_.close(parcel_kind::barrier, got->barrier, advanced_);
+            } else if (in_.has_ended()) {
+                out_.close(parcel_kind::end, 0, advanced_);
+                co_return;
+            } else {
+                out_.send_full(advanced_);
             }
-            co_await out_.pulse(here, advanced_);
-            if (got->kind == parcel_kind::barrier && keeps_state_ != nullptr) save(got->barrier);
-            out_.close(got->kind, got->barrier, advanced_);
-            if (got->kind == parcel_kind::end) co_return;
+            in_.give_back(*got);
         }
     }
 
 private:
+    void publish_counts() noexcept {
+        // relaxed: counts; nothing is read because of them
+        if (of_.number == 1) counts_.records.fetch_add(records_, std::memory_order_relaxed);
+        counts_.batches.fetch_add(batches_, std::memory_order_relaxed);
+        records_ = 0;
+        batches_ = 0;
+    }
+
     // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
-    std::size_t process(buffer<input>& records, std::size_t first) {
+    std::size_t process(batch<input>& records, std::size_t first) {
         place at;
         at.outlet = &out_;
         std::size_t i = first;
+        std::uint32_t slot = UINT32_MAX;
+        typename Region::operators* operators = nullptr;
         try {
             for (; i != records.size(); ++i) {
                 record<input>& r = records[i];
+                if (r.slot != slot) {
+                    slot = r.slot;
+                    operators = &of_.operators_of(slot);
+                }
                 out_.mark();
                 at.time = r.time;
                 at.next = r.next;
@@ -174,7 +191,7 @@ private:
                 at.touched = false;
                 const auto& key = by::key_of(of_.partitioner(), std::as_const(r.value));
                 at.key = &key;
-                of_.operators_of(r.slot).process(at, r.value);
+                operators->process(at, r.value);
             }
             failures_.reset();
         } catch (...) {
@@ -217,6 +234,8 @@ private:
     job_control::counts& counts_;
     barriers* keeps_state_;
     event_time advanced_ = no_time;
+    std::uint64_t records_ = 0;
+    std::uint64_t batches_ = 0;
     std::exception_ptr error_;
 };
 

@@ -28,8 +28,6 @@ class writer {
     using on_error = decltype(Job::on_error);
     static constexpr bool is_exact = std::is_same_v<decltype(Job::delivery), exactly_once_t>;
     static constexpr bool has_store = !std::is_same_v<decltype(Job::state), no_store>;
-    static constexpr bool has_dead_letters =
-        !std::is_same_v<on_error, fail_job> && !std::is_same_v<on_error, skip_record>;
 
 public:
     writer(Source& source, Sink& sink, Job& job, failure_policy<on_error>& policy, barriers& on_their_way)
@@ -45,56 +43,80 @@ public:
     [[nodiscard]] call<void> run(environment&) {
         auto& here = co_await context();
         for (;;) {
-            parcel<Out> got = co_await in_.next(here);
-            if (!got.records.empty()) {
-                co_await write(here, std::span(got.records));
-                policy_.counts.outputs.fetch_add(got.records.size(), std::memory_order_relaxed);
+            parcel<Out>* got = in_.try_next();
+            while (got == nullptr) {
+                got = *co_await in_.receive();
+                if (in_.holds_back(*got)) got = nullptr;
             }
-            if (got.kind == parcel_kind::end) co_return;
-            if (got.kind == parcel_kind::barrier) {
-                co_await commit(here, got.barrier);
-            } else {
-                in_.give_back(std::move(got));
+            if (!got->records.empty()) {
+                co_await open(here);
+                const std::span records = got->records.all();
+                std::exception_ptr refused;
+                try {
+                    co_await sink_.write(here, records);
+                } catch (...) {
+                    refused = std::current_exception();
+                }
+                if (refused != nullptr) co_await write_again(here, records, refused);
+                // relaxed: a count; nothing is read because of it
+                policy_.counts.outputs.fetch_add(records.size(), std::memory_order_relaxed);
             }
+            if (in_.pass_barrier()) co_await commit(here, got->barrier);
+            if (in_.has_ended()) co_return;
+            in_.give_back(*got);
         }
     }
 
 private:
-    // Halves what the sink refuses, until the refused records are found.
-    [[nodiscard]] call<void> write(environment&, std::span<record<Out>> records) {
-        auto& here = co_await context();
+    [[nodiscard]] call<void> open(environment&) {
         if constexpr (is_exact) {
-            if (!is_open_) co_await sink_.begin(here);
-            is_open_ = true;
+            if (!is_open_) {
+                auto& here = co_await context();
+                co_await sink_.begin(here);
+                is_open_ = true;
+            }
         }
-        std::exception_ptr error;
-        for (bool again = true; again;) {
+        co_return;
+    }
+
+    // Gives the sink the same records again. After the last attempt it halves them, until the refused ones are found.
+    [[nodiscard]] call<void> write_again(environment&, std::span<record<Out>> records, std::exception_ptr refused) {
+        auto& here = co_await context();
+        for (;;) {
+            const bool again = co_await failures_.try_again(here);
+            if (!again) break;
             try {
                 co_await sink_.write(here, records);
                 failures_.reset();
                 co_return;
             } catch (...) {
-                error = std::current_exception();
+                refused = std::current_exception();
             }
-            again = co_await failures_.try_again(here);
         }
         if (records.size() == 1 || std::is_same_v<on_error, fail_job>) {
-            co_await failures_.give_up(here, records[0], error);
+            co_await failures_.give_up(here, records[0], refused);
             co_return;
         }
-        co_await write(here, records.first(records.size() / 2));
-        co_await write(here, records.subspan(records.size() / 2));
+        for (const std::span half : {records.first(records.size() / 2), records.subspan(records.size() / 2)}) {
+            std::exception_ptr error;
+            try {
+                co_await sink_.write(here, half);
+            } catch (...) {
+                error = std::current_exception();
+            }
+            if (error != nullptr) co_await write_again(here, half, error);
+        }
     }
 
     [[nodiscard]] call<void> commit(environment&, std::uint64_t barrier) {
         auto& here = co_await context();
         checkpoint reached = barriers_.take(barrier);
         reached.slots = job_.slots;
-        if constexpr (has_dead_letters) co_await policy_.on_error.flush(here);
+        if constexpr (has_dead_letters<on_error>) co_await policy_.on_error.flush(here);
         co_await sink_.flush(here);
         if constexpr (has_store) co_await job_.state.store(here, reached);
         if constexpr (is_exact) {
-            if (!is_open_) co_await sink_.begin(here);
+            co_await open(here);
             co_await sink_.commit(here, reached.at);
             is_open_ = false;
         }
