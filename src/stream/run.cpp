@@ -23,6 +23,7 @@ job_report job_control::snapshot() const noexcept {
     r.dead = counts_.dead.load(relaxed);
     r.late = counts_.late.load(relaxed);
     r.commits = counts_.commits.load(relaxed);
+    r.moves = counts_.moves.load(relaxed);
     r.batches = counts_.batches.load(relaxed);
     return r;
 }

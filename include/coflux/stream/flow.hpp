@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <coflux/stream/call_each.hpp>
 #include <coflux/stream/event_times.hpp>
 #include <coflux/stream/key.hpp>
 #include <coflux/stream/record.hpp>
@@ -17,10 +18,11 @@ namespace coflux::stream {
 
 namespace detail {
 
-/// What stands behind a partitioner.
-template <typename Partitioner, typename... Stages>
+/// What stands behind a partitioner: perhaps a call, then stages.
+template <typename Partitioner, typename Call, typename... Stages>
 struct region {
     Partitioner by;
+    Call first;
     std::tuple<Stages...> stages;
 };
 
@@ -38,12 +40,14 @@ struct output_type<In, Key, std::tuple<First, Rest...>>
 /// A region of `In`: its key and outputs.
 template <typename In, typename Region>
 struct region_types;
-template <typename In, typename Partitioner, typename... Stages>
-struct region_types<In, region<Partitioner, Stages...>> {
+template <typename In, typename Partitioner, typename Call, typename... Stages>
+struct region_types<In, region<Partitioner, Call, Stages...>> {
     using input = In;
     using partitioner = Partitioner;
+    using first_call = Call;
+    using called = typename Call::template output<In>;  // the input of the stages
     using key_type = typename routing<Partitioner, In>::key_type;
-    using output = typename output_type<In, key_type, std::tuple<Stages...>>::type;
+    using output = typename output_type<called, key_type, std::tuple<Stages...>>::type;
 };
 
 /// The operators of `stages`, of which the last passes its outputs to `end`.
@@ -80,9 +84,9 @@ struct ending {
     Sink sink;
 };
 
-template <typename Partitioner, typename... Stages, typename S>
-region<Partitioner, Stages..., S> with_stage(region<Partitioner, Stages...>&& r, S&& s) {
-    return {std::move(r.by), std::tuple_cat(std::move(r.stages), std::tuple<S>(std::move(s)))};
+template <typename Partitioner, typename Call, typename... Stages, typename S>
+region<Partitioner, Call, Stages..., S> with_stage(region<Partitioner, Call, Stages...>&& r, S&& s) {
+    return {std::move(r.by), std::move(r.first), std::tuple_cat(std::move(r.stages), std::tuple<S>(std::move(s)))};
 }
 
 template <std::size_t From, std::size_t... I, typename Tuple>
@@ -97,9 +101,6 @@ consteval std::size_t behind_event_times() {
     ((++at, found = is_event_times<Stages> ? at : found), ...);
     return found;
 }
-
-template <typename F, typename T>
-inline constexpr bool is_open_flow = false;
 
 }  // namespace detail
 
@@ -142,9 +143,40 @@ template <typename Source, typename Head, typename... Regions, stage S>
 template <typename Source, typename Head, typename... Regions, typename P>
     requires is_partitioner<P>
 [[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, P by) {
-    return open_flow<Source, Head, std::tuple<Regions..., region<P>>>{
+    return open_flow<Source, Head, std::tuple<Regions..., region<P, no_call>>>{
         std::forward<Source>(f.from), std::move(f.head),
-        std::tuple_cat(std::move(f.regions), std::make_tuple(region<P>{std::move(by), {}}))};
+        std::tuple_cat(std::move(f.regions), std::make_tuple(region<P, no_call>{std::move(by), {}, {}}))};
+}
+
+template <typename Region>
+inline constexpr bool is_bare = false;
+template <typename Partitioner>
+inline constexpr bool is_bare<region<Partitioner, no_call>> = true;
+
+// A call begins a region: the last one, if that has nothing yet.
+template <typename Source, typename Head, typename... Regions, typename F>
+    requires(sizeof...(Regions) != 0)
+[[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<Regions...>>&& f, call_each<F> c) {
+    constexpr std::size_t last = sizeof...(Regions) - 1;
+    using last_region = std::tuple_element_t<last, std::tuple<Regions...>>;
+    if constexpr (is_bare<last_region>) {
+        using by = decltype(last_region::by);
+        using with_call = region<by, call_each<F>>;
+        auto regions = std::tuple_cat(
+            part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
+            std::make_tuple(with_call{std::move(std::get<last>(f.regions).by), std::move(c), {}}));
+        return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
+                                                          std::move(regions)};
+    } else {
+        using with_call = region<in_place, call_each<F>>;
+        auto regions = std::tuple_cat(std::move(f.regions), std::make_tuple(with_call{{}, std::move(c), {}}));
+        return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
+                                                          std::move(regions)};
+    }
+}
+template <typename Source, typename Head, typename F>
+[[nodiscard]] auto operator|(open_flow<Source, Head, std::tuple<>>&& f, call_each<F> c) {
+    return std::move(f) | by_partition() | std::move(c);
 }
 
 // Without a partitioner, what stands behind the event times runs by partition of the source.
@@ -154,7 +186,7 @@ template <typename Source, typename... Head, typename Sink>
     auto stages = part_of<first>(std::tuple<Head...>(f.head), std::make_index_sequence<sizeof...(Head) - first>());
     auto head = part_of<0>(std::move(f.head), std::make_index_sequence<first>());
     auto apply = [](auto&&... each) {
-        return region<by_partition, std::remove_cvref_t<decltype(each)>...>{{}, {std::move(each)...}};
+        return region<by_partition, no_call, std::remove_cvref_t<decltype(each)>...>{{}, {}, {std::move(each)...}};
     };
     auto regions = std::make_tuple(std::apply(apply, std::move(stages)));
     return whole_flow<Source, decltype(head), decltype(regions), Sink>{std::forward<Source>(f.from), std::move(head),

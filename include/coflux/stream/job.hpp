@@ -43,6 +43,7 @@ struct job_report {
     std::uint64_t late = 0;     ///< behind the watermark, and dropped
     std::uint64_t commits = 0;  ///< barriers that are committed
     std::uint64_t batches = 0;  ///< parcels that workers took
+    std::uint64_t moves = 0;     ///< times that slots of a region got other owners
     bool drained = false;       ///< ended by drain(), not at the end of its source
 };
 
@@ -64,7 +65,7 @@ public:
     /// The engine's.
     struct counts {
         std::atomic<std::uint64_t> records{0}, outputs{0}, retried{0}, skipped{0}, dead{0}, late{0}, commits{0},
-            batches{0};
+            batches{0}, moves{0};
     };
     [[nodiscard]] counts& now() noexcept { return counts_; }
 

@@ -77,7 +77,6 @@ template <typename T>
 class memory_sink {
 public:
     [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
-        values_.reserve(values_.size() + records.size());
         for (record<T>& each : records) values_.push_back(std::move(each.value));
         co_return;
     }

@@ -106,10 +106,12 @@ public:
           control_(j.control == nullptr ? own_control_ : *j.control),
           policy_{j.on_error, j.retries, j.name, [this](std::uint32_t p) { return flow_.from.partition_name(p); },
                   control_.now()},
-          writer_(flow_.from, flow_.sink, job_, policy_, barriers_) {
+          writer_(flow_.from, flow_.sink, job_, policy_, barriers_,
+                  [this](const std::vector<slot_loads>& loads) { balance(loads, std::make_index_sequence<count>()); }) {
         check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every);
         if (job_.workers == 0) job_.workers = std::min<std::size_t>(processors(), job_.slots);
         make_regions(std::make_index_sequence<count>());
+        copy_owners(std::make_index_sequence<count>());
         connect(std::make_index_sequence<count>());
     }
 
@@ -135,7 +137,7 @@ private:
     static fork<void> run_worker(environment&, borrowed<job_run> job, std::size_t number) {
         auto& here = co_await context();
         region_worker<region_type<I>, on_error> worker(*std::get<I>(job->regions_), number, job->policy_,
-                                                       has_store ? &job->barriers_ : nullptr);
+                                                       job->barriers_, has_store);
         co_await worker.run(here);
     }
     static fork<void> run_writer(environment&, borrowed<job_run> job) {
@@ -148,6 +150,22 @@ private:
         ((std::get<I>(regions_) =
               std::make_unique<region_type<I>>(std::get<I>(flow_.regions), I + 1, job_.workers, job_.slots)),
          ...);
+    }
+    template <std::size_t... I>
+    void copy_owners(std::index_sequence<I...>) {
+        owners_ = {slot_owners(), *std::get<I>(regions_)->owners()...};
+    }
+    // After a commit: slots move from workers that have much more to do than others, at the next barrier.
+    template <std::size_t... I>
+    void balance(const std::vector<slot_loads>& loads, std::index_sequence<I...>) {
+        (balance_region(I + 1, std::get<I>(regions_)->workers(), loads[I + 1]), ...);
+    }
+    void balance_region(std::uint32_t number, std::size_t workers, const slot_loads& loads) {
+        if (auto better = balanced(owners_[number], loads, workers)) {
+            control_.now().moves.fetch_add(1, std::memory_order_relaxed);
+            owners_[number] = *better;
+            barriers_.plan(number, *std::move(better));
+        }
     }
     template <std::size_t... I>
     void connect(std::index_sequence<I...>) {
@@ -230,12 +248,13 @@ private:
     Job& job_;
     job_control own_control_;
     job_control& control_;
-    barriers barriers_;
+    barriers barriers_{count};
     failure_policy<on_error> policy_;
     writer_type writer_;
     to_one writer_by_;
-    slot_owners writer_slots_{0};
+    std::shared_ptr<const slot_owners> writer_slots_ = std::make_shared<const slot_owners>(1);
     typename all::type regions_;
+    std::vector<slot_owners> owners_;  // of each region, as planned
     std::unique_ptr<typename reader_type::outlet_type> first_;
 };
 

@@ -43,7 +43,7 @@ struct place {
 /// * `op.save(state_writer&)`, `op.load(state_reader&)`: its state; passes the call on.
 /// The base has the last three for a stage without state.
 template <typename S>
-concept stage = std::movable<S> && requires { typename S::stage_type; };
+concept stage = std::move_constructible<S> && requires { typename S::stage_type; };
 
 namespace detail {
 

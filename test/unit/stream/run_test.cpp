@@ -4,40 +4,45 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "jobs.hpp"
+
 namespace {
 
 namespace stream = coflux::stream;
-using coflux::thread_pool_executor;
+using namespace std::chrono_literals;
+using stream_test::on_pool;
+using stream_test::order;
+using stream_test::orders;
+using stream_test::total;
+using sums = std::pair<std::uint64_t, std::int64_t>;
 
-struct order {
-    std::uint64_t customer;
-    std::int64_t amount;
+constexpr auto running_sum = [](total& t, const order& o, const auto& emit) {
+    t.sum += o.amount;
+    emit(sums{o.customer, t.sum});
 };
 
-std::vector<order> orders(std::size_t n) {
-    std::vector<order> all(n);
-    for (std::size_t i = 0; i != n; ++i) all[i] = {i % 100, static_cast<std::int64_t>(i % 300)};
-    return all;
+std::map<std::uint64_t, std::int64_t> sums_of(const std::vector<order>& all) {
+    std::map<std::uint64_t, std::int64_t> of;
+    for (const order& o : all) of[o.customer] += o.amount;
+    return of;
+}
+// The last output of each customer, which is the whole sum where its records were in order and each came once.
+std::map<std::uint64_t, std::int64_t> last_of(const std::vector<sums>& all) {
+    std::map<std::uint64_t, std::int64_t> of;
+    for (const auto& [customer, sum] : all) of[customer] = sum;
+    return of;
 }
 
-template <typename Block>
-auto on_pool(std::size_t threads, Block block) {
-    thread_pool_executor pool{threads};
-    auto env = coflux::make_environment(pool);
-    return [](coflux::environment&, coflux::borrowed<Block> b) -> coflux::task<void, thread_pool_executor> {
-        auto& here = co_await coflux::context();
-        co_await (*b)(here);
-    }(env, coflux::borrowed(block))
-                                                                      .get();
-}
-
-TEST(Run, FiltersAndMaps) {
+TEST(Run, KeepsTheOrderOfASource) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(10'000));
         stream::memory_sink<std::int64_t> sink;
@@ -45,6 +50,7 @@ TEST(Run, FiltersAndMaps) {
             here, stream::from(source) | stream::filter([](const order& o) { return o.amount > 100; }) |
                       stream::map([](const order& o) { return o.amount * 2; }) | stream::to(sink));
         EXPECT_EQ(report.records, 10'000U);
+        EXPECT_EQ(report.outputs, sink.values().size());
         std::vector<std::int64_t> expected;
         for (const order& o : orders(10'000)) {
             if (o.amount > 100) expected.push_back(o.amount * 2);
@@ -53,32 +59,329 @@ TEST(Run, FiltersAndMaps) {
     });
 }
 
-struct total {
-    std::int64_t sum = 0;
-    template <typename A>
-    void fields(A& all) {
-        all(sum);
-    }
-};
-
 TEST(Run, KeepsTheStateOfEachKeyWithOneWorker) {
+    for (const std::size_t workers : {1, 2, 5}) {
+        for (const std::size_t batch : {1, 64, 1000}) {
+            on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+                stream::memory_source source(orders(5'000));
+                stream::memory_sink<sums> sink;
+                (void)co_await stream::run(here,
+                                           stream::from(source) | stream::by_key(&order::customer) |
+                                               stream::fold<total, sums>(running_sum) | stream::to(sink),
+                                           stream::job{.workers = workers, .max_batch = batch});
+                EXPECT_EQ(sink.values().size(), 5'000U);
+                EXPECT_EQ(last_of(sink.values()), sums_of(orders(5'000)));
+            });
+        }
+    }
+}
+
+TEST(Run, RunsRegionBehindRegion) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(10'000));
-        stream::memory_sink<std::pair<std::uint64_t, std::int64_t>> sink;
-        using out = std::pair<std::uint64_t, std::int64_t>;
+        stream::memory_sink<std::int64_t> sink;
+        (void)co_await stream::run(
+            here,
+            stream::from(source) | stream::by_key(&order::customer) |
+                stream::fold<total, sums>([](total& t, const order& o, const auto& emit) {
+                    t.sum += o.amount;
+                    if (t.sum % 7 == 0) emit(sums{o.customer, t.sum});
+                }) |
+                stream::to_one() |
+                stream::fold<total, std::int64_t>(
+                    [](total& t, const sums&, const auto& emit) { emit(++t.sum); }) |
+                stream::to(sink),
+            stream::job{.workers = 3, .max_batch = 50});
+        std::map<std::uint64_t, std::int64_t> of;
+        std::int64_t count = 0;
+        for (const order& o : orders(10'000)) count += (of[o.customer] += o.amount) % 7 == 0 ? 1 : 0;
+        EXPECT_EQ(static_cast<std::int64_t>(sink.values().size()), count);
+        EXPECT_EQ(sink.values().back(), count);
+        EXPECT_TRUE(std::ranges::is_sorted(sink.values()));
+    });
+}
+
+TEST(Run, RunsAnEmptySource) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(std::vector<order>{});
+        stream::memory_sink<order> sink;
+        const auto report = co_await stream::run(here, stream::from(source) | stream::to(sink));
+        EXPECT_EQ(report.records, 0U);
+        EXPECT_EQ(report.commits, 1U);
+        EXPECT_FALSE(report.drained);
+    });
+}
+
+TEST(Run, ReadsAllPartitionsOfASource) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        std::vector<std::vector<order>> parts{orders(1'000), {}, orders(300), orders(7)};
+        stream::memory_source<order> source(parts);
+        stream::memory_sink<sums> sink;
         (void)co_await stream::run(here,
                                    stream::from(source) | stream::by_key(&order::customer) |
-                                       stream::fold<total, out>([](total& t, const order& o, const auto& emit) {
-                                           t.sum += o.amount;
-                                           emit(out{o.customer, t.sum});
-                                       }) |
-                                       stream::to(sink),
-                                   stream::job{.workers = 3, .max_batch = 64});
-        std::map<std::uint64_t, std::int64_t> last, expected;
-        EXPECT_EQ(sink.values().size(), 10'000U);
-        for (const auto& [k, s] : sink.values()) last[k] = std::max(last[k], s);
-        for (const order& o : orders(10'000)) expected[o.customer] += o.amount;
-        EXPECT_EQ(last, expected);
+                                       stream::fold<total, sums>(running_sum) | stream::to(sink),
+                                   stream::job{.workers = 2, .max_batch = 10});
+        auto expected = sums_of(parts[0]);
+        for (const std::size_t p : {2, 3}) {
+            for (const auto& [customer, sum] : sums_of(parts[p])) expected[customer] += sum;
+        }
+        EXPECT_EQ(last_of(sink.values()), expected);
+    });
+}
+
+TEST(Run, FailsWithTheErrorOfAStage) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(1'000));
+        stream::memory_sink<std::int64_t> sink;
+        std::string what;
+        try {
+            (void)co_await stream::run(here, stream::from(source) | stream::by_key(&order::customer) |
+                                                 stream::map([](const order& o) {
+                                                     if (o.amount == 250) throw std::runtime_error("amount of 250");
+                                                     return o.amount;
+                                                 }) |
+                                                 stream::to(sink));
+        } catch (const std::runtime_error& e) {
+            what = e.what();
+        }
+        EXPECT_EQ(what, "amount of 250");
+    });
+}
+
+TEST(Run, SkipsAndCountsRecordsThatFail) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(900));
+        stream::memory_sink<std::int64_t> sink;
+        const auto report = co_await stream::run(here,
+                                                 stream::from(source) | stream::map([](const order& o) {
+                                                     if (o.amount == 250) throw std::runtime_error("no");
+                                                     return o.amount;
+                                                 }) | stream::to(sink),
+                                                 stream::job{.max_batch = 64, .on_error = stream::skip_record()});
+        EXPECT_EQ(report.skipped, 3U);
+        EXPECT_EQ(sink.values().size(), 897U);
+        EXPECT_EQ(std::ranges::count(sink.values(), 250), 0);
+    });
+}
+
+TEST(Run, TriesARecordAgainBeforeItGivesItUp) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(300));
+        stream::memory_sink<std::int64_t> sink;
+        int attempts = 0;
+        const auto report = co_await stream::run(
+            here, stream::from(source) | stream::map([&](const order& o) {
+                if (o.amount == 250 && ++attempts < 3) throw std::runtime_error("not yet");
+                return o.amount;
+            }) | stream::to(sink),
+            stream::job{.retries = {.attempts = 5, .first = 1us}});
+        EXPECT_EQ(report.retried, 2U);
+        EXPECT_EQ(report.skipped, 0U);
+        EXPECT_EQ(sink.values().size(), 300U);
+        EXPECT_TRUE(std::ranges::is_sorted(sink.values()));
+    });
+}
+
+TEST(Run, TakesBackWhatAFailedRecordHasEmitted) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        for (const std::size_t workers : {1, 3}) {
+            stream::memory_source source(orders(300));
+            stream::memory_sink<std::int64_t> sink;
+            const auto report = co_await stream::run(
+                here,
+                stream::from(source) | stream::by_key(&order::customer) |
+                    stream::flat_map<std::int64_t>([&](const order& o, const auto& emit) {
+                        emit(o.amount);
+                        if (o.amount == 250) throw std::runtime_error("after the first");
+                        emit(-o.amount);
+                    }) |
+                    stream::by_key([](std::int64_t v) { return v; }) | stream::map([](std::int64_t v) { return v; }) |
+                    stream::to(sink),
+                stream::job{.workers = workers, .on_error = stream::skip_record()});
+            EXPECT_EQ(report.skipped, 1U);
+            EXPECT_EQ(std::ranges::count(sink.values(), 250), 0);
+            EXPECT_EQ(sink.values().size(), 598U);
+        }
+    });
+}
+
+TEST(Run, FailsWhereAStateHasCountedARecordThatFails) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(300));
+        stream::memory_sink<std::int64_t> sink;
+        bool failed = false;
+        try {
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key(&order::customer) |
+                                           stream::fold<total, sums>(running_sum) |
+                                           stream::map([](const sums& s) -> std::int64_t {
+                                               if (s.second == 250) throw std::runtime_error("behind the state");
+                                               return s.second;
+                                           }) |
+                                           stream::to(sink),
+                                       stream::job{.on_error = stream::skip_record()});
+        } catch (const std::runtime_error&) {
+            failed = true;
+        }
+        EXPECT_TRUE(failed);
+    });
+}
+
+TEST(Run, GivesDeadLettersWithTheirPlaceAndError) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(300));
+        stream::memory_sink<std::int64_t> sink;
+        stream::memory_sink<stream::dead_letter> dead;
+        const auto report = co_await stream::run(here,
+                                                 stream::from(source) | stream::by_key(&order::customer) |
+                                                     stream::map([](const order& o) {
+                                                         if (o.amount == 250) throw std::runtime_error("amount of 250");
+                                                         return o.amount;
+                                                     }) |
+                                                     stream::to(sink),
+                                                 stream::job{.name = "sales", .on_error = stream::dead_letters(dead)});
+        EXPECT_EQ(report.dead, 1U);
+        EXPECT_EQ(dead.values().size(), 1U);
+        if (dead.values().size() == 1) {
+            const auto& letter = dead.values()[0];
+            EXPECT_EQ(letter.job, "sales");
+            EXPECT_EQ(letter.stage, "region 1");
+            EXPECT_EQ(letter.error, "amount of 250");
+            EXPECT_EQ(letter.attempts, 1U);
+            EXPECT_EQ(letter.partition, "0");
+            EXPECT_EQ(letter.next, 251);
+        }
+        EXPECT_EQ(sink.values().size(), 299U);
+    });
+}
+
+TEST(Run, GivesASinkTheSameRecordsAgain) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(300));
+        stream_test::refusing_sink<order> sink([n = 0](const order&) mutable { return ++n == 150; });
+        const auto report =
+            co_await stream::run(here, stream::from(source) | stream::to(sink),
+                                 stream::job{.max_batch = 64, .retries = {.attempts = 2, .first = 1us}});
+        EXPECT_EQ(report.retried, 1U);
+        EXPECT_EQ(sink.values.size(), 300U);
+    });
+}
+
+TEST(Run, FindsTheRecordsThatASinkRefuses) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        for (const std::int64_t poison : {0, 63, 64, 150, 299}) {
+            stream::memory_source source(orders(300));
+            stream_test::refusing_sink<order> sink([=](const order& o) { return o.amount == poison; });
+            stream::memory_sink<stream::dead_letter> dead;
+            const auto report = co_await stream::run(
+                here, stream::from(source) | stream::to(sink),
+                stream::job{.max_batch = 64, .on_error = stream::dead_letters(dead), .retries = {.attempts = 0}});
+            EXPECT_EQ(report.dead, 1U);
+            EXPECT_EQ(sink.values.size(), 299U);
+            EXPECT_EQ(dead.values().size(), 1U);
+            if (!dead.values().empty()) {
+                EXPECT_EQ(dead.values()[0].stage, "sink");
+                EXPECT_EQ(dead.values()[0].next, poison + 1);
+            }
+        }
+    });
+}
+
+TEST(Run, FailsWithTheErrorOfASourceAndOfASink) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream_test::failing_source source;
+        stream::memory_sink<order> sink;
+        EXPECT_THROW((void)co_await stream::run(here, stream::from(source) | stream::to(sink)), std::runtime_error);
+        stream::memory_source other(orders(10));
+        stream_test::refusing_sink<order> refusing([](const order&) { return true; });
+        EXPECT_THROW((void)co_await stream::run(here, stream::from(other) | stream::to(refusing)), std::runtime_error);
+    });
+}
+
+TEST(Run, EndsWithAllThatItHasReadWhenItIsDrained) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream_test::endless_source source;
+        stream::memory_sink<sums> sink;
+        stream::job_control control;
+        std::atomic<int> seen{0};
+        const auto report = co_await stream::run(here,
+                                                 stream::from(source) | stream::by_key(&order::customer) |
+                                                     stream::tap([&](const order&) {
+                                                         if (++seen == 5'000) control.drain();
+                                                     }) |
+                                                     stream::fold<total, sums>(running_sum) | stream::to(sink),
+                                                 stream::job{.workers = 2, .max_batch = 10, .control = &control});
+        EXPECT_TRUE(report.drained);
+        EXPECT_EQ(report.records, sink.values().size());
+        EXPECT_EQ(report.records, static_cast<std::uint64_t>(source.given));
+        EXPECT_GE(report.records, 5'000U);
+    });
+}
+
+TEST(Run, IsDrainedWhileItsSourceWaits) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream_test::waiting_source source;
+        stream::memory_sink<order> sink;
+        stream::job_control control;
+        control.drain();
+        const auto report = co_await stream::run(here, stream::from(source) | stream::to(sink),
+                                                 stream::job{.control = &control});
+        EXPECT_TRUE(report.drained);
+    });
+}
+
+TEST(Run, StopsWithItsAwaiter) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream_test::endless_source source;
+        stream_test::refusing_sink<order> sink([](const order&) { return false; });
+        const auto report = co_await coflux::timeout(
+            stream::run(here, stream::from(source) | stream::to(sink), stream::job{.workers = 2, .max_batch = 3}), 20ms);
+        EXPECT_TRUE(report.timed_out());
+    });
+}
+
+TEST(Run, MovesSlotsFromAHotWorker) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        // All the load is in slots of the first worker, until they move.
+        std::vector<order> all;
+        const auto slot = [](std::uint64_t customer) {
+            return stream::detail::slot_of(stream::key_hash()(customer), 64);
+        };
+        for (std::uint64_t customer = 0; all.size() != 60'000; ++customer) {
+            if (slot(customer % 1'000) % 2 == 0) all.push_back({customer % 1'000, 1});
+        }
+        const auto expected = sums_of(all);
+        stream::job_control control;
+        stream_test::paced_source source{std::move(all), 10'000, control};
+        stream::memory_sink<sums> sink;
+        const auto report = co_await stream::run(
+            here,
+            stream::from(source) | stream::by_key(&order::customer) | stream::fold<total, sums>(running_sum) |
+                stream::to(sink),
+            stream::job{.workers = 2, .max_batch = 100, .commit_every = 1ms, .control = &control});
+        EXPECT_GE(report.moves, 1U);
+        EXPECT_EQ(last_of(sink.values()), expected);
+        EXPECT_EQ(sink.values().size(), 60'000U);
+    });
+}
+
+TEST(Run, RefusesOptionsThatCannotBe) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        const auto refused = [](coflux::environment& here, auto job) -> coflux::call<bool> {
+            stream::memory_source source(orders(1));
+            stream::memory_sink<order> sink;
+            try {
+                (void)co_await stream::run(here, stream::from(source) | stream::to(sink), job);
+            } catch (const std::invalid_argument&) {
+                co_return true;
+            }
+            co_return false;
+        };
+        EXPECT_TRUE(co_await refused(here, stream::job{.slots = 0}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.workers = 65}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.max_batch = 0}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.queue_batches = 1}));
+        EXPECT_TRUE(co_await refused(here, stream::job{.commit_every = 0s}));
     });
 }
 

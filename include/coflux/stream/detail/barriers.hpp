@@ -1,39 +1,78 @@
-// barriers: what belongs to each barrier that is on its way: positions and states.
+// barriers: what belongs to each barrier that is on its way: positions, states, loads, and new owners of slots.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
 
 #include <coflux/stream/checkpoint.hpp>
+#include <coflux/stream/detail/slot_owners.hpp>
 
 namespace coflux::stream::detail {
 
-/// The reader opens a barrier, workers add the state of their slots, the writer takes it when it has come through.
+/// The reader opens a barrier, workers add to it as they pass it, the writer takes it when it has come through.
 ///
 /// Threads: any. The lock is held for an insertion.
 class barriers {
 public:
+    struct passed {
+        checkpoint reached;
+        std::vector<slot_loads> loads;  // by region
+    };
+
+    /// Regions are numbered from 1, as in a checkpoint.
+    explicit barriers(std::size_t regions) : planned_(regions + 1) {}
+
     std::uint64_t open(positions at) {
         const std::lock_guard lock(mutex_);
-        of_[++last_].at = std::move(at);
+        entry& e = of_[++last_];
+        e.passed.reached.at = std::move(at);
+        e.passed.loads.resize(planned_.size());
+        e.owners = planned_;
+        for (auto& each : planned_) each.reset();
         return last_;
+    }
+    /// The owners of a region's slots behind the barrier; nullptr where they stay.
+    /// Pre: the caller has not passed the barrier on, or it may be taken.
+    [[nodiscard]] std::shared_ptr<const slot_owners> owners(std::uint64_t number, std::uint32_t region) {
+        const std::lock_guard lock(mutex_);
+        const auto found = of_.find(number);
+        return found == of_.end() || region >= found->second.owners.size() ? nullptr : found->second.owners[region];
     }
     void add(std::uint64_t number, slot_state state) {
         const std::lock_guard lock(mutex_);
-        of_[number].states.push_back(std::move(state));
+        of_[number].passed.reached.states.push_back(std::move(state));
     }
-    [[nodiscard]] checkpoint take(std::uint64_t number) {
+    void add(std::uint64_t number, std::uint32_t region, const slot_loads& loads) {
         const std::lock_guard lock(mutex_);
-        return std::move(of_.extract(number).mapped());
+        slot_loads& all = of_[number].passed.loads[region];
+        all.resize(loads.size());
+        for (std::size_t s = 0; s != loads.size(); ++s) all[s] += loads[s];
+    }
+    [[nodiscard]] passed take(std::uint64_t number) {
+        const std::lock_guard lock(mutex_);
+        auto taken = of_.extract(number);
+        return std::move(taken.mapped().passed);
+    }
+    /// The next barrier brings new owners of a region's slots.
+    void plan(std::uint32_t region, slot_owners owners) {
+        const std::lock_guard lock(mutex_);
+        planned_[region] = std::make_shared<const slot_owners>(std::move(owners));
     }
 
 private:
+    struct entry {
+        barriers::passed passed;
+        std::vector<std::shared_ptr<const slot_owners>> owners;
+    };
     std::mutex mutex_;
     std::uint64_t last_ = 0;
-    std::map<std::uint64_t, checkpoint> of_;
+    std::map<std::uint64_t, entry> of_;
+    std::vector<std::shared_ptr<const slot_owners>> planned_;
 };
 
 }  // namespace coflux::stream::detail

@@ -4,19 +4,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
 #include <coflux/stream/detail/parcel.hpp>
+#include <coflux/stream/detail/slot_owners.hpp>
 #include <coflux/stream/key.hpp>
 #include <coflux/stream/stage.hpp>
 
 namespace coflux::stream::detail {
-
-/// Which worker owns each slot of a region.
-using slot_owners = std::vector<std::uint32_t>;
 
 /// Where a region's outputs go: the workers of the next one, as `Partitioner` says, or the writer.
 ///
@@ -27,9 +26,9 @@ class outlet {
     using by = routing<Partitioner, T>;
 
 public:
-    outlet(const Partitioner& partitioner, const slot_owners& owners, std::size_t most)
+    outlet(const Partitioner& partitioner, std::shared_ptr<const slot_owners> owners, std::size_t most)
         : by_(partitioner),
-          owners_(owners),
+          owners_(std::move(owners)),
           most_(most) {}
 
     void connect(link_to<T> to) {
@@ -98,6 +97,11 @@ public:
         for (link& each : links_) send(each, kind, barrier, watermark);
     }
 
+    /// Behind a barrier: the slots of the consumers have other owners.
+    void change(std::shared_ptr<const slot_owners> owners) noexcept {
+        if (owners != nullptr) owners_ = std::move(owners);
+    }
+
     /// A link has no parcel: call refill().
     [[nodiscard]] bool must_wait() const noexcept { return missing_ != 0; }
     /// Waits until each link has a parcel.
@@ -121,8 +125,8 @@ private:
         if constexpr (by::one_worker) {
             return 0;
         } else {
-            r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_.size()), turn_);
-            return links_.size() == 1 ? 0 : owners_[r.slot];
+            r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_->size()), turn_);
+            return links_.size() == 1 ? 0 : (*owners_)[r.slot];
         }
     }
 
@@ -140,7 +144,7 @@ private:
     }
 
     const Partitioner& by_;
-    const slot_owners& owners_;
+    std::shared_ptr<const slot_owners> owners_;
     std::size_t most_;
     std::uint32_t turn_ = 0;
     std::size_t missing_ = 0;

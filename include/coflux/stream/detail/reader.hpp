@@ -207,7 +207,10 @@ private:
             if (read_[p] != unread) at.push_back({source_.partition_name(p), read_[p]});
         }
         std::ranges::sort(at, {}, &position::partition);
-        out_.close(parcel_kind::barrier, barriers_.open(std::move(at)), watermark);
+        const std::uint64_t number = barriers_.open(std::move(at));
+        auto owners = barriers_.owners(number, 1);
+        out_.close(parcel_kind::barrier, number, watermark);
+        out_.change(std::move(owners));
         has_news_ = false;
     }
 

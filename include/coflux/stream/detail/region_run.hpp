@@ -6,6 +6,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,8 +15,10 @@
 #include <coflux/stream/detail/failures.hpp>
 #include <coflux/stream/detail/outlet.hpp>
 #include <coflux/stream/detail/parcel.hpp>
+#include <coflux/stream/detail/region_calls.hpp>
 #include <coflux/stream/flow.hpp>
 #include <coflux/stream/job.hpp>
+#include <coflux/sync/barrier.hpp>
 
 namespace coflux::stream::detail {
 
@@ -39,11 +42,13 @@ class region_run {
 public:
     using input = typename Types::input;
     using output = typename Types::output;
+    using called = typename Types::called;
+    using first_call = typename Types::first_call;
     using key_type = typename Types::key_type;
     using by = routing<typename Types::partitioner, input>;
     using outlet_type = outlet<output, NextBy>;
     using operators =
-        decltype(bind_stages<input, key_type>(std::declval<const Region&>().stages, outlet_operator<outlet_type>()));
+        decltype(bind_stages<called, key_type>(std::declval<const Region&>().stages, outlet_operator<outlet_type>()));
 
     static constexpr bool has_state = operators::has_state;
     static_assert(
@@ -55,14 +60,21 @@ public:
         : number(number),
           of_(of),
           slots_(by::one_worker ? 1 : slots),
-          owners_(slots_.size()),
-          inboxes_(by::one_worker ? 1 : workers) {
-        for (std::size_t s = 0; s != owners_.size(); ++s) owners_[s] = static_cast<std::uint32_t>(s % inboxes_.size());
+          inboxes_(by::one_worker ? 1 : workers),
+          meeting_(inboxes_.size()) {
+        slot_owners first(slots_.size());
+        for (std::size_t s = 0; s != first.size(); ++s) first[s] = static_cast<std::uint32_t>(s % inboxes_.size());
+        owners_ = std::make_shared<const slot_owners>(std::move(first));
     }
 
     [[nodiscard]] std::size_t workers() const noexcept { return inboxes_.size(); }
-    [[nodiscard]] const slot_owners& owners() const noexcept { return owners_; }
+    /// At the beginning.
+    [[nodiscard]] const std::shared_ptr<const slot_owners>& owners() const noexcept { return owners_; }
+    [[nodiscard]] std::size_t slots() const noexcept { return slots_.size(); }
+    /// Where the workers meet when slots change their owners.
+    [[nodiscard]] barrier<>& meeting() noexcept { return meeting_; }
     [[nodiscard]] const typename Types::partitioner& partitioner() const noexcept { return of_.by; }
+    [[nodiscard]] const first_call& call_first() const noexcept { return of_.first; }
     [[nodiscard]] inbox<input>& inbox_of(std::size_t worker) noexcept { return inboxes_[worker]; }
     [[nodiscard]] outlet_type& outlet_of(std::size_t worker) noexcept { return *outlets_[worker]; }
     outlet_type& add_outlet(std::unique_ptr<outlet_type> o) { return *outlets_.emplace_back(std::move(o)); }
@@ -72,15 +84,15 @@ public:
         auto& found = slots_[slot];
         if (found == nullptr) [[unlikely]] {
             found =
-                std::make_unique<operators>(bind_stages<input, key_type>(of_.stages, outlet_operator<outlet_type>()));
+                std::make_unique<operators>(bind_stages<called, key_type>(of_.stages, outlet_operator<outlet_type>()));
         }
         return *found;
     }
     /// Calls `use(slot, operators)` for the slots of a worker that have operators.
     template <typename Use>
-    void each_of(std::size_t worker, Use use) {
+    void each_of(std::size_t worker, const slot_owners& owners, Use use) {
         for (std::uint32_t s = 0; s != slots_.size(); ++s) {
-            if (owners_[s] == worker && slots_[s] != nullptr) use(s, *slots_[s]);
+            if (owners[s] == worker && slots_[s] != nullptr) use(s, *slots_[s]);
         }
     }
 
@@ -102,8 +114,9 @@ public:
 private:
     const Region& of_;
     std::vector<std::unique_ptr<operators>> slots_;
-    slot_owners owners_;
+    std::shared_ptr<const slot_owners> owners_;
     std::vector<inbox<input>> inboxes_;
+    barrier<> meeting_;
     std::vector<std::unique_ptr<outlet_type>> outlets_;
 };
 
@@ -112,15 +125,19 @@ template <typename Region, typename OnError>
 class region_worker {
     using input = typename Region::input;
     using by = typename Region::by;
+    static constexpr bool calls_first = !std::is_same_v<typename Region::first_call, no_call>;
 
 public:
-    region_worker(Region& of, std::size_t number, failure_policy<OnError>& policy, barriers* keeps_state)
+    region_worker(Region& of, std::size_t number, failure_policy<OnError>& policy, barriers& on_their_way, bool keeps_state)
         : of_(of),
           number_(number),
           in_(of.inbox_of(number)),
           out_(of.outlet_of(number)),
           failures_(policy, "region " + std::to_string(of.number), static_cast<std::uint32_t>(number)),
           counts_(policy.counts),
+          owners_(of.owners()),
+          loads_(of.slots()),
+          barriers_(on_their_way),
           keeps_state_(keeps_state) {}
 
     /// From the first parcel to the end of all producers.
@@ -136,6 +153,7 @@ public:
                 } while (in_.holds_back(*got));
             }
             if (out_.must_wait()) co_await out_.refill(here);
+            if constexpr (calls_first) co_await calls_.run(here, of_.call_first(), got->records, failures_);
             for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
                 const bool again = co_await failures_.try_again(here);
                 if (!again) {
@@ -147,9 +165,18 @@ public:
             ++batches_;
             if (in_.watermark() > advanced_) advance(in_.watermark());
             if (in_.pass_barrier()) {
-                if (keeps_state_ != nullptr) save(got->barrier);
+                if (keeps_state_) save(got->barrier);
                 publish_counts();
+                barriers_.add(got->barrier, of_.number, loads_);
+                loads_.assign(loads_.size(), 0);
+                auto changed = barriers_.owners(got->barrier, of_.number);
+                auto behind = barriers_.owners(got->barrier, of_.number + 1);
                 out_.close(parcel_kind::barrier, got->barrier, advanced_);
+                out_.change(std::move(behind));
+                if (changed != nullptr) {
+                    co_await of_.meeting().arrive_and_wait();  // who owned a slot has passed the barrier, too
+                    owners_ = std::move(changed);
+                }
             } else if (in_.has_ended()) {
                 out_.close(parcel_kind::end, 0, advanced_);
                 co_return;
@@ -183,6 +210,7 @@ private:
                     slot = r.slot;
                     operators = &of_.operators_of(slot);
                 }
+                ++loads_[slot];
                 out_.mark();
                 at.time = r.time;
                 at.next = r.next;
@@ -191,7 +219,12 @@ private:
                 at.touched = false;
                 const auto& key = by::key_of(of_.partitioner(), std::as_const(r.value));
                 at.key = &key;
-                operators->process(at, r.value);
+                if constexpr (calls_first) {
+                    auto& result = calls_.results()[i];
+                    if (result) operators->process(at, *result);
+                } else {
+                    operators->process(at, r.value);
+                }
             }
             failures_.reset();
         } catch (...) {
@@ -207,7 +240,7 @@ private:
         if constexpr (Region::has_state) {
             place at;
             at.outlet = &out_;
-            of_.each_of(number_, [&](std::uint32_t slot, auto& operators) {
+            of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 at.slot = slot;
                 operators.advance(at, watermark);
             });
@@ -217,11 +250,11 @@ private:
 
     void save(std::uint64_t barrier) {
         if constexpr (Region::has_state) {
-            of_.each_of(number_, [&](std::uint32_t slot, auto& operators) {
+            of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 slot_state state{of_.number, slot, {}};
                 state_writer out(state.bytes);
                 operators.save(out);
-                keeps_state_->add(barrier, std::move(state));
+                barriers_.add(barrier, std::move(state));
             });
         }
     }
@@ -231,8 +264,12 @@ private:
     inbox<input>& in_;
     typename Region::outlet_type& out_;
     failures<OnError> failures_;
+    [[no_unique_address]] region_calls<input, typename Region::called> calls_;
     job_control::counts& counts_;
-    barriers* keeps_state_;
+    std::shared_ptr<const slot_owners> owners_;
+    slot_loads loads_;
+    barriers& barriers_;
+    bool keeps_state_;
     event_time advanced_ = no_time;
     std::uint64_t records_ = 0;
     std::uint64_t batches_ = 0;

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <coflux/core/context.hpp>
 #include <coflux/stream/checkpoint.hpp>
@@ -30,13 +32,15 @@ class writer {
     static constexpr bool has_store = !std::is_same_v<decltype(Job::state), no_store>;
 
 public:
-    writer(Source& source, Sink& sink, Job& job, failure_policy<on_error>& policy, barriers& on_their_way)
+    writer(Source& source, Sink& sink, Job& job, failure_policy<on_error>& policy, barriers& on_their_way,
+           std::function<void(const std::vector<slot_loads>&)> balance)
         : source_(source),
           sink_(sink),
           job_(job),
           policy_(policy),
           failures_(policy, "sink", UINT32_MAX / 2),
-          barriers_(on_their_way) {}
+          barriers_(on_their_way),
+          balance_(std::move(balance)) {}
 
     [[nodiscard]] inbox<Out>& in() noexcept { return in_; }
 
@@ -110,7 +114,7 @@ private:
 
     [[nodiscard]] call<void> commit(environment&, std::uint64_t barrier) {
         auto& here = co_await context();
-        checkpoint reached = barriers_.take(barrier);
+        auto [reached, loads] = barriers_.take(barrier);
         reached.slots = job_.slots;
         if constexpr (has_dead_letters<on_error>) co_await policy_.on_error.flush(here);
         co_await sink_.flush(here);
@@ -121,6 +125,7 @@ private:
             is_open_ = false;
         }
         if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
+        balance_(loads);
         policy_.counts.commits.fetch_add(1, std::memory_order_relaxed);
     }
 
@@ -130,6 +135,7 @@ private:
     failure_policy<on_error>& policy_;
     failures<on_error> failures_;
     barriers& barriers_;
+    std::function<void(const std::vector<slot_loads>&)> balance_;
     inbox<Out> in_;
     bool is_open_ = false;
 };

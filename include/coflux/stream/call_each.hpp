@@ -1,0 +1,63 @@
+// call_each: a stage that may wait, for a look-up in another system.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/key.hpp>
+
+namespace coflux::stream {
+
+namespace detail {
+
+template <typename T>
+struct result_of_call;
+template <typename T>
+struct result_of_call<call<T>> {
+    using type = T;
+};
+
+/// A region that begins without a call.
+struct no_call {
+    template <typename In>
+    using output = In;
+};
+
+/// The region goes on with the slots of the one before.
+struct in_place {};
+
+template <typename T>
+struct routing<in_place, T> {
+    using key_type = no_key;
+    static constexpr bool one_worker = false;
+    static constexpr bool is_stateful = false;
+    static no_key key_of(const in_place&, const T&) { return {}; }
+    static std::uint32_t slot(const in_place&, const record<T>& r, std::uint32_t, std::uint32_t&) { return r.slot; }
+};
+
+}  // namespace detail
+
+/// `call_each(f, 16)`: each value becomes `co_await f(here, value)`. At most 16 calls wait at a time for each worker;
+/// those of one slot, and so of one key, one after the other.
+///
+/// Shapes: `f(environment&, const T&)` gives a `call<U>`; U is no reference. It stands where a flow has a stage; behind
+/// other stages it begins a new region, and a stage with a state behind it needs a partitioner again.
+/// Errors: as those of a stage: the record is tried again, or given up.
+/// Stops: a stop reaches the calls that wait.
+/// Costs: a call, if it does not wait; a batch waits for its last call.
+template <typename F>
+struct call_each {
+    F f;
+    std::size_t in_flight;
+
+    explicit call_each(F g, std::size_t most_in_flight = 1) : f(std::move(g)), in_flight(most_in_flight) {}
+
+    template <typename In>
+    using output = typename detail::result_of_call<std::invoke_result_t<F&, environment&, const In&>>::type;
+};
+
+}  // namespace coflux::stream
