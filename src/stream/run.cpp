@@ -2,12 +2,14 @@
 #include <coflux/stream/job.hpp>
 #include <coflux/stream/run.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include <coflux/executor/topology.hpp>
 
@@ -37,6 +39,15 @@ std::string text_of(const std::exception_ptr& error) {
         return e.what();
     } catch (...) {
         return "an exception that is no std::exception";
+    }
+}
+
+void set_position(positions& in, std::string partition, std::int64_t next) {
+    const auto at = std::ranges::lower_bound(in, partition, {}, &position::partition);
+    if (at != in.end() && at->partition == partition) {
+        at->next = next;
+    } else {
+        in.insert(at, {std::move(partition), next});
     }
 }
 

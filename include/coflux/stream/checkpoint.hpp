@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -31,11 +32,26 @@ struct checkpoint {
 ///
 /// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one before
 /// is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one where there
-/// are none; nothing where there is none. At least the two last ones are kept.
+/// are none; nothing where there is none. What was stored behind the one that it gives is forgotten: its outputs were not
+/// committed. At least the two last ones are kept.
 template <typename S>
 concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {
     { s.store(here, c) } -> std::same_as<call<void>>;
     { s.load(here, wanted) } -> std::same_as<call<std::optional<checkpoint>>>;
 };
+
+namespace detail {
+
+// A store, or what refers to one.
+template <typename S>
+S& store_of(S& store) noexcept {
+    return store;
+}
+template <typename S>
+S& store_of(std::reference_wrapper<S>& store) noexcept {
+    return store.get();
+}
+
+}  // namespace detail
 
 }  // namespace coflux::stream

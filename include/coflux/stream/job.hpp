@@ -100,6 +100,7 @@ struct job {
     Delivery delivery{};
     OnError on_error{};
     retry retries{};
+    /// A state_store, or `std::ref` of one that is looked at afterwards.
     Store state{};
     /// To look at the run, and to drain it.
     job_control* control = nullptr;

@@ -13,6 +13,7 @@
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
+#include <coflux/stream/checkpoint.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/sink.hpp>
 #include <coflux/stream/source.hpp>
@@ -104,5 +105,34 @@ private:
     std::size_t kept_ = 0;
     std::optional<positions> committed_;
 };
+
+/// Keeps checkpoints as long as the process lives: for tests, and for a job that is started again after an error.
+///
+/// Threads: as a state_store.
+class memory_store {
+public:
+    /// How many are kept.
+    explicit memory_store(std::size_t keep = 2) noexcept : keep_(std::max<std::size_t>(keep, 2)) {}
+
+    [[nodiscard]] call<void> store(environment&, const checkpoint& c) {
+        kept_.push_back(c);
+        if (kept_.size() > keep_) kept_.erase(kept_.begin());
+        co_return;
+    }
+    [[nodiscard]] call<std::optional<checkpoint>> load(environment&, const positions* wanted) {
+        for (std::size_t i = kept_.size(); i-- != 0;) {
+            if (wanted != nullptr && kept_[i].at != *wanted) continue;
+            kept_.resize(i + 1);
+            co_return kept_[i];
+        }
+        co_return std::nullopt;
+    }
+    [[nodiscard]] const std::vector<checkpoint>& kept() const noexcept { return kept_; }
+
+private:
+    std::size_t keep_;
+    std::vector<checkpoint> kept_;
+};
+static_assert(state_store<memory_store>);
 
 }  // namespace coflux::stream

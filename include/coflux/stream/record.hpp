@@ -99,4 +99,8 @@ struct position {
 /// Positions of several partitions, in the order of their names.
 using positions = std::vector<position>;
 
+namespace detail {
+void set_position(positions& in, std::string partition, std::int64_t next);
+}  // namespace detail
+
 }  // namespace coflux::stream

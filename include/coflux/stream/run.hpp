@@ -89,6 +89,10 @@ class job_run {
     static_assert(sink_of<sink_type, output>,
                   "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
                   "std::span<stream::record<T>>) for the T of the last stage, and call<void> flush(environment&)");
+    static_assert(!has_store || state_store<std::unwrap_reference_t<decltype(Job::state)>>,
+                  "coflux: job::state is no store of checkpoints: it needs call<void> store(environment&, const "
+                  "stream::checkpoint&) and call<std::optional<stream::checkpoint>> load(environment&, const "
+                  "stream::positions*)");
     static_assert(!is_exact || transactional_sink<sink_type>,
                   "coflux: exactly_once needs a sink with transactions: begin(), commit(positions), abort() and "
                   "committed(); this one has none");
@@ -117,14 +121,15 @@ public:
 
     [[nodiscard]] call<job_report> run(environment&) {
         auto& here = co_await context();
-        co_await restore(here);
+        positions at = co_await restore(here);
         bool drained = false;
         co_await with_scope(here, [&](task_scope& scope) -> call<void> {
             auto& inside = co_await context();
             spawn(scope, std::make_index_sequence<count>());
             scope.spawn(run_writer, borrowed(*this));
             reader_type reading(flow_.from, flow_.head, *first_, barriers_, policy_,
-                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after});
+                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after},
+                                std::move(at));
             drained = co_await reading.run(inside, control_);
         });
         job_report report = control_.snapshot();
@@ -208,13 +213,14 @@ private:
 
     // Exactly once: the sink knows the positions, and the store has the state of them. At least once: the last state
     // has its positions; without a store the source knows its own.
-    [[nodiscard]] call<void> restore(environment&) {
+    // Returns: where the run begins.
+    [[nodiscard]] call<positions> restore(environment&) {
         auto& here = co_await context();
         std::optional<positions> at;
         if constexpr (is_exact) at = co_await flow_.sink.committed(here);
         if constexpr (has_store) {
             if (at.has_value() || !is_exact) {
-                auto found = co_await job_.state.load(here, at ? &*at : nullptr);
+                auto found = co_await store_of(job_.state).load(here, at ? &*at : nullptr);
                 if (found) {
                     if (found->slots != job_.slots) {
                         throw std::invalid_argument("coflux: the checkpoint of the job \"" + job_.name + "\" has " +
@@ -232,6 +238,7 @@ private:
         if constexpr (seekable_source<source_type>) {
             if (at) co_await flow_.from.seek(here, *at);
         }
+        co_return at ? *std::move(at) : positions();
     }
     template <std::size_t... I>
     void take(const checkpoint& from, std::index_sequence<I...>) {

@@ -49,15 +49,17 @@ public:
         std::chrono::nanoseconds idle_after;
     };
 
+    /// `at`: what was restored. A partition that gives nothing stays there.
     reader(Source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy<OnError>& policy,
-           const paces& pace)
+           const paces& pace, positions at)
         : source_(from),
           operators_(bind_stages<input, no_key>(head, outlet_operator<outlet_type>())),
           out_(out),
           barriers_(on_their_way),
           failures_(policy, "head", UINT32_MAX / 4),
           pace_(pace),
-          times_(pace.lateness) {
+          times_(pace.lateness),
+          at_(std::move(at)) {
         if constexpr (has_dead_letters<OnError>) batch_.keep_originals();
     }
 
@@ -202,12 +204,10 @@ private:
     [[nodiscard]] call<void> mark_barrier(environment&, event_time watermark) {
         auto& here = co_await context();
         if (out_.must_wait()) co_await out_.refill(here);
-        positions at;
         for (std::uint32_t p = 0; p != read_.size(); ++p) {
-            if (read_[p] != unread) at.push_back({source_.partition_name(p), read_[p]});
+            if (read_[p] != unread) set_position(at_, source_.partition_name(p), read_[p]);
         }
-        std::ranges::sort(at, {}, &position::partition);
-        const std::uint64_t number = barriers_.open(std::move(at));
+        const std::uint64_t number = barriers_.open(at_);
         auto owners = barriers_.owners(number, 1);
         out_.close(parcel_kind::barrier, number, watermark);
         out_.change(std::move(owners));
@@ -255,7 +255,8 @@ private:
     watermarks times_;
     batch<input> batch_;
     std::size_t done_ = 0;
-    std::vector<std::int64_t> read_;
+    std::vector<std::int64_t> read_;  // by partition, since the beginning of the run
+    positions at_;                    // of the last barrier
     std::exception_ptr error_;
     bool at_end_ = false;
     mutex lock_;

@@ -118,7 +118,7 @@ private:
         reached.slots = job_.slots;
         if constexpr (has_dead_letters<on_error>) co_await policy_.on_error.flush(here);
         co_await sink_.flush(here);
-        if constexpr (has_store) co_await job_.state.store(here, reached);
+        if constexpr (has_store) co_await store_of(job_.state).store(here, reached);
         if constexpr (is_exact) {
             co_await open(here);
             co_await sink_.commit(here, reached.at);

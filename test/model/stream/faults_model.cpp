@@ -1,0 +1,332 @@
+// Jobs that crash, stop, fail and are run again, in simulation, under many seeds: nothing is lost; at least once gives no
+// gap, exactly once no double; the same output whatever the schedule. For the mutants of
+// test/model/mutants_stream.toml, too, each of which must be found here. The program itself is right.
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+#include <coflux/stream/stream.hpp>
+#include <coflux/testing/explore.hpp>
+#include <coflux/testing/sim_executor.hpp>
+
+#include "simulation/options.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace stream = coflux::stream;
+using coflux::borrowed;
+using coflux::call;
+using coflux::environment;
+using coflux::testing::sim_executor;
+using coflux::testing::simulation;
+
+std::size_t choose(std::size_t of) {
+    return simulation::current()->choose(of);
+}
+void expect(bool holds, const std::string& what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+struct order {
+    int customer;
+    int number;  // of this customer's orders, from 1
+};
+struct total {
+    int count = 0;
+    template <typename A>
+    void fields(A& all) {
+        all(count);
+    }
+};
+/// A customer, and the count of orders up to one of them: the same for each order, however often it is given.
+using counted = std::tuple<int, int, int>;
+
+struct fault : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// What outlives a crash: the records, and what source, sink and store have kept.
+struct world {
+    std::vector<std::vector<order>> partitions;
+    std::map<std::string, std::int64_t> committed;       // by the source
+    std::vector<counted> written;                        // by the sink, visible
+    std::optional<stream::positions> with_outputs;       // by the sink, exactly once
+    stream::memory_store store;
+    std::size_t faults = 0;                              // that may still happen
+    bool may_fail() {
+        if (faults == 0 || choose(8) != 1) return false;
+        --faults;
+        return true;
+    }
+};
+
+class source {
+public:
+    using value_type = order;
+    explicit source(world& w, bool commits) : world_(w), next_(w.partitions.size()), commits_(commits) {
+        for (std::size_t p = 0; p != next_.size(); ++p) {
+            const auto found = w.committed.find(partition_name(static_cast<std::uint32_t>(p)));
+            if (commits && found != w.committed.end()) next_[p] = static_cast<std::size_t>(found->second);
+        }
+    }
+    call<bool> read(environment&, stream::batch<order>& into, std::size_t most) {
+        if (choose(3) == 1) co_await coflux::sleep_for(choose(4) * 1ms);
+        if (world_.may_fail()) throw fault("read");
+        for (std::size_t tried = 0; tried != next_.size(); ++tried) {
+            const std::size_t p = turn_++ % next_.size();
+            const std::size_t left = world_.partitions[p].size() - next_[p];
+            if (left == 0) continue;
+            for (std::size_t n = std::min(left, 1 + choose(most)); n != 0; --n) {
+                const order& o = world_.partitions[p][next_[p]++];
+                into.push_back({o, stream::event_time(o.number * 1s), static_cast<std::int64_t>(next_[p]),
+                                static_cast<std::uint32_t>(p)});
+            }
+            co_return true;
+        }
+        co_return false;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t p) const { return "p" + std::to_string(p); }
+    call<void> seek(environment&, const stream::positions& to) {
+        for (const auto& each : to) next_[each.partition[1] - '0'] = static_cast<std::size_t>(each.next);
+        co_return;
+    }
+    call<void> commit(environment&, const stream::positions& done) {
+        if (world_.may_fail()) throw fault("source commit");
+        if (commits_) {
+            for (const auto& each : done) world_.committed[each.partition] = each.next;
+        }
+        co_return;
+    }
+
+private:
+    world& world_;
+    std::vector<std::size_t> next_;
+    std::size_t turn_ = 0;
+    bool commits_;
+};
+
+/// What is written waits in the process; a flush, or a commit, makes it visible.
+class sink {
+public:
+    explicit sink(world& w, bool transactional) : world_(w), is_transactional_(transactional) {}
+    call<void> write(environment&, std::span<stream::record<counted>> records) {
+        if (choose(3) == 1) co_await coflux::sleep_for(choose(4) * 1ms);
+        const bool fails = world_.may_fail();
+        const std::size_t taken = fails && !is_transactional_ ? choose(records.size() + 1) : records.size();
+        if (fails && is_transactional_) throw fault("write");
+        for (std::size_t i = 0; i != taken; ++i) waiting_.push_back(records[i].value);
+        if (fails) throw fault("write");
+    }
+    call<void> flush(environment&) {
+        if (choose(3) == 1) co_await coflux::sleep_for(choose(4) * 1ms);
+        if (world_.may_fail()) throw fault("flush");
+        if (!is_transactional_) make_visible();
+    }
+    call<void> begin(environment&) {
+        waiting_.clear();
+        co_return;
+    }
+    call<void> commit(environment&, const stream::positions& done) {
+        if (world_.may_fail()) throw fault("commit");
+        make_visible();
+        world_.with_outputs = done;
+        if (choose(4) == 1) co_await coflux::sleep_for(1ms);
+        if (world_.may_fail()) throw fault("after the commit");
+    }
+    call<void> abort(environment&) {
+        waiting_.clear();
+        co_return;
+    }
+    call<std::optional<stream::positions>> committed(environment&) { co_return world_.with_outputs; }
+
+private:
+    void make_visible() {
+        world_.written.insert(world_.written.end(), waiting_.begin(), waiting_.end());
+        waiting_.clear();
+    }
+    world& world_;
+    std::vector<counted> waiting_;
+    bool is_transactional_;
+};
+
+/// A store that can fail before and after it has stored.
+struct faulty_store {
+    world* w = nullptr;
+    call<void> store(environment&, const stream::checkpoint& c) {
+        auto& here = co_await coflux::context();
+        if (w->may_fail()) throw fault("store");
+        co_await w->store.store(here, c);
+        if (w->may_fail()) throw fault("after the store");
+    }
+    call<std::optional<stream::checkpoint>> load(environment&, const stream::positions* wanted) {
+        auto& here = co_await coflux::context();
+        co_return co_await w->store.load(here, wanted);
+    }
+};
+
+constexpr int customers = 4;
+
+world make_world(std::size_t faults) {
+    world w;
+    w.faults = faults;
+    w.partitions.resize(1 + choose(3));
+    std::vector<int> numbers(customers);
+    const std::size_t records = 5 + choose(20);
+    for (std::size_t i = 0; i != records; ++i) {
+        const int customer = static_cast<int>(choose(customers));
+        // A customer's orders stand in one partition, in order.
+        w.partitions[static_cast<std::size_t>(customer) % w.partitions.size()].push_back(
+            {customer, ++numbers[static_cast<std::size_t>(customer)]});
+    }
+    return w;
+}
+
+std::vector<counted> model_of(const world& w) {
+    std::vector<counted> all;
+    for (const auto& p : w.partitions) {
+        for (const order& o : p) all.emplace_back(o.customer, o.number, o.number);
+    }
+    std::ranges::sort(all);
+    return all;
+}
+
+template <typename Delivery>
+coflux::task<void, sim_executor> run_until_done(environment&, borrowed<world> w, Delivery delivery, bool stops) {
+    auto& here = co_await coflux::context();
+    constexpr bool exact = std::is_same_v<Delivery, stream::exactly_once_t>;
+    const stream::job options{.workers = 1 + choose(3),
+                              .slots = 5,
+                              .max_batch = 1 + choose(5),
+                              .linger = 1ms,
+                              .queue_batches = 2,
+                              .commit_every = 2ms,
+                              .delivery = delivery,
+                              .retries = {.attempts = static_cast<std::uint32_t>(choose(2)), .first = 1ms},
+                              .state = faulty_store{&*w}};
+    for (bool done = false; !done;) {
+        source from(*w, !exact);
+        sink into(*w, exact);
+        auto flow = [&] {
+            return stream::from(from) | stream::by_key(&order::customer) |
+                   stream::fold<total, counted>([&](total& t, const order& o, const auto& emit) {
+                       if (w->may_fail()) throw fault("step");
+                       ++t.count;
+                       emit(counted{o.customer, o.number, t.count});
+                   }) |
+                   stream::by_partition() | stream::to(into);
+        };
+        try {
+            if (stops && w->faults != 0 && choose(2) == 1) {
+                --w->faults;
+                const auto report = co_await coflux::timeout(stream::run(here, flow(), options), choose(30) * 1ms);
+                done = !report.timed_out();
+            } else {
+                (void)co_await stream::run(here, flow(), options);
+                done = true;
+            }
+        } catch (const fault&) {
+        }
+    }
+}
+
+template <typename Delivery>
+std::vector<counted> outputs_of(world& w, Delivery delivery, bool stops) {
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    run_until_done(env, borrowed(w), delivery, stops).get();
+    return w.written;
+}
+
+// What differs, for a report.
+std::string difference(const std::vector<counted>& got, const std::vector<counted>& wanted) {
+    std::string text;
+    const auto add = [&](const char* what, const std::vector<counted>& these, const std::vector<counted>& those) {
+        for (const auto& [customer, number, count] : these) {
+            if (std::ranges::count(these, counted{customer, number, count}) <=
+                std::ranges::count(those, counted{customer, number, count}))
+                continue;
+            text += std::string("; ") + what + " order " + std::to_string(number) + " of customer " +
+                    std::to_string(customer) + ", counted as " + std::to_string(count);
+        }
+    };
+    add("too much:", got, wanted);
+    add("missing:", wanted, got);
+    return text;
+}
+
+void exactly_once() {
+    world w = make_world(choose(6));
+    auto got = outputs_of(w, stream::exactly_once, true);
+    std::ranges::sort(got);
+    expect(got == model_of(w), "the outputs are not those of each record, once" + difference(got, model_of(w)));
+}
+
+void at_least_once() {
+    world w = make_world(choose(6));
+    auto got = outputs_of(w, stream::at_least_once, true);
+    std::ranges::sort(got);
+    const auto [first, last] = std::ranges::unique(got);
+    got.erase(first, last);
+    expect(got == model_of(w), "an output is missing, or counts a record twice" + difference(got, model_of(w)));
+}
+
+void keeps_order() {
+    world w = make_world(0);
+    const auto got = outputs_of(w, stream::at_least_once, false);
+    std::map<int, int> last;
+    for (const auto& [customer, number, count] : got) {
+        expect(number == last[customer] + 1 && count == number, "the order of a customer's records is not kept");
+        last[customer] = number;
+    }
+    expect(got.size() == model_of(w).size(), "an output is missing, or comes twice");
+}
+
+struct scenario {
+    const char* name;
+    void (*body)();
+};
+constexpr scenario scenarios[] = {
+    {"exactly_once", exactly_once}, {"at_least_once", at_least_once}, {"keeps_order", keeps_order}};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    coflux_simulations::options o;
+    if (!coflux_simulations::read_options(argc, argv, o)) return 2;
+    coflux_simulations::tell_when_aborted();
+    const auto begun = std::chrono::steady_clock::now();
+    std::uint64_t runs = 0;
+    bool passed = true;
+    for (const scenario& s : scenarios) {
+        if (std::string_view(s.name).find(o.only) == std::string_view::npos) continue;
+        coflux_simulations::announce(s.name, o.seed);
+        const auto r = coflux::testing::explore({.runs = static_cast<std::size_t>(o.seeds), .first_seed = o.seed},
+                                                [&s](simulation&) { s.body(); });
+        runs += r.runs;
+        if (r.ok()) {
+            std::printf("%-24s %zu runs, %zu different  pass\n", s.name, r.runs, r.distinct);
+            continue;
+        }
+        const std::string& what = r.failure->what;
+        std::printf("%s: %s in run %zu\n%s\n", s.name, what.substr(0, what.find('\n')).c_str(), r.runs, r.report().c_str());
+        passed = false;
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
+    const bool written = coflux_simulations::write_report(
+        o, {"L4", "simulation.stream", "stream jobs that crash, stop, fail and are run again", "runs", runs, seconds.count(),
+            passed, o.seed});
+    return !written ? 2 : passed ? 0 : 1;
+}
