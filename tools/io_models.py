@@ -1,4 +1,4 @@
-"""Builds the programs of simulated I/O for tools/mutate.py.
+"""Builds the programs of simulated I/O and stream jobs for tools/mutate.py.
 
 They are linked with the libraries of a build: a source of the library that a mutant changes is compiled and comes
 before them, so that its definitions count; a header that it changes counts for the program.
@@ -10,13 +10,13 @@ import subprocess
 from pathlib import Path
 
 SEEDS = 1000  # a fault must be found within so many
-LIBRARIES = ["testing_network", "testing", "io", "runtime", "core"]
+LIBRARIES = ["testing_network", "testing", "stream", "io", "runtime", "core"]
 INCLUDES = ["-Itest", "-Iinclude", "-Isrc"]
 SUPPORT = "test/simulation/options.cpp"
 
 
 def is_one(model: str) -> bool:
-    return model.startswith("io/")
+    return model.startswith(("io/", "stream/"))
 
 
 def missing(libraries: Path) -> str:
@@ -43,14 +43,15 @@ class Programs:
 
     def build(self, model: str, file: str) -> str:
         """Makes `program` where `file` is changed; what was wrong, or nothing."""
-        program, objects = f"test/model/{model}_model.cpp", ["io_program.o", "io_support.o"]
+        whole = model.replace("/", "_") + ".o"
+        program, objects = f"test/model/{model}_model.cpp", [whole, "io_support.o"]
         error = self.once(str(self.root / SUPPORT), "io_support.o")
         if not error and file.endswith(".hpp"):
             objects[0] = "io_changed_program.o"
             error = self.compile(program, objects[0])
         elif not error:
             objects.insert(0, "io_changed.o")
-            error = self.once(program, "io_program.o") or self.compile(file, "io_changed.o")
+            error = self.once(program, whole) or self.compile(file, "io_changed.o")
         if error:
             return error
         archives = [str(self.libraries / f"libcoflux_{name}.a") for name in LIBRARIES]

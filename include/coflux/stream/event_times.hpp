@@ -27,6 +27,7 @@ public:
     }
     /// Partitions that have given nothing since the last call with `true` are idle until they give something.
     void look_for_idle() noexcept {
+        (void)now();  // what was reached stays
         for (one& p : of_) {
             p.is_idle = !p.has_given;
             p.has_given = false;

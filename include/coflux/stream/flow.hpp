@@ -162,9 +162,9 @@ template <typename Source, typename Head, typename... Regions, typename F>
     if constexpr (is_bare<last_region>) {
         using by = decltype(last_region::by);
         using with_call = region<by, call_each<F>>;
-        auto regions = std::tuple_cat(
-            part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
-            std::make_tuple(with_call{std::move(std::get<last>(f.regions).by), std::move(c), {}}));
+        auto regions =
+            std::tuple_cat(part_of<0>(std::move(f.regions), std::make_index_sequence<last>()),
+                           std::make_tuple(with_call{std::move(std::get<last>(f.regions).by), std::move(c), {}}));
         return open_flow<Source, Head, decltype(regions)>{std::forward<Source>(f.from), std::move(f.head),
                                                           std::move(regions)};
     } else {

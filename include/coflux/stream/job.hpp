@@ -43,7 +43,7 @@ struct job_report {
     std::uint64_t late = 0;     ///< behind the watermark, and dropped
     std::uint64_t commits = 0;  ///< barriers that are committed
     std::uint64_t batches = 0;  ///< parcels that workers took
-    std::uint64_t moves = 0;     ///< times that slots of a region got other owners
+    std::uint64_t moves = 0;    ///< times that slots of a region got other owners
     bool drained = false;       ///< ended by drain(), not at the end of its source
 };
 

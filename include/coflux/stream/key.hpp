@@ -26,7 +26,7 @@ constexpr std::uint64_t mixed(std::uint64_t h) noexcept {
     return h ^ (h >> 33);
 }
 constexpr std::uint64_t joined_hash(std::uint64_t a, std::uint64_t b) noexcept {
-    return mixed(a + 0x9e3779b97f4a7c15U + b);
+    return mixed(a * 0x9e3779b97f4a7c15U + b);
 }
 
 }  // namespace detail

@@ -187,8 +187,8 @@ private:
         auto& from = *std::get<I>(regions_);
         for (std::size_t w = 0; w != from.workers(); ++w) {
             if constexpr (I + 1 == count) {
-                auto& out = from.add_outlet(std::make_unique<typename region_type<I>::outlet_type>(
-                    writer_by_, writer_slots_, job_.max_batch));
+                auto& out = from.add_outlet(
+                    std::make_unique<typename region_type<I>::outlet_type>(writer_by_, writer_slots_, job_.max_batch));
                 out.connect(writer_.in().connect(job_.queue_batches));
             } else {
                 auto& next = *std::get<I + 1>(regions_);

@@ -21,11 +21,11 @@ namespace coflux::stream {
 /// Where `into.keeps_originals()`, it puts each record with what was read, if it has bytes.
 /// `s.partition_name(p)` names a partition for ever: positions are stored by it.
 template <typename S>
-concept source = requires(S& s, environment& here, batch<typename S::value_type>& into, std::size_t most,
-                          std::uint32_t partition) {
-    { s.read(here, into, most) } -> std::same_as<call<bool>>;
-    { s.partition_name(partition) } -> std::convertible_to<std::string>;
-};
+concept source =
+    requires(S& s, environment& here, batch<typename S::value_type>& into, std::size_t most, std::uint32_t partition) {
+        { s.read(here, into, most) } -> std::same_as<call<bool>>;
+        { s.partition_name(partition) } -> std::convertible_to<std::string>;
+    };
 
 /// A source that can begin anywhere.
 ///

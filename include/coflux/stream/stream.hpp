@@ -1,7 +1,7 @@
 // Stream jobs: all of coflux/stream/.
 #pragma once
 
-#include <coflux/stream/call_each.hpp>    // IWYU pragma: export
+#include <coflux/stream/call_each.hpp>     // IWYU pragma: export
 #include <coflux/stream/checkpoint.hpp>    // IWYU pragma: export
 #include <coflux/stream/dead_letters.hpp>  // IWYU pragma: export
 #include <coflux/stream/event_times.hpp>   // IWYU pragma: export

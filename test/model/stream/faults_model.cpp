@@ -61,11 +61,11 @@ struct fault : std::runtime_error {
 /// What outlives a crash: the records, and what source, sink and store have kept.
 struct world {
     std::vector<std::vector<order>> partitions;
-    std::map<std::string, std::int64_t> committed;       // by the source
-    std::vector<counted> written;                        // by the sink, visible
-    std::optional<stream::positions> with_outputs;       // by the sink, exactly once
+    std::map<std::string, std::int64_t> committed;  // by the source
+    std::vector<counted> written;                   // by the sink, visible
+    std::optional<stream::positions> with_outputs;  // by the sink, exactly once
     stream::memory_store store;
-    std::size_t faults = 0;                              // that may still happen
+    std::size_t faults = 0;  // that may still happen
     bool may_fail() {
         if (faults == 0 || choose(8) != 1) return false;
         --faults;
@@ -203,50 +203,87 @@ std::vector<counted> model_of(const world& w) {
     return all;
 }
 
-template <typename Delivery>
-coflux::task<void, sim_executor> run_until_done(environment&, borrowed<world> w, Delivery delivery, bool stops) {
+/// How the jobs of a scenario run.
+struct plan {
+    bool stops = true;    // some are cut off
+    bool drains = false;  // some are drained
+};
+
+auto to_counts(world& w) {
+    return stream::fold<total, counted>([&w](total& t, const order& o, const auto& emit) {
+        if (w.may_fail()) throw fault("step");
+        ++t.count;
+        emit(counted{o.customer, o.number, t.count});
+    });
+}
+auto to_numbers(world& w) {
+    return stream::map([&w](const order& o) {
+        if (w.may_fail()) throw fault("step");
+        return counted{o.customer, o.number, o.number};
+    });
+}
+auto that_fails(world& w) {
+    return stream::flat_map<counted>([&w](const counted& c, const auto& emit) {
+        emit(c);
+        if (w.may_fail()) throw fault("second step");
+    });
+}
+
+auto flow_of(world& w, source& from, sink& into, const faulty_store&) {
+    return stream::from(from) | stream::by_key(&order::customer) | to_counts(w) | stream::by_partition() |
+           that_fails(w) | stream::to(into);
+}
+auto flow_of(world& w, source& from, sink& into, const stream::no_store&) {
+    return stream::from(from) | stream::by_key(&order::customer) | to_numbers(w) | stream::by_partition() |
+           that_fails(w) | stream::to(into);
+}
+
+template <typename Delivery, typename Store>
+coflux::task<void, sim_executor> run_until_done(environment&, borrowed<world> w, Delivery delivery, Store kept,
+                                                plan how) {
     auto& here = co_await coflux::context();
     constexpr bool exact = std::is_same_v<Delivery, stream::exactly_once_t>;
-    const stream::job options{.workers = 1 + choose(3),
-                              .slots = 5,
-                              .max_batch = 1 + choose(5),
-                              .linger = 1ms,
-                              .queue_batches = 2,
-                              .commit_every = 2ms,
-                              .delivery = delivery,
-                              .retries = {.attempts = static_cast<std::uint32_t>(choose(2)), .first = 1ms},
-                              .state = faulty_store{&*w}};
+    stream::job options{.workers = 1 + choose(3),
+                        .slots = 5,
+                        .max_batch = 1 + choose(5),
+                        .linger = 1ms,
+                        .queue_batches = 2,
+                        .commit_every = 2ms,
+                        .delivery = delivery,
+                        .retries = {.attempts = static_cast<std::uint32_t>(choose(3)), .first = 1ms},
+                        .state = kept};
     for (bool done = false; !done;) {
         source from(*w, !exact);
         sink into(*w, exact);
-        auto flow = [&] {
-            return stream::from(from) | stream::by_key(&order::customer) |
-                   stream::fold<total, counted>([&](total& t, const order& o, const auto& emit) {
-                       if (w->may_fail()) throw fault("step");
-                       ++t.count;
-                       emit(counted{o.customer, o.number, t.count});
-                   }) |
-                   stream::by_partition() | stream::to(into);
-        };
+        stream::job_control control;
+        options.control = &control;
         try {
-            if (stops && w->faults != 0 && choose(2) == 1) {
+            if (how.drains && choose(2) == 1) {
+                auto draining = [](environment&, borrowed<stream::job_control> c) -> coflux::fork<void> {
+                    co_await coflux::sleep_for(choose(20) * 1ms);
+                    c->drain();
+                }(here, borrowed(control));
+                const auto report = co_await stream::run(here, flow_of(*w, from, into, kept), options);
+                done = !report.drained;
+                co_await std::move(draining);
+            } else if (how.stops && w->faults != 0 && choose(2) == 1) {
                 --w->faults;
-                const auto report = co_await coflux::timeout(stream::run(here, flow(), options), choose(30) * 1ms);
+                const auto report = co_await coflux::timeout(stream::run(here, flow_of(*w, from, into, kept), options),
+                                                             choose(30) * 1ms);
                 done = !report.timed_out();
             } else {
-                (void)co_await stream::run(here, flow(), options);
+                (void)co_await stream::run(here, flow_of(*w, from, into, kept), options);
                 done = true;
             }
-        } catch (const fault&) {
-        }
+        } catch (const fault&) {}
     }
 }
 
 template <typename Delivery>
-std::vector<counted> outputs_of(world& w, Delivery delivery, bool stops) {
+std::vector<counted> outputs_of(world& w, Delivery delivery, plan how) {
     sim_executor on;
     auto env = coflux::make_environment(on);
-    run_until_done(env, borrowed(w), delivery, stops).get();
+    run_until_done(env, borrowed(w), delivery, faulty_store{&w}, how).get();
     return w.written;
 }
 
@@ -269,14 +306,14 @@ std::string difference(const std::vector<counted>& got, const std::vector<counte
 
 void exactly_once() {
     world w = make_world(choose(6));
-    auto got = outputs_of(w, stream::exactly_once, true);
+    auto got = outputs_of(w, stream::exactly_once, plan());
     std::ranges::sort(got);
     expect(got == model_of(w), "the outputs are not those of each record, once" + difference(got, model_of(w)));
 }
 
 void at_least_once() {
     world w = make_world(choose(6));
-    auto got = outputs_of(w, stream::at_least_once, true);
+    auto got = outputs_of(w, stream::at_least_once, plan());
     std::ranges::sort(got);
     const auto [first, last] = std::ranges::unique(got);
     got.erase(first, last);
@@ -285,7 +322,7 @@ void at_least_once() {
 
 void keeps_order() {
     world w = make_world(0);
-    const auto got = outputs_of(w, stream::at_least_once, false);
+    const auto got = outputs_of(w, stream::at_least_once, {.stops = false});
     std::map<int, int> last;
     for (const auto& [customer, number, count] : got) {
         expect(number == last[customer] + 1 && count == number, "the order of a customer's records is not kept");
@@ -294,12 +331,36 @@ void keeps_order() {
     expect(got.size() == model_of(w).size(), "an output is missing, or comes twice");
 }
 
+// A job without a state goes on where its source has committed.
+void forwards() {
+    world w = make_world(choose(6));
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    run_until_done(env, borrowed(w), stream::at_least_once, stream::no_store(), plan()).get();
+    auto got = w.written;
+    std::ranges::sort(got);
+    const auto [first, last] = std::ranges::unique(got);
+    got.erase(first, last);
+    expect(got == model_of(w), "an output is missing" + difference(got, model_of(w)));
+}
+
+// Jobs that are drained again and again do what one job does.
+void drains() {
+    world w = make_world(0);
+    auto got = outputs_of(w, stream::at_least_once, {.stops = false, .drains = true});
+    std::ranges::sort(got);
+    expect(got == model_of(w), "a drained job has lost or doubled an output" + difference(got, model_of(w)));
+}
+
 struct scenario {
     const char* name;
     void (*body)();
 };
-constexpr scenario scenarios[] = {
-    {"exactly_once", exactly_once}, {"at_least_once", at_least_once}, {"keeps_order", keeps_order}};
+constexpr scenario scenarios[] = {{"exactly_once", exactly_once},
+                                  {"at_least_once", at_least_once},
+                                  {"keeps_order", keeps_order},
+                                  {"drains", drains},
+                                  {"forwards", forwards}};
 
 }  // namespace
 
@@ -321,12 +382,13 @@ int main(int argc, char** argv) {
             continue;
         }
         const std::string& what = r.failure->what;
-        std::printf("%s: %s in run %zu\n%s\n", s.name, what.substr(0, what.find('\n')).c_str(), r.runs, r.report().c_str());
+        std::printf("%s: %s in run %zu\n%s\n", s.name, what.substr(0, what.find('\n')).c_str(), r.runs,
+                    r.report().c_str());
         passed = false;
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-    const bool written = coflux_simulations::write_report(
-        o, {"L4", "simulation.stream", "stream jobs that crash, stop, fail and are run again", "runs", runs, seconds.count(),
-            passed, o.seed});
+    const bool written = coflux_simulations::write_report(o, {"L4", "simulation.stream",
+                                                              "stream jobs that crash, stop, fail and are run again",
+                                                              "runs", runs, seconds.count(), passed, o.seed});
     return !written ? 2 : passed ? 0 : 1;
 }

@@ -26,17 +26,16 @@ TEST(CallEach, AwaitsACallForEachRecord) {
         for (const std::size_t in_flight : {1, 4, 100}) {
             stream::memory_source source(orders(500));
             stream::memory_sink<std::int64_t> sink;
-            (void)co_await stream::run(
-                here,
-                stream::from(source) |
-                    stream::call_each(
-                        [](coflux::environment&, const order& o) -> coflux::call<std::int64_t> {
-                            if (o.amount % 3 == 0) co_await coflux::yield();
-                            co_return o.amount + 1;
-                        },
-                        in_flight) |
-                    stream::filter([](std::int64_t v) { return v != 7; }) | stream::to(sink),
-                stream::job{.max_batch = 64});
+            (void)co_await stream::run(here,
+                                       stream::from(source) |
+                                           stream::call_each(
+                                               [](coflux::environment&, const order& o) -> coflux::call<std::int64_t> {
+                                                   if (o.amount % 3 == 0) co_await coflux::yield();
+                                                   co_return o.amount + 1;
+                                               },
+                                               in_flight) |
+                                           stream::filter([](std::int64_t v) { return v != 7; }) | stream::to(sink),
+                                       stream::job{.max_batch = 64});
             std::vector<std::int64_t> expected;
             for (const order& o : orders(500)) {
                 if (o.amount + 1 != 7) expected.push_back(o.amount + 1);
@@ -61,8 +60,8 @@ TEST(CallEach, KeepsTheOrderOfAKeyAndTheBoundOfCalls) {
                                            [&](coflux::environment&, const order& o) -> coflux::call<order> {
                                                if (++of_key.at(o.customer) != 1) overlapped = true;
                                                const int now = ++running;
-                                               for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-                                               }
+                                               for (int seen = most;
+                                                    seen < now && !most.compare_exchange_weak(seen, now);) {}
                                                co_await coflux::yield();
                                                --running;
                                                --of_key.at(o.customer);
@@ -82,13 +81,13 @@ TEST(CallEach, BeginsARegionBehindOtherStages) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
-        (void)co_await stream::run(here,
-                                   stream::from(source) | stream::by_key(&order::customer) |
-                                       stream::map([](const order& o) { return o.amount; }) |
-                                       stream::call_each([](coflux::environment&, std::int64_t v)
-                                                             -> coflux::call<std::int64_t> { co_return v * 2; }) |
-                                       stream::to(sink),
-                                   stream::job{.workers = 3});
+        (void)co_await stream::run(
+            here, stream::from(source) | stream::by_key(&order::customer) | stream::map([](const order& o) {
+                      return o.amount;
+                  }) | stream::call_each([](coflux::environment&, std::int64_t v) -> coflux::call<std::int64_t> {
+                      co_return v * 2;
+                  }) | stream::to(sink),
+            stream::job{.workers = 3});
         auto got = sink.values();
         std::ranges::sort(got);
         std::vector<std::int64_t> expected;

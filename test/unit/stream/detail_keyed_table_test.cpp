@@ -19,18 +19,14 @@ TEST(KeyedTable, IsAMap) {
     for (int i = 0; i != 200'000; ++i) {
         const int key = static_cast<int>(random() % 500);
         switch (random() % 4) {
-        case 0:
-            EXPECT_EQ(table.erase(key), model.erase(key) == 1);
-            break;
+        case 0: EXPECT_EQ(table.erase(key), model.erase(key) == 1); break;
         case 1: {
             const int* const found = table.find(key);
             ASSERT_EQ(found != nullptr, model.contains(key));
             if (found != nullptr) EXPECT_EQ(*found, model[key]);
             break;
         }
-        default:
-            table[key] = i;
-            model[key] = i;
+        default: table[key] = i; model[key] = i;
         }
         ASSERT_EQ(table.size(), model.size());
     }

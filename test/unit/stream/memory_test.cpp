@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -28,7 +29,9 @@ TEST(MemorySource, BeginsWhereItIsSent) {
         co_await source.seek(here, {{"0", 2}, {"1", 1}});
         stream::memory_sink<int> sink;
         (void)co_await stream::run(here, stream::from(source) | stream::to(sink));
-        EXPECT_EQ(sink.values(), (std::vector{3, 5}));
+        auto got = sink.values();
+        std::ranges::sort(got);
+        EXPECT_EQ(got, (std::vector{3, 5}));
         EXPECT_THROW(co_await source.seek(here, {{"2", 0}}), std::invalid_argument);
     });
 }
@@ -58,24 +61,24 @@ TEST(MemoryStore, LetsAJobGoOnAfterAnError) {
         for (bool done = false; !done; ++runs) {
             stream::memory_source source(orders(3'000));
             try {
-                (void)co_await stream::run(here,
-                                           stream::from(source) | stream::by_key(&order::customer) |
-                                               stream::fold<total, sums>([&](total& t, const order& o, const auto& emit) {
-                                                   if (o.amount == 299 && t.sum > 600 && std::exchange(fails, false)) {
-                                                       throw std::runtime_error("once");
-                                                   }
-                                                   t.sum += o.amount;
-                                                   emit(sums{o.customer, t.sum});
-                                               }) |
-                                               stream::to(sink),
-                                           stream::job{.workers = 2,
-                                                       .max_batch = 10,
-                                                       .commit_every = std::chrono::milliseconds(1),
-                                                       .delivery = stream::exactly_once,
-                                                       .state = std::ref(kept)});
+                (void)co_await stream::run(
+                    here,
+                    stream::from(source) | stream::by_key(&order::customer) |
+                        stream::fold<total, sums>([&](total& t, const order& o, const auto& emit) {
+                            if (o.amount == 299 && t.sum > 600 && std::exchange(fails, false)) {
+                                throw std::runtime_error("once");
+                            }
+                            t.sum += o.amount;
+                            emit(sums{o.customer, t.sum});
+                        }) |
+                        stream::to(sink),
+                    stream::job{.workers = 2,
+                                .max_batch = 10,
+                                .commit_every = std::chrono::milliseconds(1),
+                                .delivery = stream::exactly_once,
+                                .state = std::ref(kept)});
                 done = true;
-            } catch (const std::runtime_error&) {
-            }
+            } catch (const std::runtime_error&) {}
         }
         EXPECT_EQ(runs, 2U);
         EXPECT_EQ(sink.values().size(), 3'000U);

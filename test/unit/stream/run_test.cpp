@@ -88,8 +88,7 @@ TEST(Run, RunsRegionBehindRegion) {
                     if (t.sum % 7 == 0) emit(sums{o.customer, t.sum});
                 }) |
                 stream::to_one() |
-                stream::fold<total, std::int64_t>(
-                    [](total& t, const sums&, const auto& emit) { emit(++t.sum); }) |
+                stream::fold<total, std::int64_t>([](total& t, const sums&, const auto& emit) { emit(++t.sum); }) |
                 stream::to(sink),
             stream::job{.workers = 3, .max_batch = 50});
         std::map<std::uint64_t, std::int64_t> of;
@@ -135,12 +134,11 @@ TEST(Run, FailsWithTheErrorOfAStage) {
         stream::memory_sink<std::int64_t> sink;
         std::string what;
         try {
-            (void)co_await stream::run(here, stream::from(source) | stream::by_key(&order::customer) |
-                                                 stream::map([](const order& o) {
-                                                     if (o.amount == 250) throw std::runtime_error("amount of 250");
-                                                     return o.amount;
-                                                 }) |
-                                                 stream::to(sink));
+            (void)co_await stream::run(
+                here, stream::from(source) | stream::by_key(&order::customer) | stream::map([](const order& o) {
+                          if (o.amount == 250) throw std::runtime_error("amount of 250");
+                          return o.amount;
+                      }) | stream::to(sink));
         } catch (const std::runtime_error& e) {
             what = e.what();
         }
@@ -152,11 +150,10 @@ TEST(Run, SkipsAndCountsRecordsThatFail) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(900));
         stream::memory_sink<std::int64_t> sink;
-        const auto report = co_await stream::run(here,
-                                                 stream::from(source) | stream::map([](const order& o) {
-                                                     if (o.amount == 250) throw std::runtime_error("no");
-                                                     return o.amount;
-                                                 }) | stream::to(sink),
+        const auto report = co_await stream::run(here, stream::from(source) | stream::map([](const order& o) {
+                                                           if (o.amount == 250) throw std::runtime_error("no");
+                                                           return o.amount;
+                                                       }) | stream::to(sink),
                                                  stream::job{.max_batch = 64, .on_error = stream::skip_record()});
         EXPECT_EQ(report.skipped, 3U);
         EXPECT_EQ(sink.values().size(), 897U);
@@ -169,12 +166,12 @@ TEST(Run, TriesARecordAgainBeforeItGivesItUp) {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
         int attempts = 0;
-        const auto report = co_await stream::run(
-            here, stream::from(source) | stream::map([&](const order& o) {
-                if (o.amount == 250 && ++attempts < 3) throw std::runtime_error("not yet");
-                return o.amount;
-            }) | stream::to(sink),
-            stream::job{.retries = {.attempts = 5, .first = 1us}});
+        const auto report = co_await stream::run(here, stream::from(source) | stream::map([&](const order& o) {
+                                                           if (o.amount == 250 && ++attempts < 3)
+                                                               throw std::runtime_error("not yet");
+                                                           return o.amount;
+                                                       }) | stream::to(sink),
+                                                 stream::job{.retries = {.attempts = 5, .first = 1us}});
         EXPECT_EQ(report.retried, 2U);
         EXPECT_EQ(report.skipped, 0U);
         EXPECT_EQ(sink.values().size(), 300U);
@@ -187,17 +184,17 @@ TEST(Run, TakesBackWhatAFailedRecordHasEmitted) {
         for (const std::size_t workers : {1, 3}) {
             stream::memory_source source(orders(300));
             stream::memory_sink<std::int64_t> sink;
-            const auto report = co_await stream::run(
-                here,
-                stream::from(source) | stream::by_key(&order::customer) |
-                    stream::flat_map<std::int64_t>([&](const order& o, const auto& emit) {
-                        emit(o.amount);
-                        if (o.amount == 250) throw std::runtime_error("after the first");
-                        emit(-o.amount);
-                    }) |
-                    stream::by_key([](std::int64_t v) { return v; }) | stream::map([](std::int64_t v) { return v; }) |
-                    stream::to(sink),
-                stream::job{.workers = workers, .on_error = stream::skip_record()});
+            const auto report =
+                co_await stream::run(here,
+                                     stream::from(source) | stream::by_key(&order::customer) |
+                                         stream::flat_map<std::int64_t>([&](const order& o, const auto& emit) {
+                                             emit(o.amount);
+                                             if (o.amount == 250) throw std::runtime_error("after the first");
+                                             emit(-o.amount);
+                                         }) |
+                                         stream::by_key([](std::int64_t v) { return v; }) |
+                                         stream::map([](std::int64_t v) { return v; }) | stream::to(sink),
+                                     stream::job{.workers = workers, .on_error = stream::skip_record()});
             EXPECT_EQ(report.skipped, 1U);
             EXPECT_EQ(std::ranges::count(sink.values(), 250), 0);
             EXPECT_EQ(sink.values().size(), 598U);
@@ -232,14 +229,12 @@ TEST(Run, GivesDeadLettersWithTheirPlaceAndError) {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
         stream::memory_sink<stream::dead_letter> dead;
-        const auto report = co_await stream::run(here,
-                                                 stream::from(source) | stream::by_key(&order::customer) |
-                                                     stream::map([](const order& o) {
-                                                         if (o.amount == 250) throw std::runtime_error("amount of 250");
-                                                         return o.amount;
-                                                     }) |
-                                                     stream::to(sink),
-                                                 stream::job{.name = "sales", .on_error = stream::dead_letters(dead)});
+        const auto report = co_await stream::run(
+            here, stream::from(source) | stream::by_key(&order::customer) | stream::map([](const order& o) {
+                      if (o.amount == 250) throw std::runtime_error("amount of 250");
+                      return o.amount;
+                  }) | stream::to(sink),
+            stream::job{.name = "sales", .on_error = stream::dead_letters(dead)});
         EXPECT_EQ(report.dead, 1U);
         EXPECT_EQ(dead.values().size(), 1U);
         if (dead.values().size() == 1) {
@@ -324,8 +319,8 @@ TEST(Run, IsDrainedWhileItsSourceWaits) {
         stream::memory_sink<order> sink;
         stream::job_control control;
         control.drain();
-        const auto report = co_await stream::run(here, stream::from(source) | stream::to(sink),
-                                                 stream::job{.control = &control});
+        const auto report =
+            co_await stream::run(here, stream::from(source) | stream::to(sink), stream::job{.control = &control});
         EXPECT_TRUE(report.drained);
     });
 }
@@ -335,7 +330,8 @@ TEST(Run, StopsWithItsAwaiter) {
         stream_test::endless_source source;
         stream_test::refusing_sink<order> sink([](const order&) { return false; });
         const auto report = co_await coflux::timeout(
-            stream::run(here, stream::from(source) | stream::to(sink), stream::job{.workers = 2, .max_batch = 3}), 20ms);
+            stream::run(here, stream::from(source) | stream::to(sink), stream::job{.workers = 2, .max_batch = 3}),
+            20ms);
         EXPECT_TRUE(report.timed_out());
     });
 }
@@ -354,11 +350,11 @@ TEST(Run, MovesSlotsFromAHotWorker) {
         stream::job_control control;
         stream_test::paced_source source{std::move(all), 10'000, control};
         stream::memory_sink<sums> sink;
-        const auto report = co_await stream::run(
-            here,
-            stream::from(source) | stream::by_key(&order::customer) | stream::fold<total, sums>(running_sum) |
-                stream::to(sink),
-            stream::job{.workers = 2, .max_batch = 100, .commit_every = 1ms, .control = &control});
+        const auto report =
+            co_await stream::run(here,
+                                 stream::from(source) | stream::by_key(&order::customer) |
+                                     stream::fold<total, sums>(running_sum) | stream::to(sink),
+                                 stream::job{.workers = 2, .max_batch = 100, .commit_every = 1ms, .control = &control});
         EXPECT_GE(report.moves, 1U);
         EXPECT_EQ(last_of(sink.values()), expected);
         EXPECT_EQ(sink.values().size(), 60'000U);

@@ -34,8 +34,7 @@ struct failure_policy {
 
 /// Records that are given up go somewhere, with what was read.
 template <typename OnError>
-inline constexpr bool has_dead_letters =
-    !std::is_same_v<OnError, fail_job> && !std::is_same_v<OnError, skip_record>;
+inline constexpr bool has_dead_letters = !std::is_same_v<OnError, fail_job> && !std::is_same_v<OnError, skip_record>;
 
 /// Decides for one worker.
 template <typename OnError>

@@ -75,7 +75,8 @@ public:
     /// Sends the parcels that are full.
     void send_full(event_time watermark) {
         for (link& each : links_) {
-            if (each.filled != nullptr && each.filled->records.size() >= most_) send(each, parcel_kind::records, 0, watermark);
+            if (each.filled != nullptr && each.filled->records.size() >= most_)
+                send(each, parcel_kind::records, 0, watermark);
         }
     }
     /// Sends all that have a record.

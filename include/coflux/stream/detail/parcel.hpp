@@ -81,6 +81,7 @@ public:
     /// Sets the parcel aside, where its producer waits at a barrier. Else notes what it says.
     [[nodiscard]] bool holds_back(parcel<T>& p) {
         producer& from = producers_[p.producer];
+        // [stream.barrier.holds_back]
         if (from.at_barrier) {
             from.aside.push_back(&p);
             ++aside_;
@@ -100,6 +101,7 @@ public:
     }
     /// True once for each barrier: all producers have reached it.
     [[nodiscard]] bool pass_barrier() noexcept {
+        // [stream.barrier.aligned]
         if (waiting_ == 0 || waiting_ != producers_.size()) return false;
         waiting_ = 0;
         for (producer& each : producers_) each.at_barrier = false;

@@ -132,7 +132,8 @@ private:
     }
 
     void pass(std::uint32_t partition, std::int64_t next) {
-        if (partition >= read_.size()) [[unlikely]] read_.resize(partition + 1, unread);
+        if (partition >= read_.size()) [[unlikely]]
+            read_.resize(partition + 1, unread);
         read_[partition] = next;
     }
 
@@ -207,6 +208,7 @@ private:
         for (std::uint32_t p = 0; p != read_.size(); ++p) {
             if (read_[p] != unread) set_position(at_, source_.partition_name(p), read_[p]);
         }
+        // [stream.barrier.positions]
         const std::uint64_t number = barriers_.open(at_);
         auto owners = barriers_.owners(number, 1);
         out_.close(parcel_kind::barrier, number, watermark);

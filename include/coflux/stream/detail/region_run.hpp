@@ -128,7 +128,8 @@ class region_worker {
     static constexpr bool calls_first = !std::is_same_v<typename Region::first_call, no_call>;
 
 public:
-    region_worker(Region& of, std::size_t number, failure_policy<OnError>& policy, barriers& on_their_way, bool keeps_state)
+    region_worker(Region& of, std::size_t number, failure_policy<OnError>& policy, barriers& on_their_way,
+                  bool keeps_state)
         : of_(of),
           number_(number),
           in_(of.inbox_of(number)),
@@ -165,6 +166,7 @@ public:
             ++batches_;
             if (in_.watermark() > advanced_) advance(in_.watermark());
             if (in_.pass_barrier()) {
+                // [stream.barrier.state]
                 if (keeps_state_) save(got->barrier);
                 publish_counts();
                 barriers_.add(got->barrier, of_.number, loads_);
@@ -229,7 +231,9 @@ private:
             failures_.reset();
         } catch (...) {
             if (at.touched) throw;  // its state has counted it: only the last checkpoint is right
+            // [stream.failure.undo]
             out_.undo();
+            // [stream.failure.same_record]
             error_ = std::current_exception();
         }
         return i;

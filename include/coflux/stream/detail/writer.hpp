@@ -117,13 +117,16 @@ private:
         auto [reached, loads] = barriers_.take(barrier);
         reached.slots = job_.slots;
         if constexpr (has_dead_letters<on_error>) co_await policy_.on_error.flush(here);
+        // [stream.commit.flush]
         co_await sink_.flush(here);
+        // [stream.commit.store]
         if constexpr (has_store) co_await store_of(job_.state).store(here, reached);
         if constexpr (is_exact) {
             co_await open(here);
             co_await sink_.commit(here, reached.at);
             is_open_ = false;
         }
+        // [stream.commit.source]
         if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
         balance_(loads);
         policy_.counts.commits.fetch_add(1, std::memory_order_relaxed);
