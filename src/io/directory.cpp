@@ -1,6 +1,9 @@
 #include <coflux/io/directory.hpp>
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
@@ -79,6 +82,38 @@ void next_entries_awaiter::add_entries(std::size_t bytes) noexcept {
         if (type == 0) type = std::max(calls().type_of_entry(of().number, record.name.data()), 0);
         into_.entries.push_back({record.name, static_cast<entry_type>(type)});
     }
+}
+
+// --- changes ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+void check_name(const std::string& name) {
+    if (name.empty() || name.find_first_of(std::string_view("/\0", 2)) != std::string::npos)
+        throw std::invalid_argument("coflux: a directory has no entry of the name \"" + std::string(name.c_str()) +
+                                    "\": it is empty, or has a / or a zero byte");
+}
+
+}  // namespace
+
+constinit const pool_operation::steps change_names_awaiter::renames{nullptr, &rename, "rename in"};
+constinit const pool_operation::steps change_names_awaiter::removes{nullptr, &remove, "remove from"};
+
+change_names_awaiter::change_names_awaiter(promise_base& p, file_handle& on, const std::string& from,
+                                           const std::string& to)
+    : file_change_awaiter(p, on, to.empty() ? removes : renames),
+      from_(from),
+      to_(to) {
+    check_name(from);
+    if (!to.empty()) check_name(to);
+}
+void change_names_awaiter::rename(pool_operation& op) noexcept {
+    auto& c = static_cast<change_names_awaiter&>(op);
+    c.result_ = c.calls().rename_entry(c.of().number, c.from_.c_str(), c.to_.c_str());
+}
+void change_names_awaiter::remove(pool_operation& op) noexcept {
+    auto& c = static_cast<change_names_awaiter&>(op);
+    c.result_ = c.calls().remove_entry(c.of().number, c.from_.c_str());
 }
 
 }  // namespace coflux::detail

@@ -50,6 +50,10 @@ public:
     int type_of_entry(int descriptor, const char* name) noexcept override {
         return os::type_of_entry(descriptor, name);
     }
+    int rename_entry(int descriptor, const char* from, const char* to) noexcept override {
+        return os::rename_entry(descriptor, from, to);
+    }
+    int remove_entry(int descriptor, const char* name) noexcept override { return os::remove_entry(descriptor, name); }
     job_line* line(bool) noexcept override { return nullptr; }
     file_calls* of_running_coroutine() noexcept override { return this; }
 };

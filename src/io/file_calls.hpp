@@ -38,10 +38,12 @@ public:
     virtual std::uint64_t copy_part(int from, std::uint64_t from_at, int to, std::uint64_t to_at,
                                     std::size_t most) noexcept = 0;
 
-    /// What it opens is closed by close_file().
+    /// What it opens is closed by close_file(), and synced by sync_file().
     virtual int open_directory(const char* path) noexcept = 0;
     virtual std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept = 0;
     virtual int type_of_entry(int descriptor, const char* name) noexcept = 0;
+    virtual int rename_entry(int descriptor, const char* from, const char* to) noexcept = 0;
+    virtual int remove_entry(int descriptor, const char* name) noexcept = 0;
 
     /// Where operations wait that cannot be done at once, those that sync or the others. nullptr: for a thread.
     [[nodiscard]] virtual job_line* line(bool syncs) noexcept = 0;

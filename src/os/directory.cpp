@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 
 #include <dirent.h>
@@ -56,6 +57,13 @@ std::size_t put_record(void* into, std::size_t room, const directory_record& rec
     std::memcpy(to, &head, name_at);
     std::memcpy(to + name_at, record.name.data(), record.name.size());
     return size;
+}
+
+int rename_entry(int descriptor, const char* from, const char* to) noexcept {
+    return result_of([&] { return renameat(descriptor, from, descriptor, to); });
+}
+int remove_entry(int descriptor, const char* name) noexcept {
+    return result_of([&] { return unlinkat(descriptor, name, 0); });
 }
 
 int type_of_entry(int descriptor, const char* name) noexcept {

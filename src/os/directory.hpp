@@ -1,4 +1,4 @@
-// The system calls that list a directory. Each returns what it gives, or the negative error number; each may wait for
+// The system calls that list a directory, and change its names. Each returns what it gives, or the negative error number; each may wait for
 // the drive.
 #pragma once
 
@@ -21,6 +21,10 @@ std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noex
 [[nodiscard]] directory_record take_record(const std::byte* records, std::size_t& at) noexcept;
 /// Writes one as the system does. How many bytes it takes; 0: there is no room.
 std::size_t put_record(void* into, std::size_t room, const directory_record& record) noexcept;
+/// In one step; what has the name `to` is replaced.
+int rename_entry(int descriptor, const char* from, const char* to) noexcept;
+/// EISDIR for a directory.
+int remove_entry(int descriptor, const char* name) noexcept;
 /// No record takes less.
 inline constexpr std::size_t least_record = 24;
 /// The type of an entry, a DT_…; `name` ends with a zero byte.

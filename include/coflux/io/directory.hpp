@@ -1,4 +1,4 @@
-// directory: the names in a directory, in batches.
+// directory: the names in a directory, in batches, and changes of them.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,8 @@ struct directory_options {
 /// Resumes: on the coroutine's own executor.
 /// Errors: std::system_error with the operation and the path in its text, unless as_result() asks for a value. Of the
 /// pool, also with as_result(): as blocking_pool::run. An operation of a directory that is closed or was moved from,
-/// one that waits when the directory dies, and a second next() while one waits are checked errors.
+/// one that waits when the directory dies, and a next() while another operation waits are
+/// checked errors.
 /// Stops: as file: a stop point until a thread of the pool has begun it; loses nothing. A call of the system is short,
 /// so a stop comes between two batches.
 /// Threads: of any executor. In a simulation it is listed at once, on the thread of the simulation, or is one of a
@@ -57,6 +58,25 @@ public:
     /// dropped, as each value of a losing case.
     [[nodiscard("nothing is read until this is awaited: co_await it")]] detail::next_entries_request next() noexcept {
         return {opened_, batch_};
+    }
+
+    /// The entry `from` is named `to`, in one step: what has that name is replaced, and whoever opens it finds the one
+    /// or the other.
+    /// Errors: std::invalid_argument for a name that is empty, or has a / or a zero byte. Else of the system.
+    /// Pre: `to` is not empty.
+    [[nodiscard("nothing is renamed until this is awaited: co_await it")]] detail::change_names_request
+    rename(std::string from, std::string to) noexcept {
+        return {opened_, std::move(from), std::move(to)};
+    }
+    /// The file `name` is no entry any more; one that is open lives until it is closed.
+    /// Errors: as rename(); std::errc::is_a_directory.
+    [[nodiscard("nothing is removed until this is awaited: co_await it")]] detail::change_names_request
+    remove(std::string name) noexcept {
+        return {opened_, std::move(name), std::string()};
+    }
+    /// Until the names are on the drive: those of new files, and what rename() and remove() have done.
+    [[nodiscard("nothing is kept until this is awaited: co_await it")]] detail::sync_file_request sync() noexcept {
+        return {opened_, false};
     }
 
     /// Closes it.

@@ -35,13 +35,13 @@ struct sim_disk_options {
     /// How many faults the chooser may make in a run (choice::fault): of each of the kinds that follow.
     std::size_t faults = 0;
     bool read_errors = true;   ///< a read fails with io_error
-    bool write_errors = true;  ///< a write fails with io_error
+    bool write_errors = true;  ///< a write, a rename or a removal fails with io_error
     bool sync_errors = true;   ///< a sync fails with io_error; what it should have kept, no later one keeps
     bool runs_full = true;     ///< a write fails with no_space_on_device
 };
 
 /// What a rule of a simulated disk is for.
-enum class disk_call : std::uint8_t { open, read, write, sync };
+enum class disk_call : std::uint8_t { open, read, write, sync, rename, remove };
 
 /// A fault that happens in each run: "the third write from now on fails".
 struct disk_fault {
@@ -57,7 +57,8 @@ struct disk_fault {
 /// Each operation is an event of its own: the chooser decides which operation or which coroutine is next
 /// (choice::next), and what fails (choice::fault). 0 is the disk on a good day. What was written and not synced may be
 /// lost in crash(): as a whole, in part, at sectors, and in any order. A new file is one that a crash may lose until it
-/// is synced itself; its directory need not be.
+/// is synced itself; its directory need not be. Renames and removals may be undone, the youngest first, until their
+/// directory is synced.
 ///
 ///     simulation sim(decides);
 ///     sim_executor on;

@@ -240,6 +240,7 @@ std::ptrdiff_t disk::write(disk_opened& o, std::string_view bytes, std::uint64_t
 }
 
 int disk::sync_file(int descriptor, bool) noexcept {
+    if (const auto at = listings_.find(descriptor); at != listings_.end()) return sync_directory(at->second);
     const disk_opened* const o = find(descriptor);
     if (const int e = error_of(o); e != 0) return e;
     int error = ruled(disk_call::sync);
@@ -283,7 +284,8 @@ int disk::open_directory(const char* path) noexcept {
         return e != 0 ? e : -ENOENT;
     }
     constexpr auto is_directory = static_cast<unsigned char>(entry_type::directory);
-    disk_listing listing{.entries = {{".", is_directory}, {"..", is_directory}}};  // as a system gives them
+    disk_listing listing{.path = name,
+                         .entries = {{".", is_directory}, {"..", is_directory}}};  // as a system gives them
     const auto add = [&](const std::string& to, unsigned char type) {
         if (to != "/" && directory_of(to) == name) listing.entries.emplace_back(to.substr(to.rfind('/') + 1), type);
     };
@@ -313,6 +315,57 @@ std::ptrdiff_t disk::read_directory(int descriptor, void* into, std::size_t size
 }
 /// read_directory() says the types.
 int disk::type_of_entry(int, const char*) noexcept {
+    return 0;
+}
+
+std::string disk::entry_of(int descriptor, const char* name, disk_call on, int& error) noexcept {
+    check_thread();
+    const auto at = listings_.find(descriptor);
+    error = at == listings_.end() ? -EBADF : at->second.lost ? -ENODEV : ruled(on);
+    static constexpr std::array<int, 1> errors{EIO};
+    if (error == 0) error = fault(std::span(errors).first(options_.write_errors ? 1 : 0));
+    if (error != 0) return {};
+    const std::string entry = whole(at->second.path + "/" + name);
+    if (directories_.contains(entry)) error = -EISDIR;
+    return entry;
+}
+/// Directories keep their names.
+int disk::rename_entry(int descriptor, const char* from, const char* to) noexcept {
+    int error = 0;
+    const std::string old = entry_of(descriptor, from, disk_call::rename, error);
+    if (error != 0) return error;
+    const std::string now = whole(listings_.find(descriptor)->second.path + "/" + to);
+    if (directories_.contains(now)) return -EISDIR;
+    const auto at = files_.find(old);
+    if (at == files_.end()) return -ENOENT;
+    if (old == now) return 0;
+    std::shared_ptr<disk_file> file = at->second;
+    files_.erase(at);
+    std::shared_ptr<disk_file>& place = files_[now];
+    renamings_.push_back({old, now, file, std::exchange(place, file)});
+    return 0;
+}
+int disk::remove_entry(int descriptor, const char* name) noexcept {
+    int error = 0;
+    const std::string entry = entry_of(descriptor, name, disk_call::remove, error);
+    if (error != 0) return error;
+    const auto at = files_.find(entry);
+    if (at == files_.end()) return -ENOENT;
+    renamings_.push_back({entry, "", at->second, nullptr});
+    files_.erase(at);
+    return 0;
+}
+int disk::sync_directory(disk_listing& l) noexcept {
+    check_thread();
+    if (l.lost) return -ENODEV;
+    int error = ruled(disk_call::sync);
+    static constexpr std::array<int, 1> errors{EIO};
+    if (error == 0) error = fault(std::span(errors).first(options_.sync_errors ? 1 : 0));
+    if (error != 0) return error;
+    std::erase_if(renamings_, [&](const disk_renaming& r) { return directory_of(r.from) == l.path; });
+    for (const auto& [path, file] : files_) {
+        if (directory_of(path) == l.path) file->name_kept = true;
+    }
     return 0;
 }
 

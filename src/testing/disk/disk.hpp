@@ -57,9 +57,18 @@ struct disk_opened {
 
 /// A directory that is open: what was in it then.
 struct disk_listing {
+    std::string path;
     std::vector<std::pair<std::string, unsigned char>> entries;  // names, and DT_…
     std::size_t at = 0;                                          // the next one
     bool lost = false;                                           // in a crash
+};
+
+/// A rename or a removal that a crash may undo, until its directory is synced.
+struct disk_renaming {
+    std::string from;
+    std::string to;  // empty: it was removed
+    std::shared_ptr<disk_file> file;
+    std::shared_ptr<disk_file> replaced;  // what had the name `to`
 };
 
 class disk;
@@ -99,6 +108,8 @@ public:
     int open_directory(const char* path) noexcept override;
     std::ptrdiff_t read_directory(int descriptor, void* into, std::size_t size) noexcept override;
     int type_of_entry(int descriptor, const char* name) noexcept override;
+    int rename_entry(int descriptor, const char* from, const char* to) noexcept override;
+    int remove_entry(int descriptor, const char* name) noexcept override;
     coflux::detail::job_line* line(bool syncs) noexcept override { return syncs ? &syncs_ : &moves_; }
     coflux::detail::file_calls* of_running_coroutine() noexcept override;
 
@@ -152,6 +163,11 @@ private:
     [[nodiscard]] int fault(std::span<const int> errors) noexcept;
     [[nodiscard]] std::size_t amount(std::size_t most) noexcept;
     [[nodiscard]] std::uint64_t in_use() const noexcept;
+    /// The whole name of the file `name` in the directory that is open; empty, with a negative error, where a call fails.
+    [[nodiscard]] std::string entry_of(int descriptor, const char* name, disk_call on, int& error) noexcept;
+    int sync_directory(disk_listing& l) noexcept;
+    /// As before the youngest change of names; false: what came later is in the way.
+    bool undo_renaming();
     std::ptrdiff_t write(disk_opened& o, std::string_view bytes, std::uint64_t offset) noexcept;
     [[nodiscard]] std::size_t lost_of(std::size_t candidates) noexcept;
     void lose(disk_file& of, loss how) noexcept;
@@ -168,6 +184,7 @@ private:
     std::size_t faults_left_;
     std::map<std::string, std::shared_ptr<disk_file>> files_;
     std::set<std::string> directories_{"/"};
+    std::vector<disk_renaming> renamings_;  // in their order; those whose directories are not synced
     std::map<int, disk_opened> open_;
     std::map<int, disk_listing> listings_;
     int last_number_ = (1 << 30) + (1 << 29);  // no system has as many descriptors, nor a simulated network

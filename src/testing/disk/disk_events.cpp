@@ -18,6 +18,8 @@ namespace {
 
 /// Candidates for what is lost of a write: nothing, all, so many first cuts and so many last ones, its middle.
 constexpr std::size_t most_cuts = 7;
+/// How many of the youngest renames and removals a crash undoes, at most, where it undoes some.
+constexpr std::size_t most_undone = 16;
 
 }  // namespace
 
@@ -128,15 +130,36 @@ void disk::lose(disk_file& of, loss how) noexcept {
     of.name_kept = true;
 }
 
+bool disk::undo_renaming() {
+    const disk_renaming& r = renamings_.back();
+    if (files_.contains(r.from)) return false;
+    if (!r.to.empty()) {
+        const auto at = files_.find(r.to);
+        if (at == files_.end() || at->second != r.file) return false;
+        if (r.replaced != nullptr) {
+            at->second = r.replaced;
+        } else {
+            files_.erase(at);
+        }
+    }
+    files_[r.from] = r.file;
+    renamings_.pop_back();
+    return true;
+}
+
 void disk::crash() noexcept {
     check_thread();
     if (!std::exchange(up_, false)) return;
     for (auto& [number, o] : open_) o.lost = true;
     for (auto& [number, l] : listings_) l.lost = true;
-    const bool at_risk = std::any_of(files_.begin(), files_.end(), [](const auto& entry) {
+    const bool at_risk = !renamings_.empty() || std::any_of(files_.begin(), files_.end(), [](const auto& entry) {
         return !entry.second->name_kept || entry.second->at_risk() != 0;
     });
     const auto how = static_cast<loss>(at_risk ? lost_of(3) : 0);
+    std::size_t undone = how == loss::all ? renamings_.size() : 0;
+    if (how == loss::each && !renamings_.empty()) undone = lost_of(std::min(renamings_.size(), most_undone) + 1);
+    while (undone != 0 && undo_renaming()) --undone;
+    renamings_.clear();
     for (auto at = files_.begin(); at != files_.end();) {
         disk_file& file = *at->second;
         const bool gone = !file.name_kept && (how == loss::all || (how == loss::each && lost_of(2) == 1));
@@ -162,6 +185,8 @@ std::string disk::dump() const {
         if (file->open != 0) text += "; open " + std::to_string(file->open) + (file->open == 1 ? " time" : " times");
         text += '\n';
     }
+    for (const disk_renaming& r : renamings_)
+        text += "  " + r.from + (r.to.empty() ? ": removed" : ": named " + r.to) + "; its directory is not synced\n";
     if (const auto n = line_.size(); n != 0)
         text += "  " + std::to_string(n) + (n == 1 ? " operation waits" : " operations wait") + " for it\n";
     return text;

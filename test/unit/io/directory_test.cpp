@@ -102,6 +102,36 @@ TEST(directory, gives_many_entries_in_batches_each_once_on_each_executor) {
     lists_many<coflux::noop_executor>(nowhere, folder.path()).get();
 }
 
+task<worker> changes_names(environment&, std::string path) {
+    directory d = co_await directory::open(path);
+    co_await d.rename("one", "two");
+    co_await d.sync();
+    EXPECT_EQ(coflux_test::text_of(path + "/two"), "1");
+    EXPECT_FALSE(std::filesystem::exists(path + "/one"));
+    co_await d.remove("two");
+    EXPECT_FALSE(std::filesystem::exists(path + "/two"));
+    EXPECT_EQ((co_await coflux::as_result(d.rename("one", "two"))).error(), std::errc::no_such_file_or_directory);
+    EXPECT_EQ((co_await coflux::as_result(d.remove("below"))).error(), std::errc::is_a_directory);
+    try {
+        co_await d.remove("none");
+        ADD_FAILURE() << "no error";
+    } catch (const std::system_error& e) {
+        EXPECT_NE(std::string(e.what()).find("remove from " + path), std::string::npos) << e.what();
+    }
+    for (const std::string& wrong : {std::string(), std::string("a/b"), std::string("a\0b", 3)}) {
+        EXPECT_THROW(co_await d.remove(wrong), std::invalid_argument);
+    }
+    EXPECT_THROW(co_await d.rename("a/b", "c"), std::invalid_argument);
+    EXPECT_THROW(co_await d.rename("c", "a/b"), std::invalid_argument);
+}
+TEST(directory, renames_and_removes_its_entries) {
+    const temporary_folder folder;
+    folder.file("one", "1");
+    folder.file("two", "2");
+    std::filesystem::create_directory(folder.path("below"));
+    on_a_worker(changes_names, folder.path());
+}
+
 task<worker> says_what_is_wrong(environment&, std::string path) {
     try {
         (void)co_await directory::open(path + "/none");

@@ -27,6 +27,7 @@ using coflux::as_result;
 using coflux::borrowed;
 using coflux::environment;
 using coflux::file;
+using coflux::testing::disk_call;
 using coflux::testing::explore;
 using coflux::testing::search_kind;
 using coflux::testing::sim_disk;
@@ -147,6 +148,77 @@ crash_task syncs_with_an_error(environment&, borrowed<sim_disk> disk) {
 }
 TEST(sim_disk_crash, may_lose_what_a_sync_failed_for_although_a_later_one_succeeds) {
     EXPECT_EQ(left_by({}, syncs_with_an_error), (texts{"12", std::string("\0002", 2)}));
+}
+
+// --- names -----------------------------------------------------------------------------------------------------------
+
+coflux::call<void> makes_new(environment&, std::string name) {
+    file f = co_await file::open(std::move(name), makes);
+    co_await f.write_at(0, "new");
+    co_await f.sync();
+}
+crash_task replaces(environment&, borrowed<sim_disk>) {
+    auto&& here = co_await coflux::context();
+    co_await makes_new(here, "b");
+    auto d = co_await coflux::directory::open("/");
+    co_await d.rename("b", "a");
+}
+crash_task replaces_and_syncs(environment&, borrowed<sim_disk>) {
+    auto&& here = co_await coflux::context();
+    co_await makes_new(here, "b");
+    auto d = co_await coflux::directory::open("/");
+    co_await d.rename("b", "a");
+    co_await d.sync();
+}
+crash_task replaces_what_is_not_synced(environment&, borrowed<sim_disk>) {
+    file f = co_await file::open("b", makes);
+    co_await f.write_at(0, "new");
+    auto d = co_await coflux::directory::open("/");
+    co_await d.rename("b", "a");
+    co_await d.sync();
+}
+TEST(sim_disk_crash, keeps_renames_whose_directory_is_synced) {
+    EXPECT_EQ(left_by({}, replaces, true), (texts{"old", "new"}));
+    EXPECT_EQ(left_by({}, replaces), (texts{"-", "new"}));
+    EXPECT_EQ(left_by({}, replaces_and_syncs, true), (texts{"new"}));
+    EXPECT_EQ(left_by({}, replaces_what_is_not_synced, true), (texts{"", "new"}));
+}
+
+crash_task removes(environment&, borrowed<sim_disk>) {
+    auto d = co_await coflux::directory::open("/");
+    co_await d.remove("a");
+}
+crash_task removes_and_syncs(environment&, borrowed<sim_disk>) {
+    auto d = co_await coflux::directory::open("/");
+    co_await d.remove("a");
+    co_await d.sync();
+}
+crash_task makes_again(environment&, borrowed<sim_disk>) {
+    auto&& here = co_await coflux::context();
+    auto d = co_await coflux::directory::open("/");
+    co_await d.rename("a", "b");
+    co_await makes_new(here, "a");
+}
+TEST(sim_disk_crash, undoes_a_removal_unless_the_name_has_come_again) {
+    EXPECT_EQ(left_by({}, removes, true), (texts{"-", "old"}));
+    EXPECT_EQ(left_by({}, removes_and_syncs, true), (texts{"-"}));
+    EXPECT_EQ(left_by({}, makes_again, true), (texts{"new"}));
+}
+
+crash_task syncs_names_with_an_error(environment&, borrowed<sim_disk> disk) {
+    disk->fail({.on = disk_call::sync});
+    disk->fail({.on = disk_call::rename, .from = 2});
+    disk->fail({.on = disk_call::remove});
+    auto d = co_await coflux::directory::open("/");
+    co_await d.rename("a", "b");
+    EXPECT_TRUE((co_await as_result(d.sync())).error());
+    EXPECT_TRUE((co_await as_result(d.rename("b", "c"))).error());
+    EXPECT_TRUE((co_await as_result(d.remove("b"))).error());
+    EXPECT_EQ((co_await as_result(d.remove("none"))).error(), std::errc::no_such_file_or_directory);
+    EXPECT_EQ((co_await as_result(d.rename("none", "x"))).error(), std::errc::no_such_file_or_directory);
+}
+TEST(sim_disk_crash, keeps_no_rename_where_the_sync_has_failed) {
+    EXPECT_EQ(left_by({}, syncs_names_with_an_error, true), (texts{"-", "old"}));
 }
 
 TEST(sim_disk_crash, loses_nothing_where_the_chooser_takes_zero) {

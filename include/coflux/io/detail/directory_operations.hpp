@@ -88,6 +88,24 @@ private:
     directory_batch& into_;
 };
 
+/// Gives a name in a directory to another entry, or takes it away.
+class change_names_awaiter : public file_change_awaiter {
+public:
+    /// `to`: empty: `from` is removed.
+    /// Errors: std::invalid_argument for what is no name of an entry.
+    change_names_awaiter(promise_base& p, file_handle& on, const std::string& from, const std::string& to);
+
+private:
+    static void rename(pool_operation& op) noexcept;
+    static void remove(pool_operation& op) noexcept;
+    static const steps renames;
+    static const steps removes;
+
+    const std::string& from_;
+    const std::string& to_;
+};
+
+using change_names_request = io_request<change_names_awaiter, file_handle&, std::string, std::string>;
 using open_directory_request = io_request<open_directory_awaiter, std::string, directory_options>;
 using next_entries_request = io_request<next_entries_awaiter, file_handle&, std::unique_ptr<directory_batch>&>;
 
