@@ -8,6 +8,7 @@
 #include <coflux/stream/flow.hpp>          // IWYU pragma: export
 #include <coflux/stream/fold.hpp>          // IWYU pragma: export
 #include <coflux/stream/folder_store.hpp>  // IWYU pragma: export
+#include <coflux/stream/for_each.hpp>      // IWYU pragma: export
 #include <coflux/stream/job.hpp>           // IWYU pragma: export
 #include <coflux/stream/key.hpp>           // IWYU pragma: export
 #include <coflux/stream/memory.hpp>        // IWYU pragma: export

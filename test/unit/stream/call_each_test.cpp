@@ -21,7 +21,7 @@ using stream_test::order;
 using stream_test::orders;
 namespace stream = coflux::stream;
 
-TEST(CallEach, AwaitsACallForEachRecord) {
+TEST(call_each, awaits_a_call_for_each_record) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::size_t in_flight : {1, 4, 100}) {
             stream::memory_source source(orders(500));
@@ -45,7 +45,7 @@ TEST(CallEach, AwaitsACallForEachRecord) {
     });
 }
 
-TEST(CallEach, KeepsTheOrderOfAKeyAndTheBoundOfCalls) {
+TEST(call_each, keeps_the_order_of_a_key_and_the_bound_of_calls) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(2'000));
         stream::memory_sink<order> sink;
@@ -77,7 +77,7 @@ TEST(CallEach, KeepsTheOrderOfAKeyAndTheBoundOfCalls) {
     });
 }
 
-TEST(CallEach, BeginsARegionBehindOtherStages) {
+TEST(call_each, begins_a_region_behind_other_stages) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
@@ -96,7 +96,7 @@ TEST(CallEach, BeginsARegionBehindOtherStages) {
     });
 }
 
-TEST(CallEach, TriesAgainAndGivesUpAsAStageDoes) {
+TEST(call_each, tries_again_and_gives_up_as_a_stage_does) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::size_t in_flight : {1, 8}) {
             stream::memory_source source(orders(100));
@@ -123,7 +123,7 @@ TEST(CallEach, TriesAgainAndGivesUpAsAStageDoes) {
     });
 }
 
-TEST(CallEach, StopsItsCalls) {
+TEST(call_each, stops_its_calls) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(100));
         stream::memory_sink<int> sink;

@@ -16,7 +16,7 @@ constexpr event_time at(std::chrono::seconds s) {
     return event_time(s);
 }
 
-TEST(Watermarks, AreTheLeastOfAllPartitionsLessTheLateness) {
+TEST(watermarks, are_the_least_of_all_partitions_less_the_lateness) {
     watermarks w(2s);
     EXPECT_EQ(w.now(), stream::no_time);
     w.note(0, at(10s));
@@ -26,7 +26,7 @@ TEST(Watermarks, AreTheLeastOfAllPartitionsLessTheLateness) {
     EXPECT_EQ(w.now(), at(18s));
 }
 
-TEST(Watermarks, NeverGoBack) {
+TEST(watermarks, never_go_back) {
     watermarks w(0s);
     w.note(0, at(10s));
     EXPECT_EQ(w.now(), at(10s));
@@ -35,7 +35,7 @@ TEST(Watermarks, NeverGoBack) {
     EXPECT_EQ(w.now(), at(10s));
 }
 
-TEST(Watermarks, AreNotHeldByAnIdlePartition) {
+TEST(watermarks, are_not_held_by_an_idle_partition) {
     watermarks w(0s);
     w.note(0, at(10s));
     w.note(1, at(100s));
@@ -52,7 +52,7 @@ TEST(Watermarks, AreNotHeldByAnIdlePartition) {
     EXPECT_EQ(w.now(), at(110s));
 }
 
-TEST(Watermarks, StayWhereAllAreIdle) {
+TEST(watermarks, stay_where_all_are_idle) {
     watermarks w(0s);
     w.note(0, at(10s));
     w.look_for_idle();
@@ -60,7 +60,7 @@ TEST(Watermarks, StayWhereAllAreIdle) {
     EXPECT_EQ(w.now(), at(10s));
 }
 
-TEST(Watermarks, SaturateAtTheBeginningOfTime) {
+TEST(watermarks, saturate_at_the_beginning_of_time) {
     watermarks w(std::chrono::hours(24));
     w.note(0, stream::no_time + 1s);
     EXPECT_EQ(w.now(), stream::no_time);

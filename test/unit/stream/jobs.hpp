@@ -4,6 +4,8 @@
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -66,6 +68,20 @@ struct refusing_sink {
     coflux::call<void> flush(coflux::environment&) { co_return; }
 };
 
+/// Waits in its first write until the gate is open.
+template <typename T>
+struct gated_sink {
+    coflux::manual_reset_event has_begun{};
+    coflux::manual_reset_event gate{};
+    std::size_t written = 0;
+    coflux::call<void> write(coflux::environment&, std::span<stream::record<T>> records) {
+        has_begun.set();
+        co_await gate.wait();
+        written += records.size();
+    }
+    coflux::call<void> flush(coflux::environment&) { co_return; }
+};
+
 struct failing_source {
     using value_type = order;
     bool has_given = false;
@@ -80,12 +96,12 @@ struct failing_source {
 
 struct endless_source {
     using value_type = order;
-    std::int64_t given = 0;
+    std::atomic<std::int64_t> given{0};
     coflux::call<bool> read(coflux::environment&, stream::batch<order>& into, std::size_t most) {
         co_await coflux::yield();
         for (std::size_t i = 0; i != most; ++i) {
-            into.push_back({{static_cast<std::uint64_t>(given % 10), 1}, {}, given + 1});
-            ++given;
+            const std::int64_t n = given++;
+            into.push_back({{static_cast<std::uint64_t>(n % 10), 1}, {}, n + 1});
         }
         co_return true;
     }

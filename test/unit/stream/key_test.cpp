@@ -16,7 +16,7 @@ namespace {
 namespace stream = coflux::stream;
 constexpr stream::key_hash hash;
 
-TEST(KeyHash, TellsPartsWithOtherLengthsApart) {
+TEST(key_hash, tells_parts_with_other_lengths_apart) {
     const auto a = std::make_pair(std::string("a"), std::string("bc"));
     const auto b = std::make_pair(std::string("ab"), std::string("c"));
     EXPECT_NE(hash(a), hash(b));
@@ -24,7 +24,7 @@ TEST(KeyHash, TellsPartsWithOtherLengthsApart) {
     EXPECT_NE(hash(std::string(1, '\0')), hash(std::string(2, '\0')));
 }
 
-TEST(KeyHash, IsTheSameInEachRun) {
+TEST(key_hash, is_the_same_in_each_run) {
     // Slots are stored by it: another value loses the state of all jobs.
     EXPECT_EQ(hash(1), 0xe5fdc025e13eeed5U);
     EXPECT_EQ(hash(std::string("customer")), 0xd1f94eb7687e6854U);
@@ -32,7 +32,7 @@ TEST(KeyHash, IsTheSameInEachRun) {
     EXPECT_EQ(hash(std::string("x")), hash(std::string_view("x")));
 }
 
-TEST(KeyHash, SpreadsKeysOverSlots) {
+TEST(key_hash, spreads_keys_over_slots) {
     std::vector<int> of(64);
     for (int key = 0; key != 64'000; ++key) ++of[stream::detail::slot_of(hash(key), 64)];
     for (const int count : of) EXPECT_NEAR(count, 1'000, 200);
@@ -48,7 +48,7 @@ struct point {
     friend std::uint64_t hash_of_key(const point& p) { return hash(std::pair(p.x, p.y)); }
 };
 static_assert(stream::key<point>);
-TEST(KeyHash, TakesTheHashOfAUsersType) {
+TEST(key_hash, takes_the_hash_of_a_users_type) {
     EXPECT_EQ(hash(point{1, 2}), hash(std::pair(1, 2)));
     EXPECT_NE(hash(point{1, 2}), hash(point{2, 1}));
     EXPECT_TRUE((point{1, 2} == point{1, 2}));

@@ -23,7 +23,7 @@ using stream_test::total;
 namespace stream = coflux::stream;
 using sums = std::pair<std::uint64_t, std::int64_t>;
 
-TEST(MemorySource, BeginsWhereItIsSent) {
+TEST(memory_source, begins_where_it_is_sent) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source<int> source(std::vector<std::vector<int>>{{1, 2, 3}, {4, 5}});
         co_await source.seek(here, {{"0", 2}, {"1", 1}});
@@ -36,7 +36,7 @@ TEST(MemorySource, BeginsWhereItIsSent) {
     });
 }
 
-TEST(MemorySink, ForgetsWhatIsNotCommitted) {
+TEST(memory_sink, forgets_what_is_not_committed) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_sink<int> sink;
         std::vector<stream::record<int>> records(2);
@@ -52,7 +52,7 @@ TEST(MemorySink, ForgetsWhatIsNotCommitted) {
     });
 }
 
-TEST(MemoryStore, LetsAJobGoOnAfterAnError) {
+TEST(memory_store, lets_a_job_go_on_after_an_error) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_store kept;
         stream::memory_sink<sums> sink;

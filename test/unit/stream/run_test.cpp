@@ -42,7 +42,7 @@ std::map<std::uint64_t, std::int64_t> last_of(const std::vector<sums>& all) {
     return of;
 }
 
-TEST(Run, KeepsTheOrderOfASource) {
+TEST(run, keeps_the_order_of_a_source) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(10'000));
         stream::memory_sink<std::int64_t> sink;
@@ -59,7 +59,7 @@ TEST(Run, KeepsTheOrderOfASource) {
     });
 }
 
-TEST(Run, KeepsTheStateOfEachKeyWithOneWorker) {
+TEST(run, keeps_the_state_of_each_key_with_one_worker) {
     for (const std::size_t workers : {1, 2, 5}) {
         for (const std::size_t batch : {1, 64, 1000}) {
             on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
@@ -76,7 +76,7 @@ TEST(Run, KeepsTheStateOfEachKeyWithOneWorker) {
     }
 }
 
-TEST(Run, RunsRegionBehindRegion) {
+TEST(run, runs_region_behind_region) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(10'000));
         stream::memory_sink<std::int64_t> sink;
@@ -100,7 +100,7 @@ TEST(Run, RunsRegionBehindRegion) {
     });
 }
 
-TEST(Run, RunsAnEmptySource) {
+TEST(run, runs_an_empty_source) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(std::vector<order>{});
         stream::memory_sink<order> sink;
@@ -111,7 +111,7 @@ TEST(Run, RunsAnEmptySource) {
     });
 }
 
-TEST(Run, ReadsAllPartitionsOfASource) {
+TEST(run, reads_all_partitions_of_a_source) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         std::vector<std::vector<order>> parts{orders(1'000), {}, orders(300), orders(7)};
         stream::memory_source<order> source(parts);
@@ -128,7 +128,7 @@ TEST(Run, ReadsAllPartitionsOfASource) {
     });
 }
 
-TEST(Run, FailsWithTheErrorOfAStage) {
+TEST(run, fails_with_the_error_of_a_stage) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(1'000));
         stream::memory_sink<std::int64_t> sink;
@@ -146,7 +146,7 @@ TEST(Run, FailsWithTheErrorOfAStage) {
     });
 }
 
-TEST(Run, SkipsAndCountsRecordsThatFail) {
+TEST(run, skips_and_counts_records_that_fail) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(900));
         stream::memory_sink<std::int64_t> sink;
@@ -161,7 +161,7 @@ TEST(Run, SkipsAndCountsRecordsThatFail) {
     });
 }
 
-TEST(Run, TriesARecordAgainBeforeItGivesItUp) {
+TEST(run, tries_a_record_again_before_it_gives_it_up) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
@@ -179,7 +179,7 @@ TEST(Run, TriesARecordAgainBeforeItGivesItUp) {
     });
 }
 
-TEST(Run, TakesBackWhatAFailedRecordHasEmitted) {
+TEST(run, takes_back_what_a_failed_record_has_emitted) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::size_t workers : {1, 3}) {
             stream::memory_source source(orders(300));
@@ -202,7 +202,7 @@ TEST(Run, TakesBackWhatAFailedRecordHasEmitted) {
     });
 }
 
-TEST(Run, FailsWhereAStateHasCountedARecordThatFails) {
+TEST(run, fails_where_a_state_has_counted_a_record_that_fails) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
@@ -224,7 +224,7 @@ TEST(Run, FailsWhereAStateHasCountedARecordThatFails) {
     });
 }
 
-TEST(Run, GivesDeadLettersWithTheirPlaceAndError) {
+TEST(run, gives_dead_letters_with_their_place_and_error) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream::memory_sink<std::int64_t> sink;
@@ -250,7 +250,7 @@ TEST(Run, GivesDeadLettersWithTheirPlaceAndError) {
     });
 }
 
-TEST(Run, GivesASinkTheSameRecordsAgain) {
+TEST(run, gives_a_sink_the_same_records_again) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));
         stream_test::refusing_sink<order> sink([n = 0](const order&) mutable { return ++n == 150; });
@@ -262,7 +262,7 @@ TEST(Run, GivesASinkTheSameRecordsAgain) {
     });
 }
 
-TEST(Run, FindsTheRecordsThatASinkRefuses) {
+TEST(run, finds_the_records_that_a_sink_refuses) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         for (const std::int64_t poison : {0, 63, 64, 150, 299}) {
             stream::memory_source source(orders(300));
@@ -282,7 +282,7 @@ TEST(Run, FindsTheRecordsThatASinkRefuses) {
     });
 }
 
-TEST(Run, FailsWithTheErrorOfASourceAndOfASink) {
+TEST(run, fails_with_the_error_of_a_source_and_of_a_sink) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream_test::failing_source source;
         stream::memory_sink<order> sink;
@@ -293,7 +293,7 @@ TEST(Run, FailsWithTheErrorOfASourceAndOfASink) {
     });
 }
 
-TEST(Run, EndsWithAllThatItHasReadWhenItIsDrained) {
+TEST(run, ends_with_all_that_it_has_read_when_it_is_drained) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream_test::endless_source source;
         stream::memory_sink<sums> sink;
@@ -313,7 +313,7 @@ TEST(Run, EndsWithAllThatItHasReadWhenItIsDrained) {
     });
 }
 
-TEST(Run, IsDrainedWhileItsSourceWaits) {
+TEST(run, is_drained_while_its_source_waits) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream_test::waiting_source source;
         stream::memory_sink<order> sink;
@@ -325,7 +325,7 @@ TEST(Run, IsDrainedWhileItsSourceWaits) {
     });
 }
 
-TEST(Run, StopsWithItsAwaiter) {
+TEST(run, stops_with_its_awaiter) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream_test::endless_source source;
         stream_test::refusing_sink<order> sink([](const order&) { return false; });
@@ -336,7 +336,36 @@ TEST(Run, StopsWithItsAwaiter) {
     });
 }
 
-TEST(Run, MovesSlotsFromAHotWorker) {
+TEST(run, holds_a_source_up_whose_sink_is_slow) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream_test::endless_source source;
+        stream_test::gated_sink<order> sink;
+        stream::job_control control;
+        auto watch = [](coflux::environment&, coflux::borrowed<stream_test::endless_source> from,
+                        coflux::borrowed<stream_test::gated_sink<order>> into,
+                        coflux::borrowed<stream::job_control> job) -> coflux::fork<std::int64_t> {
+            // The sink holds its first batch. Let the others come as far as they can.
+            co_await into->has_begun.wait();
+            std::int64_t before = -1;
+            for (int unchanged = 0; unchanged != 1'000;) {
+                co_await coflux::yield();
+                unchanged = std::exchange(before, from->given.load()) == before ? unchanged + 1 : 0;
+            }
+            job->drain();
+            into->gate.set();
+            co_return before;
+        };
+        auto watching =
+            watch(here, coflux::borrowed(source), coflux::borrowed(sink), coflux::borrowed(control));
+        (void)co_await stream::run(here, stream::from(source) | stream::to(sink),
+                                   stream::job{.workers = 1, .max_batch = 10, .queue_batches = 4, .control = &control});
+        // Two links with four batches each, and one that the reader holds.
+        EXPECT_LE(co_await std::move(watching), 90);
+        EXPECT_EQ(static_cast<std::int64_t>(sink.written), source.given);
+    });
+}
+
+TEST(run, moves_slots_from_a_hot_worker) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         // All the load is in slots of the first worker, until they move.
         std::vector<order> all;
@@ -361,7 +390,7 @@ TEST(Run, MovesSlotsFromAHotWorker) {
     });
 }
 
-TEST(Run, RefusesOptionsThatCannotBe) {
+TEST(run, refuses_options_that_cannot_be) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         const auto refused = [](coflux::environment& here, auto job) -> coflux::call<bool> {
             stream::memory_source source(orders(1));

@@ -47,7 +47,7 @@ void expect_same(const T& value) {
     EXPECT_EQ(restored<T>(stored(value)), value);
 }
 
-TEST(Codec, GivesBackWhatWasStored) {
+TEST(codec, gives_back_what_was_stored) {
     expect_same(std::int64_t{-5});
     expect_same(3.25);
     expect_same(true);
@@ -63,14 +63,14 @@ TEST(Codec, GivesBackWhatWasStored) {
     expect_same(own{4, {"x", "", "yz"}});
 }
 
-TEST(Codec, RefusesBytesThatAreTorn) {
+TEST(codec, refuses_bytes_that_are_torn) {
     const auto whole = stored(own{4, {"x", "yz"}});
     for (std::size_t n = 0; n != whole.size(); ++n) {
         EXPECT_THROW((void)restored<own>(std::span(whole).first(n)), stream::corrupt_state) << n;
     }
 }
 
-TEST(Codec, RefusesACountThatCannotBe) {
+TEST(codec, refuses_a_count_that_cannot_be) {
     std::vector<std::byte> bytes;
     stream::state_writer out(bytes);
     out(std::uint64_t{1} << 60);

@@ -12,7 +12,7 @@ namespace {
 using stream_test::on_pool;
 namespace stream = coflux::stream;
 
-TEST(Transform, RunsStagesInTheirOrder) {
+TEST(transform, runs_stages_in_their_order) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         std::vector<int> seen;
         stream::memory_sink<std::string> sink;
@@ -32,7 +32,7 @@ struct named {
     std::string name;
 };
 
-TEST(Transform, TakesPointersToMembers) {
+TEST(transform, takes_pointers_to_members) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_sink<std::string> sink;
         (void)co_await stream::run(here, stream::from(stream::memory_source<named>(std::vector<named>{{"a"}, {"b"}})) |

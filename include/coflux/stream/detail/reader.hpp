@@ -226,10 +226,14 @@ private:
     [[nodiscard]] call<void> keep_pace(environment&) {
         auto& here = co_await context();
         auto looked = clock::now();
-        for (bool busy = false;;) {
-            if (!busy) co_await news_.wait();
-            const auto pause = has_news_ ? std::min(pace_.linger, pace_.commit_every) : pace_.idle_after;
-            co_await sleep_for(std::max<std::chrono::nanoseconds>(pause, std::chrono::microseconds(100)));
+        const auto short_pause = std::max<std::chrono::nanoseconds>(std::min(pace_.linger, pace_.commit_every),
+                                                                    std::chrono::microseconds(100));
+        for (bool has_news = true, busy = false;;) {
+            if (!busy) {
+                co_await news_.wait();
+                has_news = true;
+            }
+            co_await sleep_for(has_news ? short_pause : pace_.idle_after);
             auto guard = co_await lock_.lock();
             const auto now = clock::now();
             if (now - looked >= pace_.idle_after) {
@@ -239,7 +243,8 @@ private:
             if (out_.must_wait()) co_await out_.refill(here);
             out_.pulse(times_.now());
             if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
-            busy = has_news_ || times_.is_held();
+            has_news = has_news_;
+            busy = has_news || times_.is_held();
         }
     }
 

@@ -12,7 +12,7 @@ namespace {
 
 namespace stream = coflux::stream;
 
-TEST(KeyedTable, IsAMap) {
+TEST(keyed_table, is_a_map) {
     stream::detail::keyed_table<int, int> table;
     std::map<int, int> model;
     std::mt19937 random(1);
@@ -35,7 +35,7 @@ TEST(KeyedTable, IsAMap) {
     EXPECT_EQ(walked, model);
 }
 
-TEST(KeyedTable, GivesBackWhatWasStored) {
+TEST(keyed_table, gives_back_what_was_stored) {
     stream::detail::keyed_table<std::string, int> table;
     for (int i = 0; i != 100; ++i) table["key " + std::to_string(i)] = i;
     std::vector<std::byte> bytes;
@@ -50,7 +50,7 @@ TEST(KeyedTable, GivesBackWhatWasStored) {
     for (int i = 0; i != 100; ++i) EXPECT_EQ(other["key " + std::to_string(i)], i);
 }
 
-TEST(KeyedTable, IsEmptyAtFirst) {
+TEST(keyed_table, is_empty_at_first) {
     stream::detail::keyed_table<int, int> table;
     EXPECT_TRUE(table.is_empty());
     EXPECT_EQ(table.find(1), nullptr);
