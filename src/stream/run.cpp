@@ -51,6 +51,10 @@ void set_position(positions& in, std::string partition, std::int64_t next) {
     }
 }
 
+void forget_position(positions& in, const std::string& partition) {
+    std::erase_if(in, [&](const position& each) { return each.partition == partition; });
+}
+
 namespace {
 [[noreturn]] void refuse(const char* option, const char* why) {
     throw std::invalid_argument(std::string("coflux: stream::job::") + option + " " + why);

@@ -33,13 +33,15 @@ public:
             p.has_given = false;
         }
     }
-    /// The least of the partitions that are not idle; never goes back.
+    /// The least of the partitions that are not idle, the latest where all are; never goes back.
     [[nodiscard]] event_time now() noexcept {
         event_time least = end_of_time;
+        event_time latest = no_time;
         for (const one& p : of_) {
             if (!p.is_idle || p.has_given) least = std::min(least, p.latest);
+            latest = std::max(latest, p.latest);
         }
-        if (least != end_of_time) reached_ = std::max(reached_, earlier(least));
+        reached_ = std::max(reached_, earlier(std::min(least, latest)));
         return reached_;
     }
     /// A partition that is not idle is behind another one.

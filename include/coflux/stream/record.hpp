@@ -101,6 +101,7 @@ using positions = std::vector<position>;
 
 namespace detail {
 void set_position(positions& in, std::string partition, std::int64_t next);
+void forget_position(positions& in, const std::string& partition);
 }  // namespace detail
 
 }  // namespace coflux::stream

@@ -89,6 +89,10 @@ class job_run {
     static_assert(sink_of<sink_type, output>,
                   "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
                   "std::span<stream::record<T>>) for the T of the last stage, and call<void> flush(environment&)");
+    static_assert(
+        !rebalanced_source<source_type> || !all::have_state,
+        "coflux: the partitions of this source may go to another process, and the state of the stages would stay: "
+        "let the job have its partitions for itself, or let the stages have no state");
     static_assert(!has_store || state_store<std::unwrap_reference_t<decltype(Job::state)>>,
                   "coflux: job::state is no store of checkpoints: it needs call<void> store(environment&, const "
                   "stream::checkpoint&) and call<std::optional<stream::checkpoint>> load(environment&, const "

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <coflux/core/call.hpp>
@@ -43,6 +44,28 @@ concept seekable_source = source<S> && requires(S& s, environment& here, const p
 template <typename S>
 concept committing_source = source<S> && requires(S& s, environment& here, const positions& done) {
     { s.commit(here, done) } -> std::same_as<call<void>>;
+};
+
+/// What has happened to a partition of a source.
+enum class partition_event : unsigned char {
+    assigned,  ///< the source gives its records from now on
+    revoked,   ///< another process shall have it, once this one has released it
+    lost       ///< another process may have it already
+};
+struct partition_change {
+    partition_event what;
+    std::uint32_t partition;
+};
+
+/// A source whose partitions come and go, as those of a consumer group do.
+///
+/// Laws: `s.take_change()` gives the changes behind the records that were read, in their order, each once; a read may
+/// return true with no record because of one. What is revoked gives no record any more; `co_await s.release(here, p)` is
+/// called when all that was read of it is committed. A commit of a partition that the source does not have is ignored.
+template <typename S>
+concept rebalanced_source = committing_source<S> && requires(S& s, environment& here, std::uint32_t partition) {
+    { s.take_change() } -> std::same_as<std::optional<partition_change>>;
+    { s.release(here, partition) } -> std::same_as<call<void>>;
 };
 
 }  // namespace coflux::stream

@@ -352,6 +352,150 @@ void drains() {
     expect(got == model_of(w), "a drained job has lost or doubled an output" + difference(got, model_of(w)));
 }
 
+/// A consumer group of two jobs: partitions go from one to the other, and are where they were committed.
+struct group {
+    world& w;
+    struct partition {
+        int owner = -1;   // a job, or none
+        int wanted = -1;  // who shall have it
+        std::int64_t next = 0;
+    };
+    std::vector<partition> of;
+    bool loses = false;
+
+    bool done() const {
+        for (std::size_t p = 0; p != of.size(); ++p) {
+            if (of[p].next != static_cast<std::int64_t>(w.partitions[p].size())) return false;
+        }
+        return true;
+    }
+};
+
+class member {
+public:
+    using value_type = order;
+    member(group& g, int number) : group_(g), number_(number), next_(g.of.size()), has_(g.of.size()) {}
+
+    call<bool> read(environment&, stream::batch<order>& into, std::size_t most) {
+        for (;;) {
+            co_await coflux::sleep_for((1 + choose(3)) * 1ms);
+            for (std::uint32_t p = 0; p != group_.of.size(); ++p) {
+                auto& at = group_.of[p];
+                if (has_[p] && (at.wanted != number_ || at.owner != number_)) {
+                    has_[p] = false;
+                    const bool lost = at.owner != number_;
+                    changes_.push_back({lost ? stream::partition_event::lost : stream::partition_event::revoked, p});
+                } else if (!has_[p] && at.wanted == number_ && at.owner == -1) {
+                    at.owner = number_;
+                    has_[p] = true;
+                    next_[p] = at.next;
+                    changes_.push_back({stream::partition_event::assigned, p});
+                }
+            }
+            if (!changes_.empty()) co_return true;
+            if (group_.done()) co_return false;
+            for (std::uint32_t p = 0; p != group_.of.size(); ++p) {
+                const auto& from = group_.w.partitions[p];
+                if (!has_[p] || next_[p] == static_cast<std::int64_t>(from.size())) continue;
+                for (std::size_t n = 1 + choose(most); n != 0 && next_[p] != static_cast<std::int64_t>(from.size());
+                     --n) {
+                    const order& o = from[static_cast<std::size_t>(next_[p]++)];
+                    into.push_back({o, {}, next_[p], p});
+                }
+                co_return true;
+            }
+        }
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t p) const { return "p" + std::to_string(p); }
+    call<void> commit(environment&, const stream::positions& done) {
+        for (const auto& each : done) {
+            auto& at = group_.of[static_cast<std::size_t>(each.partition[1] - '0')];
+            if (at.owner != number_) continue;
+            expect(each.next >= at.next, "a commit goes back");
+            at.next = each.next;
+        }
+        co_return;
+    }
+    std::optional<stream::partition_change> take_change() {
+        if (changes_.empty()) return std::nullopt;
+        const auto c = changes_.front();
+        changes_.erase(changes_.begin());
+        return c;
+    }
+    call<void> release(environment&, std::uint32_t p) {
+        if (group_.of[p].owner == number_) group_.of[p].owner = -1;
+        co_return;
+    }
+
+private:
+    group& group_;
+    int number_;
+    std::vector<std::int64_t> next_;
+    std::vector<bool> has_;
+    std::vector<stream::partition_change> changes_;
+};
+static_assert(stream::rebalanced_source<member>);
+
+coflux::fork<void, sim_executor> run_member(environment&, borrowed<group> g, int number) {
+    auto& here = co_await coflux::context();
+    member from(*g, number);
+    sink into(g->w, false);
+    (void)co_await stream::run(here, stream::from(from) | stream::map([](const order& o) {
+                                         return counted{o.customer, o.number, o.number};
+                                     }) | stream::to(into),
+                               stream::job{.workers = 1 + choose(2),
+                                           .slots = 4,
+                                           .max_batch = 1 + choose(4),
+                                           .linger = 1ms,
+                                           .queue_batches = 2,
+                                           .commit_every = 4ms});
+}
+
+coflux::task<void, sim_executor> run_group(environment&, borrowed<group> g) {
+    auto& here = co_await coflux::context();
+    auto a = run_member(here, g, 0);
+    auto b = run_member(here, g, 1);
+    for (std::size_t moves = choose(6); moves != 0; --moves) {
+        co_await coflux::sleep_for(choose(12) * 1ms);
+        auto& p = g->of[choose(g->of.size())];
+        p.wanted = static_cast<int>(choose(2));
+        if (g->loses && choose(2) == 1 && p.owner != p.wanted) p.owner = -1;  // it was too slow
+    }
+    co_await coflux::when_all(std::move(a), std::move(b));
+}
+
+std::vector<counted> outputs_of_group(world& w, bool loses) {
+    group g{w, std::vector<group::partition>(w.partitions.size()), loses};
+    for (auto& p : g.of) p.wanted = static_cast<int>(choose(2));
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    run_group(env, borrowed(g)).get();
+    return w.written;
+}
+
+// Partitions that are revoked and released: nothing comes twice, and a customer's orders stay in order.
+void rebalances() {
+    world w = make_world(0);
+    auto got = outputs_of_group(w, false);
+    std::map<int, int> last;
+    for (const auto& [customer, number, count] : got) {
+        expect(number == last[customer] + 1, "a rebalance has changed the order, or lost or doubled a record");
+        last[customer] = number;
+    }
+    std::ranges::sort(got);
+    expect(got == model_of(w), "the outputs are not those of each record, once" + difference(got, model_of(w)));
+}
+
+// Partitions that are lost: nothing is missing.
+void loses() {
+    world w = make_world(0);
+    auto got = outputs_of_group(w, true);
+    std::ranges::sort(got);
+    const auto [first, end] = std::ranges::unique(got);
+    got.erase(first, end);
+    expect(got == model_of(w), "an output is missing" + difference(got, model_of(w)));
+}
+
 struct scenario {
     const char* name;
     void (*body)();
@@ -360,7 +504,9 @@ constexpr scenario scenarios[] = {{"exactly_once", exactly_once},
                                   {"at_least_once", at_least_once},
                                   {"keeps_order", keeps_order},
                                   {"drains", drains},
-                                  {"forwards", forwards}};
+                                  {"forwards", forwards},
+                                  {"rebalances", rebalances},
+                                  {"loses", loses}};
 
 }  // namespace
 

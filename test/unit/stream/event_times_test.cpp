@@ -52,12 +52,15 @@ TEST(watermarks, are_not_held_by_an_idle_partition) {
     EXPECT_EQ(w.now(), at(110s));
 }
 
-TEST(watermarks, stay_where_all_are_idle) {
-    watermarks w(0s);
+TEST(watermarks, are_the_latest_where_all_are_idle) {
+    watermarks w(1s);
+    EXPECT_EQ(w.now(), stream::no_time);
     w.note(0, at(10s));
+    w.note(1, at(30s));
     w.look_for_idle();
+    EXPECT_EQ(w.now(), at(9s));
     w.look_for_idle();
-    EXPECT_EQ(w.now(), at(10s));
+    EXPECT_EQ(w.now(), at(29s));
 }
 
 TEST(watermarks, saturate_at_the_beginning_of_time) {

@@ -355,8 +355,7 @@ TEST(run, holds_a_source_up_whose_sink_is_slow) {
             into->gate.set();
             co_return before;
         };
-        auto watching =
-            watch(here, coflux::borrowed(source), coflux::borrowed(sink), coflux::borrowed(control));
+        auto watching = watch(here, coflux::borrowed(source), coflux::borrowed(sink), coflux::borrowed(control));
         (void)co_await stream::run(here, stream::from(source) | stream::to(sink),
                                    stream::job{.workers = 1, .max_batch = 10, .queue_batches = 4, .control = &control});
         // Two links with four batches each, and one that the reader holds.

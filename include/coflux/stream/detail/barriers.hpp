@@ -1,6 +1,7 @@
 // barriers: what belongs to each barrier that is on its way: positions, states, loads, and new owners of slots.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,8 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
 #include <coflux/stream/checkpoint.hpp>
 #include <coflux/stream/detail/slot_owners.hpp>
+#include <coflux/sync/auto_reset_event.hpp>
 
 namespace coflux::stream::detail {
 
@@ -58,6 +62,15 @@ public:
         auto taken = of_.extract(number);
         return std::move(taken.mapped().passed);
     }
+    /// The writer has committed it.
+    void committed(std::uint64_t number) noexcept {
+        committed_.store(number, std::memory_order_release);  // pairs with the acquire in wait_for_commit()
+        news_.set();
+    }
+    /// Waits until a barrier is committed. One coroutine at a time.
+    [[nodiscard]] call<void> wait_for_commit(environment&, std::uint64_t number) {
+        while (committed_.load(std::memory_order_acquire) < number) co_await news_.wait();
+    }
     /// The next barrier brings new owners of a region's slots.
     void plan(std::uint32_t region, slot_owners owners) {
         const std::lock_guard lock(mutex_);
@@ -69,6 +82,8 @@ private:
         barriers::passed passed;
         std::vector<std::shared_ptr<const slot_owners>> owners;
     };
+    std::atomic<std::uint64_t> committed_{0};
+    auto_reset_event news_;
     std::mutex mutex_;
     std::uint64_t last_ = 0;
     std::map<std::uint64_t, entry> of_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@
 #include <coflux/sync/mutex.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/sleep.hpp>
+#include <coflux/time/timeout.hpp>
 
 namespace coflux::stream::detail {
 
@@ -111,9 +113,30 @@ private:
             } else {
                 out_.send_full(times_.now());
             }
-            if (!has_news_) tell_pacer();
+            if (count != 0 && !has_news_) tell_pacer();
+            if constexpr (rebalanced_source<Source>) co_await follow(here);
         }
         at_end_ = true;
+    }
+
+    // The source's partitions have changed. The lock is held.
+    [[nodiscard]] call<void> follow(environment&) {
+        auto& here = co_await context();
+        while (const std::optional<partition_change> change = source_.take_change()) {
+            if (change->what == partition_event::assigned) {
+                times_.add(change->partition);
+                continue;
+            }
+            if (change->what == partition_event::revoked) {
+                co_await mark_barrier(here, times_.now());
+                // [stream.revoke.committed]
+                co_await barriers_.wait_for_commit(here, last_barrier_);
+            }
+            times_.remove(change->partition);
+            if (change->partition < read_.size()) read_[change->partition] = unread;
+            forget_position(at_, source_.partition_name(change->partition));
+            if (change->what == partition_event::revoked) co_await source_.release(here, change->partition);
+        }
     }
 
     // The rest of the batch.
@@ -209,9 +232,9 @@ private:
             if (read_[p] != unread) set_position(at_, source_.partition_name(p), read_[p]);
         }
         // [stream.barrier.positions]
-        const std::uint64_t number = barriers_.open(at_);
-        auto owners = barriers_.owners(number, 1);
-        out_.close(parcel_kind::barrier, number, watermark);
+        last_barrier_ = barriers_.open(at_);
+        auto owners = barriers_.owners(last_barrier_, 1);
+        out_.close(parcel_kind::barrier, last_barrier_, watermark);
         out_.change(std::move(owners));
         has_news_ = false;
     }
@@ -233,7 +256,11 @@ private:
                 co_await news_.wait();
                 has_news = true;
             }
-            co_await sleep_for(has_news ? short_pause : pace_.idle_after);
+            if (has_news) {
+                co_await sleep_for(short_pause);
+            } else {  // a partition holds the watermark
+                (void)co_await timeout(news_.wait(), pace_.idle_after);
+            }
             auto guard = co_await lock_.lock();
             const auto now = clock::now();
             if (now - looked >= pace_.idle_after) {
@@ -265,6 +292,7 @@ private:
     std::vector<std::int64_t> read_;  // by partition, since the beginning of the run
     positions at_;                    // of the last barrier
     std::exception_ptr error_;
+    std::uint64_t last_barrier_ = 0;
     bool at_end_ = false;
     mutex lock_;
     auto_reset_event news_;

@@ -128,6 +128,7 @@ private:
         }
         // [stream.commit.source]
         if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
+        barriers_.committed(barrier);
         balance_(loads);
         policy_.counts.commits.fetch_add(1, std::memory_order_relaxed);
     }
