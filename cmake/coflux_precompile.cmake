@@ -1,3 +1,4 @@
+option(COFLUX_PRECOMPILE_LIBRARY "Build the libraries with a precompiled header (clang)" OFF)
 option(COFLUX_PRECOMPILE_TESTS "Build the unit tests with a precompiled header" ON)
 option(COFLUX_PRECOMPILE_PROGRAMS "Build examples, simulations, fuzz programs and their like with a precompiled header" OFF)
 
@@ -15,6 +16,7 @@ function(coflux_precompile target)
     coflux_warnings(${target})
     target_precompile_headers(${target} PRIVATE ${arg_HEADERS})
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+        include(coflux_python)
         # clang's precompiled header names its checkout, so that another one must not have it from the cache.
         set_target_properties(
             ${target} PROPERTIES CXX_COMPILER_LAUNCHER
@@ -33,6 +35,20 @@ function(coflux_use_precompiled target from)
     target_precompile_headers(${target} REUSE_FROM ${from})
     coflux_no_header_times(${target})
 endfunction()
+
+# Most of a source of the libraries is headers, of which four fifths of its compilation consist. The sources still include
+# what they use, and only lower layers: tools/check_layers.py reads the sources, and the daily build goes without.
+if(COFLUX_PRECOMPILE_LIBRARY)
+    coflux_precompile(
+        coflux_library_precompiled
+        LINK Threads::Threads
+        HEADERS <coflux/coflux.hpp>
+        OPTIONS "${COFLUX_ALIGNED_FRAMES}")
+    target_compile_features(coflux_library_precompiled PRIVATE cxx_std_20)
+    target_include_directories(coflux_library_precompiled PRIVATE "${PROJECT_SOURCE_DIR}/include")
+    set_target_properties(coflux_library_precompiled PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    coflux_sanitize(coflux_library_precompiled)
+endif()
 
 # What most programs include, for those that link the runtime and the kit. The programs still include what they use: the
 # release build of g++ goes without, and so do the examples of users.

@@ -4,12 +4,13 @@
     cmake/precompile.py --root=FOLDER COMPILER ARGUMENT...
 
 ccache takes the sum for the header (CCACHE_PCH_EXTSUM), which names its checkout where clang wrote it; the sum is the
-same in each checkout FOLDER of the same sources.
+same in each checkout FOLDER of the same sources, and in each build tree, where the compiler runs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -25,9 +26,10 @@ def sum_of(root: str, arguments: list[str]) -> str:
     version = subprocess.run([arguments[0], "--version"], capture_output=True, text=True, check=True).stdout
     _, read = value_of("-MF", arguments).read_text(encoding="utf-8").replace("\\\n", " ").split(":", 1)
     for part in (version, *arguments, *read.split()):
-        total.update(part.replace(root, "").encode() + b"\0")
+        total.update(part.replace(os.getcwd(), "").replace(root, "").encode() + b"\0")
     for file in read.split():
-        total.update(hashlib.sha256(Path(file).read_bytes().replace(root.encode(), b"")).digest())
+        text = Path(file).read_bytes().replace(os.getcwd().encode(), b"").replace(root.encode(), b"")
+        total.update(hashlib.sha256(text).digest())
     return total.hexdigest()
 
 

@@ -11,7 +11,7 @@
 namespace coflux::detail {
 namespace {
 
-constexpr std::uint64_t one_value = 1;
+constexpr std::uint64_t one_with_value = 1;
 constexpr std::uint64_t one_stopped = std::uint64_t{1} << 31;
 constexpr std::uint64_t erred = std::uint64_t{1} << 62;
 constexpr std::uint64_t error_decided = std::uint64_t{1} << 63;
@@ -182,7 +182,7 @@ void some_awaiter::note(std::size_t i) noexcept {
 }
 
 bool some_awaiter::note_value(std::size_t i) noexcept {
-    const std::uint64_t before = ends_.fetch_add(one_value, memory_order_relaxed);
+    const std::uint64_t before = ends_.fetch_add(one_with_value, memory_order_relaxed);
     const std::size_t rank = values_in(before);
     if ((before & error_decided) != 0 || rank >= wanted_) return false;
     nodes_[rank].ranked = i;
