@@ -122,6 +122,9 @@ class LabTest(unittest.TestCase):
         # its way.
         self.enterContext(mock.patch.dict(os.environ, {BUILD_VARIABLE: str(self.build), locks.VARIABLE: str(self.root)}))
         self.enterContext(mock.patch("runner.load.WINDOW_SECONDS", 0.0))
+        # Limits that only a hang reaches, however busy the machine is.
+        self.enterContext(mock.patch("runner.session.DESCRIBE_TIMEOUT_SECONDS", 600.0))
+        self.enterContext(mock.patch("runner.probe.TIMEOUT_SECONDS", 600.0))
         self.enterContext(mock.patch("runner.load.between", return_value=QUIET))
         self.libraries: dict[str, str] = {}
         self.enterContext(mock.patch("runner.allocators.library", side_effect=self.libraries.get))

@@ -125,7 +125,8 @@ class Measuring(LabTest):
         self.assertEqual(done.status, 1)
         self.assertEqual((self.row("coflux")["status"], self.row("coflux")["reason"]),
                          ("timeout", "repetition 1 of 2: not finished after 0.5 s"))
-        self.assertEqual(len(self.calls()), 1)
+        # On a busy machine it has not begun when it is ended.
+        self.assertLessEqual(len(self.calls()), 1)
 
     def test_what_a_runtime_cannot_do_is_no_failure(self) -> None:
         self.fake("coflux")

@@ -125,7 +125,8 @@ class Resuming(LabTest):
 
     def test_what_was_unavailable_is_measured_once_it_is_there(self) -> None:
         arguments = ("--workload", "fib", "--runtime", "coflux", "tbb", "--reps", "1")
-        self.measure(*arguments)
+        done = self.measure(*arguments)
+        self.assertEqual(done.status, 0, done.stderr)
         self.assertEqual(self.row("tbb")["status"], "unavailable")
         self.fake("tbb")
         self.lab("--resume", str(self.out))
