@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from runner import cli, execute, locks, stats
+from runner import catalog, cli, execute, locks, stats
 from runner.load import Load
 from runner.paths import BUILD_VARIABLE, LAB
 from runner.runtimes import RUNTIMES
@@ -26,11 +26,12 @@ COMPILER = shutil.which("clang++-19") or shutil.which("g++")
 QUIET = Load(load1=0.25, runnable=0, others=0.01, stolen=0.0, pressure=0.02, under_load=False)
 BUSY = Load(load1=7.5, runnable=5, others=0.61, stolen=0.0, pressure=0.9, under_load=True)
 
-# An adapter whose behaviour a test chooses. It answers right unless told otherwise and writes down each `run`.
-ADAPTER = '''#!{python}
-import json, os, signal, subprocess, sys
+# An adapter whose behaviour a test chooses. It answers right unless told otherwise and writes down each `run`. Hundreds
+# of them run, so python starts without what is installed (-S, -E), and loads one workload and no more.
+ADAPTER = '''#!{python} -SE
+import importlib, json, os, sys
 sys.path.insert(0, {lab!r})
-from runner import catalog
+modules = {modules!r}
 behaviour = {behaviour!r}
 arguments = sys.argv[2:]
 options = dict(zip(arguments[0::2], arguments[1::2]))
@@ -42,11 +43,11 @@ if sys.argv[1] == "describe":
     dresses = behaviour.get("dresses", {{}})
     able = {{w: {{"supported": False, "reason": lacking[w]}} if w in lacking
             else {{"supported": True, "dresses": {{"plain": "", **{{each: "" for each in dresses.get(w, [])}}}}}}
-            for w in catalog.all_workloads()}}
+            for w in modules}}
     print(json.dumps({{"runtime": name, "version": "1.2", "compiler": "fake 1", "flags": "-O3", "allocator": "malloc",
                       "workloads": able}}))
     sys.exit(0)
-workload = catalog.all_workloads()[options["--workload"]]
+workload = importlib.import_module(modules[options["--workload"]])
 params, threads = json.loads(options["--params"]), int(options["--threads"])
 calls = {calls!r}
 dress = options.get("--dress", "plain")
@@ -60,16 +61,20 @@ if not behaviour.get("after", 0) <= before < behaviour.get("until", 1 << 30):
 if does == "crash":
     sys.exit("assertion x == y failed")
 if does == "die":
+    import signal
     os.kill(os.getpid(), signal.SIGSEGV)
 if does == "hang":
+    import signal
     signal.pause()
 if does in ("leave behind", "hang with a child"):
     # A session of its own or not, it has stdout and stderr of this process.
+    import signal, subprocess
     own = does == "hang with a child"
     subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], start_new_session=own)
     if own:
         signal.pause()
 if does == "interrupt":
+    import signal
     os.kill(os.getppid(), signal.SIGTERM)
     signal.pause()
 if does == "babble":
@@ -90,7 +95,7 @@ print(json.dumps(said))
 '''
 
 # Prints the numbers of a file in turn.
-PROBE = '''#!{python}
+PROBE = '''#!{python} -SE
 import os, sys
 values, used = ({speeds!r}, {used!r} + "-alone") if len(sys.argv) == 2 else ({values!r}, {used!r})
 with open(used, "a") as file:
@@ -134,7 +139,8 @@ class LabTest(unittest.TestCase):
 
     def fake(self, name: str, **behaviour: Any) -> None:
         """Puts a fake executable where the runner looks for the runtime."""
-        self._install(RUNTIMES[name].executable, ADAPTER.format(python=sys.executable, lab=str(LAB), name=name,
+        modules = {name: workload.__name__ for name, workload in catalog.all_workloads().items()}
+        self._install(RUNTIMES[name].executable, ADAPTER.format(python=sys.executable, lab=str(LAB), name=name, modules=modules,
                                                                 behaviour=behaviour, calls=str(self.calls_file)))
 
     def fake_probe(self, *values: float, speeds: tuple[float, ...] = (1.0,)) -> None:
