@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -292,6 +293,99 @@ coflux::call<void> finished(coflux::environment&, const node& n, trial& t) {
     co_await below.join();
 }
 
+coflux::call<void> timed(coflux::environment&, const node& n, trial& t) {
+    const milliseconds amount(n.amount);
+    const auto begun = coflux::clock::now();
+    coflux::timer moment;
+    switch (n.form % 4) {
+    case 0: (void)moment.reset(amount); break;
+    case 1:
+        (void)moment.reset(amount);
+        // At the very moment it has fired.
+        t.expect(moment.reset(begun + amount + milliseconds(10)) == (n.amount != 0),
+                 "a timer that was pending was not");
+        break;
+    case 2: {
+        (void)moment.reset(std::chrono::hours(1));
+        const auto fired = co_await coflux::timeout(moment.wait(), amount);
+        COFLUX_HOLDS(&t, fired.timed_out() && moment.pending());
+        (void)moment.stop();
+        break;
+    }
+    default: break;
+    }
+    const bool fires = n.form % 4 < 2;
+    COFLUX_HOLDS(&t, (co_await moment.wait()) == fires && !moment.pending());
+}
+
+coflux::call<void> metered(coflux::environment&, const node& n) {
+    coflux::rate_limiter each(1, milliseconds(10), 1);
+    for (std::size_t i = 0; i <= n.form % 4; ++i) co_await each.acquire();
+}
+
+coflux::call<void> delayed(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    coflux::delay_queue<const node*> due;
+    for (const node& c : n.children) COFLUX_HOLDS(&t, due.push(&c, milliseconds(n.amount)));
+    due.close();
+    for (const node& expected : n.children) {
+        const auto next = co_await due.pop();
+        COFLUX_HOLDS(&t, next && *next == &expected);
+        (void)co_await run(here, expected, t);
+    }
+    COFLUX_HOLDS(&t, !co_await due.pop());
+}
+
+struct condition {
+    coflux::mutex lock;
+    coflux::condition_variable changed;
+    bool holds = false;
+};
+part_fork changes(coflux::environment&, condition* of, const node* n, trial* t, witness* w) {
+    auto&& here = co_await coflux::context();
+    left_child tells(*w, here);
+    (void)co_await run(here, *n, *t);
+    {
+        const auto held = co_await of->lock.lock();
+        of->holds = true;
+        of->changed.notify_one();
+    }
+    tells.ends();
+    co_return 1;
+}
+coflux::call<void> changed(coflux::environment&, const node& n, trial& t, witness& w) {
+    auto&& here = co_await coflux::context();
+    condition of;
+    const auto block = [&](coflux::task_scope& inside) -> coflux::call<void> {
+        inside.spawn(changes, &of, &n.children[0], &t, &w);
+        auto held = co_await of.lock.lock();
+        const milliseconds amount(n.amount);
+        const auto holds = [&of] { return of.holds; };
+        const bool in_time = n.form % 2 == 0
+                                 ? co_await of.changed.wait_for(held, amount, holds)
+                                 : co_await of.changed.wait_until(held, coflux::clock::now() + amount, holds);
+        COFLUX_HOLDS(&t, held.owns_lock() && in_time == of.holds);
+    };
+    co_await coflux::with_scope(here, block);
+}
+
+coflux::call<int> refused(coflux::environment&) {
+    co_await coflux::yield();
+    throw std::system_error(std::make_error_code(std::errc::connection_refused));
+}
+coflux::call<void> result(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    if (n.form % 2 == 0) {
+        const auto one = co_await coflux::as_result(run(here, n.children[0], t));
+        COFLUX_HOLDS(&t, one.has_value() && *one == 1);
+    } else {
+        const auto one = co_await coflux::as_result(forked(here, &n.children[0], &t));
+        COFLUX_HOLDS(&t, one.has_value() && *one == 1);
+    }
+    const auto none = co_await coflux::as_result(refused(here));
+    COFLUX_HOLDS(&t, !none.has_value() && none.error() == std::errc::connection_refused);
+}
+
 coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     auto below = coflux::make_environment(here, coflux::clock::now() + milliseconds(n.amount));
@@ -327,6 +421,8 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
         for (std::size_t i = 0; i <= n.form % 4; ++i) co_await coflux::yield();
         break;
     case part::sleeps: co_await coflux::sleep_for(amount); break;
+    case part::timed: co_await timed(here, n, t); break;
+    case part::metered: co_await metered(here, n); break;
     case part::waits_for_ever: co_await waits_for_ever(here, n.form); break;
     case part::fails: throw planned_error();
     case part::stops: co_await coflux::this_coroutine::stop(); break;
@@ -359,10 +455,16 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
     case part::caught: try { (void)co_await run(here, of[0], t);
         } catch (const planned_error&) {}
         break;
-    case part::limited: (void)co_await coflux::timeout(run(here, of[0], t), amount); break;
-    case part::limited_fork:
-        (void)co_await coflux::deadline(forked(here, &of[0], &t), coflux::clock::now() + amount);
+    case part::limited: {
+        const auto one = co_await coflux::timeout(run(here, of[0], t), amount);
+        COFLUX_HOLDS(&t, one.timed_out() || *one == 1);
         break;
+    }
+    case part::limited_fork: {
+        const auto one = co_await coflux::deadline(forked(here, &of[0], &t), coflux::clock::now() + amount);
+        COFLUX_HOLDS(&t, one.timed_out() || *one == 1);
+        break;
+    }
     case part::all: co_await all(here, n, t); break;
     case part::all_outcomes: {
         const auto ends = co_await coflux::when_all_outcomes(all_forked(here, n, t));
@@ -387,6 +489,9 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
         }
         break;
     case part::finished: co_await finished(here, n, t); break;
+    case part::delayed: co_await delayed(here, n, t); break;
+    case part::changed: co_await changed(here, n, t, w); break;
+    case part::result: co_await result(here, n, t); break;
     }
 }
 

@@ -7,10 +7,11 @@ namespace coflux_simulations {
 namespace {
 
 constexpr std::array<const char*, parts> names{
-    "value",  "yields",       "sleeps",  "waits_for_ever", "fails",   "stops",  "sequence", "forked",
-    "viewed", "attached",     "dropped", "abandons",       "outcome", "caught", "limited",  "limited_fork",
-    "all",    "all_outcomes", "any",     "success",        "some",    "each",   "scope",    "collect",
-    "nearer", "stopped",      "piped",   "nested",         "finished"};
+    "value",   "yields",   "sleeps",   "timed",        "metered",  "waits_for_ever", "fails",
+    "stops",   "sequence", "forked",   "viewed",       "attached", "dropped",        "abandons",
+    "outcome", "caught",   "limited",  "limited_fork", "all",      "all_outcomes",   "any",
+    "success", "some",     "each",     "scope",        "collect",  "nearer",         "stopped",
+    "piped",   "nested",   "finished", "delayed",      "changed",  "result"};
 
 moment sum(moment a, moment b) {
     return std::min(never, a + b);
@@ -57,6 +58,8 @@ bounds model_of_kind(const node& n) {
     case part::value:
     case part::yields: return {.value = true};
     case part::sleeps: return {.value = true, .latest = amount};
+    case part::timed: return {.value = true, .latest = amount + (n.form % 4 == 1 ? 10 : 0)};
+    case part::metered: return {.value = true, .latest = static_cast<moment>(10 * (n.form % 4))};
     case part::waits_for_ever: return {.latest = never};
     case part::fails: return {.error = true};
     case part::stops: return {.stop = true};
@@ -139,6 +142,19 @@ bounds model_of_kind(const node& n) {
         for (const node& c : of) b.latest = std::min(b.latest, c.may.latest);  // then the rest is stopped
         return b;
     }
+    case part::delayed: {
+        bounds b = of_all(of, false);
+        b.latest = sum(b.latest, amount);
+        return b;
+    }
+    case part::changed: {
+        bounds b = of[0].may;
+        b.value = true;
+        b.stop = false;
+        b.latest = std::max(b.latest, amount);
+        return b;
+    }
+    case part::result: return of[0].may;
     }
     return {};
 }
@@ -156,7 +172,8 @@ bool requests_stops(part what) {
     case part::collect:
     case part::piped:
     case part::nested:
-    case part::finished: return true;
+    case part::finished:
+    case part::changed: return true;
     default: return false;
     }
 }
@@ -177,7 +194,9 @@ std::size_t children_of(part what, const choices& choose) {
     case part::limited:
     case part::limited_fork:
     case part::nearer:
-    case part::stopped: return 1;
+    case part::stopped:
+    case part::changed:
+    case part::result: return 1;
     case part::piped:
     case part::nested: return 2;
     default: return static_cast<std::size_t>(what) < leaves ? 0 : 1 + choose(3);
@@ -207,7 +226,8 @@ node random_program(const choices& choose) {
 std::string to_text(const node& n) {
     std::string text = names[static_cast<std::size_t>(n.what)];
     if (n.amount != 0) text += " " + std::to_string(n.amount);
-    if (n.what == part::nested || n.what == part::all || n.what == part::any || n.what == part::finished)
+    if (n.what == part::nested || n.what == part::all || n.what == part::any || n.what == part::finished ||
+        n.what == part::timed || n.what == part::metered || n.what == part::result)
         text += "/" + std::to_string(n.form);
     if (n.children.empty()) return text;
     text += "(";

@@ -15,6 +15,8 @@ enum class part : std::uint8_t {
     value,
     yields,
     sleeps,
+    timed,           ///< a timer that fires, is moved, outlasts a limit, or is stopped
+    metered,         ///< takes permits of a rate_limiter, one each 10 ms
     waits_for_ever,  ///< until it is stopped
     fails,
     stops,
@@ -42,9 +44,12 @@ enum class part : std::uint8_t {
     piped,     ///< two stages and a channel between them
     nested,    ///< a combinator of a combinator of forks, moved in
     finished,  ///< takes forks as they finish: all, or leaves after the first
+    delayed,   ///< takes its children from a delay_queue, in their order, and awaits each
+    changed,   ///< waits for a condition that its child changes, no longer than `amount`
+    result,    ///< as_result of a call or a fork
 };
 constexpr std::size_t leaves = static_cast<std::size_t>(part::stops) + 1;
-constexpr std::size_t parts = static_cast<std::size_t>(part::finished) + 1;
+constexpr std::size_t parts = static_cast<std::size_t>(part::result) + 1;
 
 /// Milliseconds of virtual time.
 using moment = std::int64_t;
