@@ -69,11 +69,14 @@ using our_executors = ::testing::Types<pool_of_one, pool_of_three, fresh<manual_
                                        fresh<coflux_test::thread_executor>, fresh<simulated>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ours, executor_conformance, our_executors);
 
-using our_serial_executors =
-    ::testing::Types<fresh<coflux::worker_executor>, fresh<coflux_test::worker_of_group>,
-                     fresh<coflux_test::driven_loop>, fresh<coflux_test::strand_of_pool>,
-                     fresh<coflux_test::strand_of_strand>, fresh<coflux_test::strand_of_worker>,
-                     fresh<coflux_test::strand_of_loop>, fresh<coflux_test::strand_of_simulated>>;
+using our_priorities = ::testing::Types<fresh<coflux_test::priority_of_pool<coflux::priority::high>>,
+                                        fresh<coflux_test::priority_of_pool<coflux::priority::low>>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(priorities, executor_conformance, our_priorities);
+
+using our_serial_executors = ::testing::Types<
+    fresh<coflux::worker_executor>, fresh<coflux_test::worker_of_group>, fresh<coflux_test::driven_loop>,
+    fresh<coflux_test::strand_of_pool>, fresh<coflux_test::strand_of_priority>, fresh<coflux_test::strand_of_strand>,
+    fresh<coflux_test::strand_of_worker>, fresh<coflux_test::strand_of_loop>, fresh<coflux_test::strand_of_simulated>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(serial, executor_conformance, our_serial_executors);
 
 }  // namespace coflux::testing

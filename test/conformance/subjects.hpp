@@ -27,10 +27,25 @@ struct simulated {
     void drive() { sim.run(); }
 };
 
+/// A priority of a pool, with the pool.
+template <coflux::priority Level>
+struct priority_of_pool {
+    coflux::thread_pool_executor threads{2};
+    coflux::prioritised<Level> on = threads.at<Level>();
+
+    auto& executor() noexcept { return on; }
+};
+
 /// Executors that run one coroutine at a time, with what they stand on.
 struct strand_of_pool {
     coflux::thread_pool_executor threads{2};
     coflux::strand<coflux::thread_pool_executor> on{threads};
+
+    auto& executor() noexcept { return on; }
+};
+struct strand_of_priority {
+    priority_of_pool<coflux::priority::high> below;
+    coflux::strand<coflux::prioritised<coflux::priority::high>> on{below.on};
 
     auto& executor() noexcept { return on; }
 };

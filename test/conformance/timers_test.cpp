@@ -33,6 +33,10 @@ using our_timers =
     ::testing::Types<pool_of_two, fresh<manual_executor>, fresh<coflux_test::thread_executor>, fresh<simulated>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(ours, timer_conformance, our_timers);
 
+using our_priorities = ::testing::Types<fresh<coflux_test::priority_of_pool<coflux::priority::high>>,
+                                        fresh<coflux_test::priority_of_pool<coflux::priority::low>>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(priorities, timer_conformance, our_priorities);
+
 using our_serial_timers = ::testing::Types<fresh<coflux::worker_executor>, fresh<coflux_test::driven_loop>,
                                            fresh<coflux_test::strand_of_pool>, fresh<coflux_test::strand_of_worker>,
                                            fresh<coflux_test::strand_of_loop>, fresh<coflux_test::strand_of_simulated>>;
