@@ -3,13 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -138,6 +143,36 @@ TEST(priority, is_chosen_by_type) {
     pool p(1);
     auto env = coflux::make_environment(p.at<priority::low>(), p.at<priority::high>());
     EXPECT_EQ(asks_soon(env).get(), 8);
+}
+
+coflux::task<std::size_t, low> waits_for_others(coflux::environment&) {
+    auto [a, b] = coflux::unix_stream::pair();
+    std::array<std::byte, 1> byte{};
+    co_await coflux::sleep_for(1ms);
+    const auto never = co_await coflux::timeout(b.read_some(byte), 1ms);
+    EXPECT_TRUE(never.timed_out());
+    co_await a.write_all(byte);
+    co_return co_await b.read_some(byte);
+}
+
+/// The names of the threads of this process.
+std::set<std::string> threads() {
+    std::set<std::string> names;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::string name;
+        std::getline(std::ifstream(task.path() / "comm"), name);
+        names.insert(name);
+    }
+    return names;
+}
+
+TEST(priority, has_the_timers_and_descriptors_of_the_pool) {
+    const auto before = threads();
+    pool p(2);
+    auto env = coflux::make_environment(p.at<priority::low>());
+    EXPECT_EQ(waits_for_others(env).get(), 1U);
+    for (const char* const shared : {"coflux-io", "coflux-timers"})
+        EXPECT_EQ(threads().contains(shared), before.contains(shared)) << shared;
 }
 
 // --- how long the others wait ----------------------------------------------------------------------------------------
