@@ -130,6 +130,21 @@ TEST(priority, is_that_of_children_that_name_no_executor) {
     EXPECT_TRUE(asks_its_child(env, borrowed(background)).get());
 }
 
+coflux::task<bool, pool> goes_there_and_back(coflux::environment&, borrowed<pool> p) {
+    auto background = p->at<priority::low>();
+    co_await coflux::resume_on(background);
+    const auto on = co_await coflux::this_coroutine::executor();
+    co_await coflux::resume_on(*p);
+    const auto back_on = co_await coflux::this_coroutine::executor();
+    co_return on.is(background) && back_on.is(*p);
+}
+
+TEST(priority, is_gone_to_by_any_object_of_it) {
+    pool p(1);
+    auto env = coflux::make_environment(p, p.at<priority::low>());
+    EXPECT_TRUE(goes_there_and_back(env, borrowed(p)).get());
+}
+
 coflux::fork<int, high> twice_soon(coflux::environment&, int n) {
     co_return 2 * n;
 }
