@@ -92,7 +92,7 @@ class Definitions(unittest.TestCase):
                                            "coroutine_costs", "echo", "echo_many", "echo_pool", "fairness", "fib", "fib_tasks",
                                            "file_read", "fork_noop", "fork_pool", "idle_tasks", "inject",
                                            "io_socket", "latency_under_load", "matmul", "memory_after",
-                                           "mpsc_batches", "mutex_handoff", "nqueens", "outside_wake",
+                                           "mpsc_batches", "mutex_handoff", "nexmark", "nqueens", "outside_wake",
                                            "oversubscribed", "partition_receiver", "pipeline", "record_path",
                                            "skynet", "spawn_join", "suspend_chain", "timer_storm", "unbalanced",
                                            "wait", "yield"])
@@ -368,7 +368,7 @@ class Plans(unittest.TestCase):
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
         self.assertEqual({name for name, count in threads.items() if count == 1},
                          {"accept_churn", "call_overhead", "coroutine_costs", "echo", "echo_many", "file_read", "fork_noop",
-                          "wait"})
+                          "nexmark", "wait"})
         self.assertEqual(threads["fib"], 4)
 
     def test_a_run_has_all_cpus_where_nobody_chose_the_threads(self) -> None:

@@ -5,6 +5,8 @@
 #include "definitions.hpp"
 #include "harness.hpp"
 #include "io.hpp"
+#include "nexmark/loop.hpp"
+#include "nexmark_work.hpp"
 #include "pinning.hpp"
 #include "seed_work.hpp"
 #include "workloads.hpp"
@@ -293,6 +295,11 @@ harness::measured record_path(const harness::request& r) {
     });
 }
 
+harness::measured nexmark(const harness::request& r) {
+    const harness::nexmark_work work{r};
+    return harness::measure(r, [&work] { return lab::nexmark::run_loop(work.query, work.events).value(); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -317,6 +324,7 @@ int main(int argc, char** argv) {
     app.add("fib_tasks", lab::fib_tasks, "one thread, whatever --threads says");
     app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
+    app.add("nexmark", nexmark, "a loop for each query, on one thread");
     app.unsupported("wait", "to wait is the system's: std has it");
     app.unsupported("echo_pool", "a pool whose workers share connections would be a runtime: echo_many is the floor");
     app.unsupported("partition_receiver",

@@ -122,6 +122,7 @@ var workloads = []workload{
 	{name: "mutex_handoff", params: []string{"tasks", "locks"}, items: product("tasks", "locks"),
 		plain: variant{"a chan of capacity 1 as the lock, which is fair; a sync.Mutex lets its last owner in again",
 			mutexHandoff}},
+	{name: "nexmark", unsupported: "no stream engine: its part in a query would be the loop that bare has"},
 	{name: "nqueens", params: []string{"n"}, items: func(r *request) uint64 { return nqueensBoards(r) },
 		plain: variant{"a goroutine for each safe row, and a sync.WaitGroup", nqueens}, expert: seldom(nqueens)},
 	{name: "outside_wake", params: []string{"workers", "cpus", "gap_us", "requests"}, items: product("requests"),

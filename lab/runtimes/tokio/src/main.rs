@@ -44,6 +44,8 @@ const RENDEZVOUS: &str =
 
 const PROGRAMS_OF_OTHERS: &str = "the document's programs for other runtimes; Tokio's stand under cachecalc";
 
+const NO_STREAMS: &str = "no stream engine: its part in a query would be the loop that bare has";
+
 const NO_FRAME: &str = "a future is a value of its caller's: it has no frame that is created and destroyed";
 
 enum Ability {
@@ -57,7 +59,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 39] = [
+const WORKLOADS: [(&str, &[&str], Ability); 40] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -108,6 +110,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 39] = [
     ("memory_after", &["count", "idle_ms"], Supported),
     ("mpsc_batches", &["batches", "batch"], Noted("tokio::sync::mpsc, unbounded")),
     ("mutex_handoff", &["tasks", "locks"], Noted("tokio::sync::Mutex, which is fair")),
+    ("nexmark", &["query", "events"], Unsupported(NO_STREAMS)),
     ("nqueens", &["n"], Supported),
     ("outside_wake", &["workers", "cpus", "gap_us", "requests"], Noted("Runtime::spawn, and block_on of the handle")),
     ("oversubscribed", &["idiom", "workers", "count"], Noted("as channel_mpmc and spawn_join")),
