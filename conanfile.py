@@ -29,6 +29,7 @@ class Coflux(ConanFile):
         toolchain.cache_variables["COFLUX_BUILD_TESTS"] = False
         toolchain.cache_variables["COFLUX_BUILD_EXAMPLES"] = False
         toolchain.cache_variables["COFLUX_WITH_TLS"] = "OFF"
+        toolchain.cache_variables["COFLUX_WITH_KAFKA"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()
 

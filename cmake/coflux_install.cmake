@@ -34,6 +34,22 @@ if(COFLUX_HAS_TLS)
         NAMESPACE coflux::
         DESTINATION "${package_dir}")
 endif()
+if(COFLUX_HAS_KAFKA)
+    add_dependencies(coflux_installed coflux_kafka)
+    # A set of its own, as that of TLS.
+    install(
+        TARGETS coflux_kafka
+        EXPORT coflux-kafka-targets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+        RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+        FILE_SET details DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    install(
+        EXPORT coflux-kafka-targets
+        NAMESPACE coflux::
+        DESTINATION "${package_dir}")
+endif()
 
 configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/coflux-config.cmake.in" "${PROJECT_BINARY_DIR}/coflux-config.cmake"
@@ -82,5 +98,9 @@ install(FILES "${PROJECT_BINARY_DIR}/coflux.pc" "${PROJECT_BINARY_DIR}/coflux-te
 if(COFLUX_HAS_TLS)
     configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-tls.pc.in" "${PROJECT_BINARY_DIR}/coflux-tls.pc" @ONLY)
     install(FILES "${PROJECT_BINARY_DIR}/coflux-tls.pc" DESTINATION "${pkgconfig_dir}")
+endif()
+if(COFLUX_HAS_KAFKA)
+    configure_file("${PROJECT_SOURCE_DIR}/cmake/coflux-kafka.pc.in" "${PROJECT_BINARY_DIR}/coflux-kafka.pc" @ONLY)
+    install(FILES "${PROJECT_BINARY_DIR}/coflux-kafka.pc" DESTINATION "${pkgconfig_dir}")
 endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DATADIR}/licenses/coflux")

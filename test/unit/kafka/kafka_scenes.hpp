@@ -1,0 +1,117 @@
+// What the tests of Kafka share: a cluster of librdkafka's own, in this process, and coroutines that use it.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <librdkafka/rdkafka.h>
+#include <librdkafka/rdkafka_mock.h>
+
+#include <gtest/gtest.h>
+
+#include <coflux/coflux.hpp>
+#include <coflux/kafka/consumer.hpp>
+#include <coflux/kafka/producer.hpp>
+
+namespace coflux_test {
+
+using namespace std::chrono_literals;
+namespace kafka = coflux::kafka;
+using pool = coflux::thread_pool_executor;
+using worker = coflux::worker_executor;
+
+/// Three brokers that this process plays.
+class mock_cluster {
+public:
+    explicit mock_cluster(int brokers = 3) {
+        rd_kafka_conf_t* const conf = rd_kafka_conf_new();
+        rd_kafka_conf_set(conf, "log_level", "0", nullptr, 0);
+        char reason[256];
+        handle_ = rd_kafka_new(RD_KAFKA_PRODUCER, conf, reason, sizeof reason);
+        if (handle_ == nullptr) throw std::runtime_error(reason);
+        cluster_ = rd_kafka_mock_cluster_new(handle_, brokers);
+    }
+    mock_cluster(const mock_cluster&) = delete;
+    mock_cluster& operator=(const mock_cluster&) = delete;
+    ~mock_cluster() {
+        rd_kafka_mock_cluster_destroy(cluster_);
+        rd_kafka_destroy(handle_);
+    }
+
+    [[nodiscard]] std::string brokers() const { return rd_kafka_mock_cluster_bootstraps(cluster_); }
+    [[nodiscard]] rd_kafka_mock_cluster_t* get() const noexcept { return cluster_; }
+    void make_topic(const char* name, int partitions) { rd_kafka_mock_topic_create(cluster_, name, partitions, 1); }
+
+    [[nodiscard]] kafka::client_options client() const { return {.brokers = brokers()}; }
+    [[nodiscard]] kafka::consumer_options member_of(std::string group) const {
+        kafka::client_options c = client();
+        // Brokers that are played answer only after the wait.
+        c.settings = {{"fetch.wait.max.ms", "10"}, {"heartbeat.interval.ms", "100"}};
+        return {.client = std::move(c), .group = std::move(group), .session_timeout = 6s};
+    }
+    [[nodiscard]] kafka::producer_options producer() const { return {.client = client(), .linger = 0ms}; }
+
+private:
+    rd_kafka_t* handle_ = nullptr;
+    rd_kafka_mock_cluster_t* cluster_ = nullptr;
+};
+
+/// Runs `f(here)` on a worker, and once more on a pool of two threads.
+template <typename E, typename F>
+coflux::task<void, E> runs(coflux::environment&, F* f) {
+    auto&& here = co_await coflux::context();
+    co_await (*f)(here);
+}
+template <typename F>
+void on_worker(F f) {
+    worker w;
+    auto env = coflux::make_environment(w);
+    runs<worker>(env, &f).get();
+}
+template <typename F>
+void on_pool(F f) {
+    pool p{2};
+    auto env = coflux::make_environment(p);
+    runs<pool>(env, &f).get();
+}
+
+inline void expect_in(const std::string& text, std::string_view part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+}
+
+/// Sends `count` messages, 0 to count - 1 as text, and waits until they are delivered.
+inline coflux::call<void> sends_numbers(coflux::environment&, kafka::producer& to, std::string_view topic, int count,
+                                        std::int32_t partition = 0, int from = 0) {
+    auto&& here = co_await coflux::context();
+    for (int i = from; i < from + count; ++i) {
+        const std::string text = std::to_string(i);
+        co_await to.send(here, {.topic = topic, .partition = partition, .key = text, .value = text});
+    }
+    co_await to.flush(here);
+}
+
+/// Polls until there are `count` messages; changes are acknowledged.
+inline coflux::call<void> polls_until(coflux::environment&, kafka::consumer& from, std::vector<kafka::message>& into,
+                                      std::size_t count, std::vector<kafka::polled>* changes = nullptr) {
+    auto&& here = co_await coflux::context();
+    while (into.size() < count) {
+        kafka::polled got = co_await from.poll(here, into, count - into.size());
+        if (changes != nullptr && got.is_change()) changes->push_back(std::move(got));
+    }
+}
+
+/// Polls until a change comes.
+inline coflux::call<kafka::polled> next_change(coflux::environment&, kafka::consumer& of,
+                                               std::vector<kafka::message>& into) {
+    auto&& here = co_await coflux::context();
+    for (;;) {
+        kafka::polled got = co_await of.poll(here, into);
+        if (got.is_change()) co_return got;
+    }
+}
+
+}  // namespace coflux_test
