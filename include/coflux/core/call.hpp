@@ -80,8 +80,8 @@ public:
 /// Returns: `co_await f(here, …)` gives T or throws.
 /// Resumes: the caller, which only suspends if the call does, or if the worker's stack has no room for the call.
 /// Errors: std::bad_alloc from the call, without effect.
-/// Stops: the await is a stop point and loses nothing; a callee that was stopped stops its caller, unless as_outcome()
-/// asks.
+/// Stops: the await is a stop point and loses nothing; a stop of the caller reaches the callee, whatever environment it
+/// was given; a callee that was stopped stops its caller, unless as_outcome() asks.
 /// Threads: the caller's.
 /// Costs: one frame; no atomic read-modify-write.
 /// Lifetime: its parameters die with it, when it ends or, if it has waited, with the expression that awaits it. One

@@ -46,7 +46,8 @@ bool is_lender(const environment& e) noexcept;
 ///
 /// A coroutine's parameter is *not* the environment of its children, but the one that it was itself made in: what it
 /// makes there is a sibling, which it neither joins nor stops. Its children are made in `here`. A sibling that is meant
-/// is made in `coflux::outer(env)`; without NDEBUG others are told on stderr (outer.hpp says which).
+/// is made in `coflux::outer(env)`; without NDEBUG others are told on stderr (outer.hpp says which). A call is none: it
+/// is a part of the coroutine that awaits it.
 ///
 /// Shapes: what is made in it belongs to it, and it ends after all of that has.
 /// Threads: children may be created in it by several threads at once; the other members belong to the coroutine that
@@ -117,11 +118,11 @@ protected:
           parent_(&parent),
           executor_(runs_on),
           own_((parent.own_.stops_seen & detail::stop_count_mask) | (starts_inline ? detail::stop_count_inline : 0)) {}
-    /// That of a call, which learns its executor when it is awaited.
+    /// That of a call, which learns its executor, and when its ancestors were found clean, from its awaiter.
     COFLUX_INLINE explicit environment(environment& parent) noexcept
         : data_(parent.data_.of_child()),
           parent_(&parent),
-          own_(parent.own_.stops_seen & detail::stop_count_mask),
+          own_(0),
           marks_(is_call) {}
     /// An environment object: its scope is open from the start.
     environment(detail::environment_data& data, environment* parent) noexcept

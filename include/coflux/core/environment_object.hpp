@@ -53,6 +53,7 @@ protected:
         const detail::environment_data& outer = detail::data_of(*parent);
         storage_.frames = outer.frames;
         storage_.frames_flags = outer.frames_flags;
+        storage_.around = &outer;
         storage_.outer = outer.first.key != nullptr ? &outer : outer.outer;
         storage_.deadline = outer.deadline;
         storage_.on_error = outer.on_error;

@@ -31,6 +31,7 @@ struct nearer_deadline {
         data.first = no_executor;
         data.others = {};
         data.outer = &outer;
+        data.around = &outer;
         const std::int64_t ticks = deadline_time::ticks(deadline);
         if (ticks < data.deadline) data.deadline = ticks;
     }

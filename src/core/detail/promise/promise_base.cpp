@@ -50,12 +50,22 @@ environment& promise_base::home(promise_base& caller) const noexcept {
     return environment_tree::is_object(*parent_) && !parent_->is_of_generator() ? *parent_ : caller;
 }
 
+/// True if a call that was made in `object` stays there, where `caller` awaits it: a stop of `object`, its deadline and
+/// its memory are not all above `caller`.
+bool promise_base::stays_in(const environment& object, const promise_base& caller) noexcept {
+    if (environment_tree::owner(object) == &caller) return true;  // as most are: it is below
+    if (object.is_of_generator()) return false;                   // which has none of its own
+    for (const environment_data* above = &caller.data(); above != nullptr; above = above->around) {
+        if (above == &data_of(object)) return false;
+    }
+    return true;
+}
+
 void promise_base::set_caller(promise_base& caller) noexcept {
-    if (environment& in = home(caller); &in != &caller && &in != caller.parent()) return;
+    if (environment_tree::is_object(*parent_) && stays_in(*parent_, caller)) return take_stops_seen_of_parent();
     caller.open_for_waits();  // the record of what waits in the call will be the caller's
     parent_.become(&caller);
     data_ = caller.data_;
-    own_.stops_seen = caller.own_.stops_seen & stop_count_mask;
 }
 
 void promise_base::count_in_atomically(frame_control& c) noexcept {

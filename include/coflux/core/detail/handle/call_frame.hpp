@@ -37,8 +37,13 @@ public:
     }
 
     COFLUX_INLINE decltype(auto) await_in(promise_base& p, std::source_location) && noexcept {
-        if (control_.empty() || control_.waited() || control_.plain()->frame().done()) [[unlikely]]
+        if (control_.empty() || control_.waited()) [[unlikely]]
             fail_awaited_twice(p);
+        // One that frees its frame has left the handle empty, or marked.
+        if constexpr (frame_after_nested_run == nested_frame::kept) {
+            if (control_.plain()->frame().done()) [[unlikely]]
+                fail_awaited_twice(p);
+        }
         if (p.run_call_nested<frame_after_nested_run>(control_.plain())) [[likely]] {
             if constexpr (frame_after_nested_run == nested_frame::freed) {
                 control_.clear();
@@ -124,7 +129,7 @@ private:
         frame_control& callee = *control_.get();
         if (callee.frame().done()) [[unlikely]]
             fail_awaited_twice(caller);
-        promise_base::of(callee).use_executor_of(caller);
+        promise_base::of(callee).begin_as_part_of(caller);
         // Only the caller knows the callee: no atomic store.
         callee.join.begin_awaited_by(caller);
         return transfer(callee.frame());

@@ -12,9 +12,9 @@
 namespace coflux::detail {
 
 /// Every await is a stop point: one whose coroutine may be stopped suspends first.
-COFLUX_INLINE bool promise_base::may_run_nested() noexcept {
+COFLUX_INLINE bool promise_base::may_run_nested(std::uint32_t requests) noexcept {
     return stack_address() > this_thread.nested_limit &&
-           (!may_be_stopped() || !rematerialized_this()->must_suspend_first());
+           (!may_be_stopped(requests) || !rematerialized_this()->must_suspend_first());
 }
 
 /// What ran nested on this coroutine's stack has given control back: true if it has ended.
@@ -30,7 +30,8 @@ COFLUX_INLINE bool promise_base::ended_nested() noexcept {
 
 template <nested_frame Frame>
 COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept {
-    if (!may_run_nested()) return false;
+    // relaxed: as in begin_suspend().
+    if (!may_run_nested(stop_requests.load(memory_order_relaxed))) return false;
     const promise_base* const self = rematerialized_this();
     // The child of another coroutine is counted there. A child of this coroutine that another coroutine made is in this
     // sum, too.
@@ -47,12 +48,17 @@ COFLUX_INLINE bool promise_base::run_fork_nested(frame_control* child) noexcept 
 
 template <nested_frame Frame>
 COFLUX_INLINE bool promise_base::run_call_nested(frame_control* callee) noexcept {
-    if (!may_run_nested()) [[unlikely]] {
+    const std::uint32_t requests = stop_requests.load(memory_order_relaxed);
+    if (!may_run_nested(requests)) [[unlikely]] {
         callee->join.begin_unawaited_call();
         return false;
     }
+    promise_base* const self = rematerialized_this();
     of(*callee).use_executor_of(*this);
-    callee->join.begin_nested<Frame>(rematerialized_this());
+    of(*callee).own_.stops_seen = requests;  // this coroutine was found clean then, or later
+    if (!of(*callee).is_unshared_child_of(*self)) [[unlikely]]
+        of(*callee).set_caller(*self);
+    callee->join.begin_nested<Frame>(self);
     callee->frame().resume();
     return ended_nested();
 }

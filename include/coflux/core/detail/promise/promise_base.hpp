@@ -50,8 +50,16 @@ public:
     /// below that, from which it has its memory, its deadline and its stop; what a generator makes its children in has
     /// none of its own.
     [[nodiscard]] environment& home(promise_base& caller) const noexcept;
-    /// The call goes to another caller than the coroutine that made it, if that stands in its home.
-    void set_caller(promise_base& caller) noexcept;
+    /// The call begins, in an await that suspends `caller`.
+    COFLUX_INLINE void begin_as_part_of(promise_base& caller) noexcept {
+        use_executor_of(caller);
+        own_.stops_seen = caller.own_.stops_seen.own();  // which does not start inline, or has left that
+        if (!is_unshared_child_of(caller)) [[unlikely]]
+            set_caller(caller);
+    }
+    /// Before the call begins: `caller` awaits it, and was not what it was made in. It becomes a part of `caller`, unless
+    /// it was made in an environment object that is not above `caller`.
+    COFLUX_ASIDE void set_caller(promise_base& caller) noexcept;
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
     void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
     /// Before it begins: a stop from above reaches neither it nor what is below.
@@ -98,7 +106,8 @@ public:
 
     /// Every await that really suspends: from now on another thread may resume the coroutine, unless it must stop.
     [[nodiscard]] COFLUX_INLINE suspension begin_suspend() noexcept {
-        if (may_be_stopped()) [[unlikely]]
+        // relaxed: where they differ, is_stop_requested() looks again, and pairs with request_stop().
+        if (may_be_stopped(stop_requests.load(memory_order_relaxed))) [[unlikely]]
             return rematerialized_this()->begin_suspend_slowly();
         // [nested.suspends.leaves]
         if (control().join.is_nested()) rematerialized_this()->leave_nested_run();
@@ -125,9 +134,7 @@ public:
     }
 
     /// The coroutine waits for the first time: its scope is where the record of that is kept.
-    void open_for_waits() noexcept {
-        if (frame_word& w = control().word; !w.has(frame_flags::scope_open)) w.set(frame_flags::scope_open);
-    }
+    void open_for_waits() noexcept { control().word.set(frame_flags::scope_open); }
 
     // Defined in core/detail/join/await_frame.hpp.
 
@@ -240,6 +247,9 @@ protected:
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
+    /// Of a coroutine that does not begin as a part of its awaiter.
+    void take_stops_seen_of_parent() noexcept { own_.stops_seen = parent_->own_.stops_seen & stop_count_mask; }
+
     // Of the new coroutine, before another thread knows it.
     /// It has a parameter that is borrowed.
     void mark_as_borrowing() noexcept {
@@ -290,11 +300,10 @@ private:
     COFLUX_INLINE void count_by_owner() noexcept { parent_.own()->own_.children.add_by_owner(); }
 
     /// True if there may be news of a stop, or the coroutine is still inside the call that made it.
-    [[nodiscard]] COFLUX_INLINE bool may_be_stopped() const noexcept {
-        // relaxed: where they differ, is_stop_requested() looks again, and pairs with request_stop().
-        return stop_requests.load(memory_order_relaxed) != own_.stops_seen;
+    [[nodiscard]] COFLUX_INLINE bool may_be_stopped(std::uint32_t requests) const noexcept {
+        return requests != own_.stops_seen.own();
     }
-    [[nodiscard]] COFLUX_INLINE bool may_run_nested() noexcept;
+    [[nodiscard]] COFLUX_INLINE bool may_run_nested(std::uint32_t requests) noexcept;
     [[nodiscard]] COFLUX_INLINE bool ended_nested() noexcept;
     template <typename Awaiter>
     static COFLUX_INLINE bool pop_for(frame_control& child, Awaiter& awaiter) noexcept;
@@ -319,6 +328,7 @@ private:
     COFLUX_ASIDE bool must_suspend_first() noexcept;
     COFLUX_ASIDE void leave_nested_run() noexcept;
     COFLUX_ASIDE void regain_control() noexcept;
+    [[nodiscard]] static bool stays_in(const environment& object, const promise_base& caller) noexcept;
     void leave_inline_start() noexcept;
     void end_inline_start() noexcept;
     static void free_unowned(frame_control& c) noexcept;

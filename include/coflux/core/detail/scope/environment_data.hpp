@@ -21,6 +21,7 @@ struct environment_data {
     executor_entry first = no_executor;           ///< of its executors: here, so that a fork finds it by one load
     std::span<const executor_entry> others;       ///< the rest
     const environment_data* outer = nullptr;      ///< the nearest environment object around this one that has executors
+    const environment_data* around = nullptr;     ///< what is above this one
     std::int64_t deadline = no_deadline;          ///< in ticks of std::chrono::steady_clock (core/deadline.hpp)
     error_handler on_error = nullptr;
 
