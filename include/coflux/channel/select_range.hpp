@@ -247,6 +247,7 @@ private:
     using may_stop_its_awaiter = void;
 
     auto await_in(promise_base& p, std::source_location) && {
+        check_losers<As...>();
         std::apply([](const auto&... c) { check_arguments("select", c...); }, cases_);
         if constexpr (!(... && (is_of_channels<As> || is_otherwise<As>)))
             (void)p.open_scope();  // what is no fork yet becomes one here

@@ -105,6 +105,7 @@ public:
 
 private:
     friend struct await_access;
+    using operand = A;
 
     [[nodiscard]] environment& home(promise_base& p) const noexcept
         requires(await_access::has_home<A>())

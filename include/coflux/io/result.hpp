@@ -214,6 +214,7 @@ private:
     friend struct await_access;
     using single_use = void;
     using may_stop_its_awaiter = void;
+    using operand = A;
 
     [[nodiscard]] environment& home(promise_base& p) const noexcept
         requires(await_access::has_home<A>())

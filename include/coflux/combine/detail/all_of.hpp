@@ -196,6 +196,7 @@ private:
 
 template <typename Results, typename... As>
 struct all_operation : with_outcome<all_operation<Results, As...>> {
+    static constexpr bool an_operand_loses_its_lock = (... || await_access::loses_its_lock<As>());
     static auto bind(promise_base& p, auto&... awaited) {
         check_arguments(Results::name, awaited...);
         (void)p.open_scope();  // what is no fork yet becomes one here

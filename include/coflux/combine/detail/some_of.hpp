@@ -105,6 +105,7 @@ struct some_operation : with_outcome<some_operation<Choice, As...>> {
     static_assert(sizeof...(As) != 0, "coflux: there is nothing here to wait for");
 
     static auto bind(promise_base& p, auto&... awaited) {
+        check_losers<As...>();
         check_arguments(Choice::name, awaited...);
         (void)p.open_scope();  // what is no fork yet becomes one here
         return some_of(p, as_handle(p, std::forward<As>(awaited))...);
@@ -125,6 +126,7 @@ struct some_range_operation : with_outcome<some_range_operation<Choice, Range>> 
                   "coflux: these handles can be awaited once: hand the range over with std::move(range)");
 
     static auto bind(promise_base& p, std::size_t wanted, auto& range) {
+        check_losers<std::ranges::range_reference_t<Range>>();
         using handle = typename handles_of<Range>::value_type;
         using awaiter = some_of_range<Choice, typename handle::value_type>;
         if constexpr (holds_handles<Range>) {

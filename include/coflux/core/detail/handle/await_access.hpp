@@ -24,6 +24,7 @@ class promise_base;
 ///   never_throws                an await of the library's own: no test point
 ///   keeps_location              the coroutine stands where it stood
 ///   loses_its_lock              a stop takes a lock from the coroutine that awaits it
+///   operand                     what it awaits in its turn
 /// and of these types each may be in its `operation`, too (request.hpp).
 /// A handle that is given to a combinator has the members of an owned_frame.
 struct await_access {
@@ -68,9 +69,17 @@ struct await_access {
                requires { typename std::remove_cvref_t<A>::operation::keeps_location; };
     }
 
+    /// Its type says so, or that of an operand that it is stopped with.
     template <typename A>
     [[nodiscard]] static consteval bool loses_its_lock() noexcept {
-        return requires { typename std::remove_cvref_t<A>::operation::loses_its_lock; };
+        using type = std::remove_cvref_t<A>;
+        if constexpr (requires { typename type::operand; }) {
+            return loses_its_lock<typename type::operand>();
+        } else if constexpr (requires { type::operation::an_operand_loses_its_lock; }) {
+            return type::operation::an_operand_loses_its_lock;
+        } else {
+            return requires { typename type::operation::loses_its_lock; };
+        }
     }
 
     // The two steps of an operation (request.hpp).

@@ -115,6 +115,15 @@ COFLUX_INLINE void check_arguments(const char* operation, const First& first, co
 
 inline void check_arguments(const char*) noexcept {}  // of when_all()
 
+/// What the operands of an operation are that stops those which lose.
+template <typename... As>
+consteval void check_losers() {
+    static_assert(
+        !(... || await_access::loses_its_lock<As>()),
+        "coflux: an operation that loses would leave the guard without its lock: write changed.wait_for(guard, "
+        "d) for a limit, or await changed.wait(guard) in a coroutine that takes the lock itself");
+}
+
 /// Checks a range that has its handles in itself.
 template <typename Range>
 void check_elements(const char* operation, const Range& handles) noexcept {

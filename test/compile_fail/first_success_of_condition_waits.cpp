@@ -1,0 +1,13 @@
+// expect: coflux: an operation that loses would leave the guard without its lock
+#include <coflux/coflux.hpp>
+
+coflux::call<void> waits(coflux::environment&, coflux::mutex& m, coflux::condition_variable& a,
+                         coflux::condition_variable& b) {
+    auto guard = co_await m.lock();
+#ifdef COFLUX_GOOD
+    co_await a.wait(guard);
+    (void)b;
+#else
+    co_await coflux::first_success(a.wait(guard), b.wait(guard));
+#endif
+}
