@@ -93,10 +93,12 @@ std::coroutine_handle<> environment_object::join_awaiter::await_suspend(std::cor
 /// cut children off. An error wins.
 void environment_object::join_awaiter::end() noexcept {
     if (!detail::scope_stops::take(of_) || detail::scope_failures::has_unobserved(of_)) return;
+    const bool stops = detail::scope_stops::concerns(of_, *p_);
     if (takes_stop_) {
         is_cut_off_ = true;
         return;
     }
+    if (!stops) return;
     of_.joiner_ = nullptr;
     of_.own_.children.reopen();
     p_->begin_unwind();

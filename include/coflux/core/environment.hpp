@@ -175,9 +175,10 @@ protected:
     static constexpr std::uint32_t is_shielded = 2048;  // a stop from above ends here; set before it begins
     static constexpr std::uint32_t cut_off =
         4096;  // a stop from above stopped a child that was not awaited; until told
-    static constexpr std::uint32_t asked_itself = 8192;  // a stop was requested of this very one
-    static constexpr std::uint32_t keeps_value = 16384;  // finish_with_value()
-    static constexpr std::uint32_t is_given = 32768;     // the operation that it was given to tells of its end
+    static constexpr std::uint32_t asked_itself = 8192;   // a stop was requested of this very one
+    static constexpr std::uint32_t keeps_value = 16384;   // finish_with_value()
+    static constexpr std::uint32_t is_given = 32768;      // the operation that it was given to tells of its end
+    static constexpr std::uint32_t told_cut_off = 65536;  // an object of which a join() has told that it was cut off
 
     // What begins together lies together, so that it is one store: on the paths that matter, accesses of memory are
     // what costs.

@@ -170,4 +170,59 @@ TEST(law_04_cut_off, a_child_whose_stop_is_awaited_as_an_outcome_was_not_cut_off
     }
 }
 
+template <typename Scope>
+coflux::call<void> is_told_once(coflux::environment&, Scope& s) {
+    work w{1h};
+    works(s, &w).attach();
+    EXPECT_TRUE((co_await coflux::timeout(s.join(), 10ms)).timed_out());
+    EXPECT_TRUE(s.stop_requested());  // it stays stopped, and so is what is added
+    works(s, &w).attach();
+    EXPECT_TRUE((co_await coflux::as_outcome(s.join())).is_stopped());
+    works(s, &w).attach();
+    co_await s.join();
+    works(s, &w).attach();
+    co_await coflux::sleep_for(1ms);
+    EXPECT_FALSE(w.done);
+}
+coflux::task<int, sim_executor> joins_again(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    {
+        coflux::task_scope s(here);
+        co_await is_told_once(here, s);
+    }
+    auto below = coflux::make_environment(here);
+    co_await is_told_once(here, below);
+    co_return 1;
+}
+/// In a scope that a limited join() has stopped before.
+sim_fork joins_again_when_stopped(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    coflux::task_scope s(here);
+    work w{1h};
+    works(s, &w).attach();
+    (void)co_await coflux::timeout(s.join(), 1ms);
+    [](coflux::environment&) -> sim_fork {
+        co_await coflux::shielded(coflux::sleep_for(20ms));
+        co_await coflux::yield();
+    }(s)
+                                    .attach();
+    co_await s.join();
+}
+sim_task stops_the_second_join(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    sim_fork f = joins_again_when_stopped(here);
+    co_await coflux::sleep_for(10ms);
+    f.request_stop();
+    EXPECT_TRUE((co_await coflux::as_outcome(std::move(f))).is_stopped());
+}
+
+TEST(law_04_cut_off, a_join_that_a_limit_cut_off_is_told_once) {
+    coflux::testing::fifo_chooser in_order;
+    coflux::testing::simulation sim(in_order);
+    sim_executor executor;
+    auto env = coflux::make_environment(executor);
+    EXPECT_EQ(joins_again(env).get(), 1);
+    stops_the_second_join(env).get();
+}
+
 }  // namespace

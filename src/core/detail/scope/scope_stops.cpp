@@ -33,10 +33,16 @@ bool scope_stops::take(environment& e) noexcept {
     return (marks & environment::keeps_value) == 0;
 }
 
+bool scope_stops::concerns(environment& object, environment& asker) noexcept {
+    // relaxed: one coroutine at a time joins.
+    const std::uint32_t marks = object.marks_.fetch_or(environment::told_cut_off, memory_order_relaxed);
+    return (marks & environment::told_cut_off) == 0 || asker.is_stop_requested();
+}
+
 void scope_stops::leave_to_owner(environment& e) noexcept {
     if (!take(e)) return;
     environment* const owner = environment_tree::owner(e);
-    if (owner != nullptr) owner->marks_.fetch_or(environment::cut_off, memory_order_relaxed);
+    if (owner != nullptr && concerns(e, *owner)) owner->marks_.fetch_or(environment::cut_off, memory_order_relaxed);
 }
 
 }  // namespace coflux::detail
