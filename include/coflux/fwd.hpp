@@ -52,6 +52,8 @@ class once;
 template <typename Completion>
 class barrier;
 
+template <typename T>
+class limited;
 class timer;
 class rate_limiter;
 template <typename T>

@@ -20,7 +20,8 @@ struct first_success_rule {
 /// coflux::first_success(fetch(here, mirror_a), fetch(here, mirror_b));`
 ///
 /// Shapes: those of when_any; all give the same type, which may be void.
-/// Returns: the first value.
+/// Returns: the first value. One of timeout() or deadline() that says that the time was up is none: it is given only if
+/// no child gave another, and none failed.
 /// Resumes: as when_any does.
 /// Errors: a child that fails decides nothing. If there is a value, the errors count as observed and are dropped; if
 /// none gave one, the first in the order of the arguments is thrown, with the rest in other_errors().

@@ -9,6 +9,7 @@
 
 #include <coflux/base/assert.hpp>
 #include <coflux/core/detail/scope/failure.hpp>
+#include <coflux/fwd.hpp>
 
 namespace coflux {
 
@@ -23,6 +24,11 @@ public:
 };
 
 namespace detail {
+
+template <typename T>
+inline constexpr bool is_limited = false;
+template <typename T>
+inline constexpr bool is_limited<limited<T>> = true;
 
 /// What a coroutine may return.
 template <typename T>
@@ -52,7 +58,8 @@ using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<
 /// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns
 /// it.
 ///
-/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void.
+/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void. That of a timeout() is limited, which
+/// is a value also where the time was up: there an `if` may not ask the outcome.
 /// Errors: value() rethrows the error, with what came with it in other_errors(), and throws task_stopped after a stop;
 /// error() without one, and `*o` without a value, are checked errors.
 template <typename T>
@@ -68,7 +75,12 @@ public:
     [[nodiscard]] bool has_value() const noexcept { return end_.index() == 0; }
     [[nodiscard]] bool has_error() const noexcept { return end_.index() == 1; }
     [[nodiscard]] bool is_stopped() const noexcept { return end_.index() == 2; }
-    explicit operator bool() const noexcept { return has_value(); }
+    explicit operator bool() const noexcept {
+        static_assert(!detail::is_limited<T>,
+                      "coflux: `if (outcome)` would be true where the time was up, which is a value of timeout(): ask "
+                      "outcome.has_value(), and then (*outcome).timed_out()");
+        return has_value();
+    }
 
     /// The value; throws the error if there is one, and task_stopped after a stop.
     T value() && {

@@ -12,9 +12,6 @@
 
 namespace coflux {
 
-template <typename T>
-class limited;
-
 namespace detail {
 
 /// A value that an `if` asks for its own sake: a bool, a pointer, or what may have a value or none, as std::optional.
@@ -26,18 +23,13 @@ template <typename T>
                  (requires(T& t) { *t; } || requires(T& t) { t.has_value(); })
 inline constexpr bool has_own_truth<T> = true;
 
-template <typename T>
-inline constexpr bool is_limited = false;
-template <typename T>
-inline constexpr bool is_limited<limited<T>> = true;
-
 }  // namespace detail
 
 /// What timeout() and deadline() give: the value of the operation, or that its time was up.
 ///
 /// It reads as a std::optional of the value, and converts to one. For void it is true if the operation ended. Where an
-/// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this: ask
-/// timed_out(), and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of the
+/// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this, nor compare it:
+/// ask timed_out(), and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of the
 /// errors, std::errc::timed_out; timed_out() tells it from a time-out that the system reports.
 ///
 /// Shapes: `T` is what the operation gives: an object type, a reference, or void.
@@ -93,17 +85,30 @@ public:
     operator as_optional() && { return has_value() ? as_optional(*std::move(*this)) : std::nullopt; }
     // NOLINTEND(google-explicit-constructor)
 
-    friend bool operator==(const limited& l, std::nullopt_t) noexcept { return l.timed_out(); }
+    friend bool operator==(const limited& l, std::nullopt_t) noexcept {
+        check_comparison();
+        return l.timed_out();
+    }
     template <typename U>
     friend bool operator==(const limited& l, const std::optional<U>& o) {
+        check_comparison();
         return l.has_value() ? o.has_value() && *l == *o : !o.has_value();
     }
     template <typename U>
     friend bool operator==(const limited& l, const U& value) {
+        check_comparison();
         return l.has_value() && *l == value;
     }
 
 private:
+    template <typename Bare = bare>
+    static consteval void check_comparison() {
+        static_assert(
+            !detail::has_own_truth<Bare>,
+            "coflux: `result == std::nullopt` or `result != false` would not tell a time that was up from the "
+            "value, which may itself be empty or false: ask result.timed_out(), and compare *result");
+    }
+
     // A reference is kept as a pointer.
     template <typename Kept>
     static auto& in(Kept& kept) noexcept {

@@ -150,7 +150,10 @@ void some_awaiter::go_on(void* self) noexcept {
 void some_awaiter::note(std::size_t i) noexcept {
     bool decides = false;
     switch (nodes_[i].child->word.end()) {
-    case ending::value: decides = note_value(i); break;
+    case ending::value:
+        if (is_late_ != nullptr && is_late_(*nodes_[i].child)) break;
+        decides = note_value(i);
+        break;
     case ending::error: {
         if (errors_ == some_errors::wait) {
             ends_.fetch_or(erred, memory_order_relaxed);
@@ -207,8 +210,15 @@ bool some_awaiter::has_values() const noexcept {
     return (ends & error_decided) == 0 && values_in(ends) >= wanted_;
 }
 
+std::size_t some_awaiter::first_late() const noexcept {
+    std::size_t i = is_late_ != nullptr ? 0 : count_;
+    while (i != count_ && nodes_[i].child->word.end() != ending::value) ++i;
+    return i;
+}
+
 bool some_awaiter::stops() const noexcept {
-    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0 && !relay_.has_failed();
+    return !has_values() && (ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0 && !relay_.has_failed() &&
+           first_late() == count_;
 }
 
 bool some_awaiter::stops_awaiting() const noexcept {
@@ -218,7 +228,11 @@ bool some_awaiter::stops_awaiting() const noexcept {
 void some_awaiter::settle() {
     this_thread.current = &coroutine_;
     if (!has_values()) {
-        if ((ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0) relay_.throw_if_failed();
+        if ((ends_.load(memory_order_relaxed) & (erred | error_decided)) == 0) {
+            relay_.throw_if_failed();
+            nodes_[0].ranked = first_late();
+            return;
+        }
         rethrow();
     }
     if (values_in(ends_.load(memory_order_relaxed)) == count_) [[likely]]

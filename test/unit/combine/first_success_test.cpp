@@ -1,5 +1,6 @@
 #include <coflux/combine/first_success.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <stdexcept>
 #include <string>
@@ -9,6 +10,9 @@
 #include <gtest/gtest.h>
 
 #include <coflux/coflux.hpp>
+#include <coflux/testing/chooser.hpp>
+#include <coflux/testing/sim_executor.hpp>
+#include <coflux/testing/simulation.hpp>
 
 #include "../core/stage.hpp"
 #include "contenders.hpp"
@@ -17,6 +21,7 @@
 namespace {
 
 using namespace coflux_test;
+using namespace std::chrono_literals;
 using pool = coflux::thread_pool_executor;
 using lines = std::vector<std::string>;
 using root = coflux::task<void, hand>;
@@ -89,6 +94,50 @@ TEST(first_success, finds_the_value_where_two_threads_race) {
     stage<pool> s;
     const std::size_t rounds = race_rounds / 50;
     EXPECT_EQ(s.run(races(s.env, rounds)), rounds);
+}
+
+using coflux::testing::sim_executor;
+using limited_fork = coflux::fork<coflux::limited<int>, sim_executor>;
+
+coflux::call<int> gives_later(coflux::environment&, std::chrono::milliseconds d) {
+    co_await coflux::sleep_for(d);
+    co_return static_cast<int>(d.count());
+}
+coflux::call<int> fails_later(coflux::environment&, std::chrono::milliseconds d) {
+    co_await coflux::sleep_for(d);
+    throw std::runtime_error("late");
+}
+limited_fork with_limit(coflux::environment&, std::chrono::milliseconds d, std::chrono::milliseconds limit) {
+    auto&& here = co_await coflux::context();
+    co_return co_await coflux::timeout(gives_later(here, d), limit);
+}
+coflux::task<void, sim_executor> has_limits(coflux::environment&) {
+    auto&& here = co_await coflux::context();
+    const auto won = co_await coflux::first_success(coflux::timeout(gives_later(here, 60ms), 1ms),
+                                                    coflux::timeout(gives_later(here, 5ms), 50ms));
+    EXPECT_EQ(won, 5);
+    const auto none =
+        co_await coflux::first_success(coflux::timeout(gives_later(here, 60ms), 1ms),
+                                       coflux::deadline(gives_later(here, 60ms), coflux::clock::now() + 2ms));
+    EXPECT_TRUE(none.timed_out());
+    EXPECT_THROW((void)co_await coflux::first_success(coflux::timeout(gives_later(here, 60ms), 1ms),
+                                                      coflux::timeout(fails_later(here, 2ms), 50ms)),
+                 std::runtime_error);
+    EXPECT_TRUE(co_await coflux::first_success(coflux::timeout(coflux::sleep_for(60ms), 1ms),
+                                               coflux::timeout(coflux::sleep_for(5ms), 50ms)));
+    EXPECT_FALSE(co_await coflux::first_success(coflux::timeout(coflux::sleep_for(60ms), 1ms),
+                                                coflux::timeout(coflux::sleep_for(60ms), 2ms)));
+    std::vector<limited_fork> some;
+    some.push_back(with_limit(here, 60ms, 1ms));
+    some.push_back(with_limit(here, 5ms, 50ms));
+    EXPECT_EQ(co_await coflux::first_success(std::move(some)), 5);
+}
+TEST(first_success, passes_a_time_that_was_up_by) {
+    coflux::testing::fifo_chooser in_order;
+    coflux::testing::simulation sim(in_order);
+    sim_executor executor;
+    auto env = coflux::make_environment(executor);
+    has_limits(env).get();
 }
 
 }  // namespace

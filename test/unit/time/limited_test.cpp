@@ -111,7 +111,6 @@ TEST(limited, is_not_asked_where_its_value_may_be) {
     const limited<bool> l(std::in_place, false);
     EXPECT_FALSE(l.timed_out());
     EXPECT_FALSE(*l);
-    EXPECT_EQ(l, false);
     EXPECT_TRUE(limited<bool>().value_or(true));
     const std::optional<bool> kept = l;
     EXPECT_EQ(kept, std::optional(false));
@@ -263,7 +262,7 @@ TEST(limited, of_a_bool_and_of_a_lock_is_what_a_channel_and_a_mutex_give) {
         coflux::channel<int[1]> ch;
         {
             const auto sent = co_await coflux::timeout(ch.send(1), 1ms);
-            EXPECT_EQ(sent, true);
+            EXPECT_TRUE(*sent);
         }
         {
             const auto sent = co_await coflux::timeout(ch.send(2), 1ms);
@@ -273,7 +272,7 @@ TEST(limited, of_a_bool_and_of_a_lock_is_what_a_channel_and_a_mutex_give) {
         {
             const auto sent = co_await coflux::timeout(ch.send(3), 1ms);
             EXPECT_FALSE(sent.timed_out());
-            EXPECT_EQ(sent, false) << "it is closed";
+            EXPECT_FALSE(*sent) << "it is closed";
         }
         coflux::mutex m;
         auto first = co_await m.lock();

@@ -11,8 +11,10 @@
 #include <coflux/base/atomic.hpp>
 #include <coflux/combine/detail/handles.hpp>
 #include <coflux/core/detail/join/waiter.hpp>
+#include <coflux/core/detail/promise/completion.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/core/detail/wait/stop_relay.hpp>
+#include <coflux/core/outcome.hpp>
 
 namespace coflux::detail {
 
@@ -29,6 +31,18 @@ struct some_node : waiter {
 /// What an error does: it decides like a value, or waits for a value until there can be none.
 enum class some_errors { decide, wait };
 
+/// Whether a child, which ended with a value, says by it that its time was up.
+using late_look = bool (*)(frame_control& child) noexcept;
+/// Where errors wait for a value, so does that of a time that was up; all children give a T. nullptr: there is none.
+template <some_errors Errors, typename T>
+[[nodiscard]] constexpr late_look late_look_of() noexcept {
+    if constexpr (Errors == some_errors::wait && is_limited<T>) {
+        return [](frame_control& child) noexcept { return promise_of<T>(child).result().timed_out(); };
+    } else {
+        return nullptr;
+    }
+}
+
 class some_awaiter {
 public:
     some_awaiter(const some_awaiter&) = delete;
@@ -43,10 +57,11 @@ public:
     [[nodiscard]] promise_base& awaiting() const noexcept { return coroutine_; }
 
 protected:
-    some_awaiter(promise_base& p, std::size_t wanted, some_errors errors) noexcept
+    some_awaiter(promise_base& p, std::size_t wanted, some_errors errors, late_look is_late) noexcept
         : coroutine_(p),
           wanted_(wanted),
-          errors_(errors) {}
+          errors_(errors),
+          is_late_(is_late) {}
     ~some_awaiter() = default;
 
     /// First in the destructor of the owner of the nodes: gives up the frames whose results were not taken.
@@ -84,6 +99,8 @@ private:
     static void request_stops(void* self) noexcept;
     static void go_on(void* self) noexcept;
     [[nodiscard]] bool stops_awaiting() const noexcept;
+    /// Where none gave a value that counts: the first child whose time was up, or count_.
+    [[nodiscard]] std::size_t first_late() const noexcept;
     /// True if enough values came, and before an error that counts.
     [[nodiscard]] bool has_values() const noexcept;
     [[noreturn]] void rethrow();
@@ -93,6 +110,7 @@ private:
     std::size_t count_ = 0;
     const std::size_t wanted_;
     const some_errors errors_;
+    const late_look is_late_;
     std::size_t failed_;  // the child whose error decided; written by its end, if there is one
 
     // Bits 0 to 30: children that ended with a value; 31 to 61: that were stopped; `erred`: one failed, without

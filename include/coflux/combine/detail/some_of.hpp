@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <ranges>
+#include <tuple>
 #include <utility>
 
 #include <coflux/combine/detail/handles.hpp>
@@ -24,9 +25,12 @@ inline constexpr std::size_t as_chosen = ~std::size_t{0};
 ///   of_range<T>(awaiter)     that of a range of children that give T
 template <typename Choice, typename... Handles>
 class [[nodiscard]] some_of_tuple : public some_awaiter {
+    using first_value = typename std::tuple_element_t<0, std::tuple<Handles...>>::value_type;
+
 public:
     explicit some_of_tuple(promise_base& p, Handles&&... handles) noexcept
-        : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors) {
+        : some_awaiter(p, Choice::wanted(sizeof...(Handles)), Choice::errors,
+                       late_look_of<Choice::errors, first_value>()) {
         std::size_t i = 0;
         ((nodes_[i++].child = &await_access::used(handles)), ...);
         watch(nodes_.data(), nodes_.size());
@@ -69,7 +73,8 @@ class [[nodiscard]] some_of_range : public some_awaiter {
 public:
     template <typename Range>
     some_of_range(promise_base& p, std::size_t asked, Range& handles)
-        : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors),
+        : some_awaiter(p, count_wanted(asked, std::ranges::size(handles)), Choice::errors,
+                       late_look_of<Choice::errors, T>()),
           nodes_(std::ranges::size(handles), p.memory_resource()) {
         if (asked == 0 || wanted() > nodes_.size()) throw_bad_count(Choice::name, wanted(), nodes_.size());
         for (auto& h : handles) begin_if_wrapper(h, p);
