@@ -1,6 +1,7 @@
 // stage: what a flow does with each record, and how stages become one function.
 #pragma once
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <memory>
@@ -20,6 +21,8 @@ struct place {
     std::int64_t next = 0;
     std::uint32_t partition = 0;
     std::uint32_t slot = 0;
+    /// No value before it will come; one that comes is late.
+    event_time watermark = no_time;
     /// A state has been changed: what fails from here on cannot be tried again. An operator with a state sets it before
     /// it passes an output on.
     bool touched = false;
@@ -29,6 +32,12 @@ struct place {
     void* outlet = nullptr;
     void* times = nullptr;
     const std::shared_ptr<const original>* read = nullptr;
+    /// Counts values that are late, and dropped; the engine's.
+    std::atomic<std::uint64_t>* late = nullptr;
+
+    void count_late() const noexcept {
+        if (late != nullptr) late->fetch_add(1, std::memory_order_relaxed);  // a count
+    }
 };
 
 /// A stage, as a flow has it: a prototype, from which each slot of a region gets an operator of its own.

@@ -202,6 +202,8 @@ private:
     std::size_t process(batch<input>& records, std::size_t first) {
         place at;
         at.outlet = &out_;
+        at.late = &counts_.late;
+        at.watermark = advanced_;
         std::size_t i = first;
         std::uint32_t slot = UINT32_MAX;
         typename Region::operators* operators = nullptr;
@@ -240,10 +242,12 @@ private:
     }
 
     void advance(event_time watermark) {
-        advanced_ = watermark;
+        [[maybe_unused]] const event_time before = std::exchange(advanced_, watermark);
         if constexpr (Region::has_state) {
             place at;
             at.outlet = &out_;
+            at.late = &counts_.late;
+            at.watermark = before;
             of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 at.slot = slot;
                 operators.advance(at, watermark);
