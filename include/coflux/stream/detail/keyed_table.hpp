@@ -42,6 +42,19 @@ public:
         }
         return add(key, hash);
     }
+    /// Calls `change(state)`. A key that is new goes again where that throws.
+    template <typename Change>
+    State& add_to(const Key& key, Change change) {
+        const std::size_t before = entries_.size();
+        State& state = (*this)[key];
+        try {
+            change(state);
+        } catch (...) {
+            if (entries_.size() != before) erase(key);
+            throw;
+        }
+        return state;
+    }
     /// The state of `key`, or nullptr.
     [[nodiscard]] State* find(const Key& key) noexcept {
         const std::size_t at = place_of(key);
