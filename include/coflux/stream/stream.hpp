@@ -1,6 +1,7 @@
 // Stream jobs: all of coflux/stream/.
 #pragma once
 
+#include <coflux/stream/aggregate.hpp>     // IWYU pragma: export
 #include <coflux/stream/call_each.hpp>     // IWYU pragma: export
 #include <coflux/stream/checkpoint.hpp>    // IWYU pragma: export
 #include <coflux/stream/dead_letters.hpp>  // IWYU pragma: export
@@ -19,3 +20,5 @@
 #include <coflux/stream/stage.hpp>         // IWYU pragma: export
 #include <coflux/stream/state.hpp>         // IWYU pragma: export
 #include <coflux/stream/transform.hpp>     // IWYU pragma: export
+#include <coflux/stream/window.hpp>        // IWYU pragma: export
+#include <coflux/stream/windowed.hpp>      // IWYU pragma: export
