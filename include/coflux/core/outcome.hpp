@@ -58,8 +58,8 @@ using seen_result = std::conditional_t<std::is_void_v<T> || std::is_reference_v<
 /// The end of a coroutine as a value: exactly one of value, error, stopped; `co_await coflux::as_outcome(f)` returns
 /// it.
 ///
-/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void. That of a timeout() is limited, which
-/// is a value also where the time was up: there an `if` may not ask the outcome.
+/// Shapes: `T` is what the coroutine returns: an object type, a reference, or void. That of a timeout() is limited,
+/// which is a value also where the time was up: there an `if` may not ask the outcome.
 /// Errors: value() rethrows the error, with what came with it in other_errors(), and throws task_stopped after a stop;
 /// error() without one, and `*o` without a value, are checked errors.
 template <typename T>

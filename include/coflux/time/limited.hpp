@@ -29,8 +29,8 @@ inline constexpr bool has_own_truth<T> = true;
 ///
 /// It reads as a std::optional of the value, and converts to one. For void it is true if the operation ended. Where an
 /// `if` may ask the value itself (a bool, a pointer, a std::optional, an outcome), it may not ask this, nor compare it:
-/// ask timed_out(), and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of the
-/// errors, std::errc::timed_out; timed_out() tells it from a time-out that the system reports.
+/// ask timed_out(), and then `*result`. A limit over as_result() is an io_result in which a time that was up is one of
+/// the errors, std::errc::timed_out; timed_out() tells it from a time-out that the system reports.
 ///
 /// Shapes: `T` is what the operation gives: an object type, a reference, or void.
 /// Errors: value() throws std::bad_optional_access if the time was up; `*` and `->` then are checked errors.

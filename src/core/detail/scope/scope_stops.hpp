@@ -17,8 +17,8 @@ public:
     static void record_shared(environment& of, frame_control& child) noexcept;
     /// Of a scope that is joined, once: true if a stop from above cut a child off, and the scope must say so.
     [[nodiscard]] static bool take(environment& e) noexcept;
-    /// After take() of an object: true if `asker`, which joins or owns it, is to be stopped for that. Not where a join()
-    /// has told of an earlier one, whose stop stays with the object, and `asker` is not asked to stop itself.
+    /// After take() of an object: true if `asker`, which joins or owns it, is to be stopped for that. Not where a
+    /// join() has told of an earlier one, whose stop stays with the object, and `asker` is not asked to stop itself.
     [[nodiscard]] static bool concerns(environment& object, environment& asker) noexcept;
     /// `e`, an object that dies, has not been joined since: what take() says of it is its owner's to say.
     static void leave_to_owner(environment& e) noexcept;

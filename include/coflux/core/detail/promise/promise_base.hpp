@@ -57,8 +57,8 @@ public:
         if (!is_unshared_child_of(caller)) [[unlikely]]
             set_caller(caller);
     }
-    /// Before the call begins: `caller` awaits it, and was not what it was made in. It becomes a part of `caller`, unless
-    /// it was made in an environment object that is not above `caller`.
+    /// Before the call begins: `caller` awaits it, and was not what it was made in. It becomes a part of `caller`,
+    /// unless it was made in an environment object that is not above `caller`.
     COFLUX_ASIDE void set_caller(promise_base& caller) noexcept;
     /// Before it begins: it lives in `data` from now on, which outlives it. For the deadline of one operation.
     void use_data(const environment_data& data) noexcept { data_ = data_ref(data, data.frames == nullptr); }
