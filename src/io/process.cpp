@@ -285,6 +285,9 @@ std::string spawn_awaiter::text() const {
     std::string text = command_[0];
     if (*failed_ != '\0') text += std::string(" ") + failed_;
     if (failed_ == in_the_directory) text += " " + options_.directory;
+    if (*failed_ == '\0' && error() == std::errc::no_such_file_or_directory &&
+        command_[0].find(' ') != std::string::npos)
+        text += " (the whole of this is the name of the program; its arguments are words of their own)";
     return text;
 }
 

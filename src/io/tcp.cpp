@@ -230,8 +230,7 @@ connecting::connecting(const endpoint& to, const tcp_options& options) : connect
     const endpoint& from = options.from;
     error_ = calls.bind_source(socket_.number(), {from.data(), from.size()}, from.port() != 0);
     if (error_ >= 0) return;
-    failing_ = "connect from";
-    socket_.get().peer = from;  // for the message
+    failing_from_ = &from;
 }
 
 bool connect_awaiter::connect(io_operation& op) noexcept {
@@ -268,7 +267,10 @@ descriptor_handle connect_awaiter::take() {
 }
 descriptor_handle connect_awaiter::take_or_throw() {
     resumed();
-    if (error_ < 0) throw_io_error(error_, failing_, on().peer);
+    if (error_ < 0) {
+        if (failing_from_ == nullptr) throw_io_error(error_, failing_, on().peer);
+        throw_io_error(error_, ("connect from " + failing_from_->to_string() + " to").c_str(), on().peer);
+    }
     return take();
 }
 io_result<descriptor_handle> connect_awaiter::take_or_error() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -100,11 +101,22 @@ public:
     [[nodiscard]] call<std::optional<std::string_view>> read_line(environment& here, line_options options = {}) {
         return read_to(here, "\n", options, wanted::line);
     }
+    // Not a number.
+    template <std::convertible_to<std::size_t> Number>
+    call<std::optional<std::string_view>> read_line(environment& here, Number) {
+        static_assert(detail::never<Number>,
+                      "coflux: the limit of a line is an option with a name: read_line(here, {.limit = 100})");
+        return read_line(here);
+    }
     /// `co_await in.peek_line(here)`: the next line, which stays: read_line() gives it, too, without a wait. For
     /// select() and when_any(), where the value of an operation that completes and does not win is lost.
     /// Returns, Errors: as read_line().
     [[nodiscard]] call<std::optional<std::string_view>> peek_line(environment& here, line_options options = {}) {
         return read_to(here, "\n", options, wanted::line_that_stays);
+    }
+    template <std::convertible_to<std::size_t> Number>
+    call<std::optional<std::string_view>> peek_line(environment& here, Number limit) {
+        return read_line(here, limit);
     }
     /// `co_await in.read_until(here, "\r\n\r\n", 8192)`: all up to the delimiter, which is a part of it.
     ///

@@ -33,9 +33,10 @@ namespace coflux {
 /// A writer that dies with bytes: its flush was forgotten, a checked error without NDEBUG. With NDEBUG what the sink
 /// takes without waiting is sent. If a rest is left, the connection is aborted, and the handler of errors of the
 /// environment gets a std::system_error that names the place where the writer was made (on_unobserved_error); without a
-/// handler it is printed. A sink without try_write_some() takes nothing so, as a file_writer; one without abort() is
-/// left as it is. Nothing of this happens, and the bytes are dropped, where an exception or a stop destroys the writer,
-/// where its last operation was stopped or failed, and after discard().
+/// handler it is printed. A sink without try_write_some() takes nothing so, as a file_writer: the code of the error is
+/// std::errc::operation_canceled then, and else what the sink said. One without abort() is left as it is. Nothing of
+/// this happens, and the bytes are dropped, where an exception or a stop destroys the writer, where its last operation
+/// was stopped or failed, and after discard().
 /// Stops: its operations are stop points where the sink waits. A stop loses nothing: unflushed() is what was not sent,
 /// and the next operation goes on there.
 /// Threads: those of the sink; one at a time.
@@ -167,7 +168,9 @@ private:
     }
     /// Without waiting. A peer may choose that this happens: so it ends no process.
     COFLUX_COLD void send_or_abort() noexcept {
-        std::error_code why = std::make_error_code(std::errc::operation_would_block);
+        // A sink that may always wait was not asked.
+        std::error_code why = std::make_error_code(detail::has_try_write<Sink> ? std::errc::operation_would_block
+                                                                               : std::errc::operation_canceled);
         if constexpr (detail::has_try_write<Sink>) {
             while (!block_.is_empty()) {
                 const io_result<std::size_t> n = to_.try_write_some(block_.bytes());

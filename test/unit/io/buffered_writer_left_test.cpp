@@ -255,7 +255,8 @@ TEST_F(buffered_writer_left, is_told_to_the_nearest_environment_also_of_a_sink_t
     auto env = coflux::make_environment(on);
     on.run(leaves_in_an_environment_of_its_own(env));
     EXPECT_EQ(told.count, 1);
-    EXPECT_TRUE(is_told("5 bytes that were not sent"));
+    EXPECT_TRUE(is_told("5 bytes that were not sent: its flush(here) was not awaited"));
+    EXPECT_FALSE(is_told("temporarily")) << told.text;  // the sink was not asked
 }
 
 TEST_F(buffered_writer_left, is_told_to_the_environment_of_a_call_that_awaits_nothing) {

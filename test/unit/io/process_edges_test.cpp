@@ -165,7 +165,9 @@ TEST(process_edges, that_cannot_be_started_is_an_error_and_no_exit_status) {
     const temporary_folder folder;
     const std::size_t before = open_descriptors();
     on_a_worker(is_refused, words{"no-such-program-here"}, {}, std::errc::no_such_file_or_directory,
-                "spawn no-such-program-here");
+                "spawn no-such-program-here: ");
+    on_a_worker(is_refused, words{"ls -l"}, {}, std::errc::no_such_file_or_directory,
+                "spawn ls -l (the whole of this is the name of the program; its arguments are words of their own)");
     on_a_worker(is_refused, words{folder.path("none")}, {.input = standard_stream::pipe()},
                 std::errc::no_such_file_or_directory, "spawn " + folder.path("none"));
     on_a_worker(is_refused, words{folder.file("text", "no program")}, {}, std::errc::permission_denied, "spawn");

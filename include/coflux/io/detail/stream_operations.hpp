@@ -246,7 +246,8 @@ protected:
     descriptor_handle socket_;
     bool delays_ = false;  // small messages are not sent at once
     std::ptrdiff_t error_ = 0;
-    const char* failing_ = "connect to";  // what an error is of
+    const char* failing_ = "connect to";      // what an error is of
+    const endpoint* failing_from_ = nullptr;  // the source that was refused; it is an argument of the operation
 };
 class connect_awaiter : private connecting, public io_operation {
 public:
