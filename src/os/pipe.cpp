@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -33,6 +34,30 @@ constexpr int no_signal = RWF_NOSIGNAL;
 
 /// Whether the system takes no_signal. false once it has refused: any thread may find that out, and all find the same.
 atomic<bool> knows_no_signal{true};
+
+/// A call that may raise SIGPIPE, see write_with_signal_blocked().
+template <typename Call>
+std::ptrdiff_t with_signal_blocked(Call call) noexcept {
+    sigset_t broken_pipe;
+    sigset_t before;
+    sigemptyset(&broken_pipe);
+    sigaddset(&broken_pipe, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+    // One that no thread blocks does not wait: it has been delivered.
+    bool waited = false;
+    if (sigismember(&before, SIGPIPE) == 1) {
+        sigset_t pending;
+        sigpending(&pending);
+        waited = sigismember(&pending, SIGPIPE) == 1;
+    }
+    const std::ptrdiff_t written = result_of(call);
+    if (written == -EPIPE && !waited) {
+        const timespec now{};
+        (void)result_of([&] { return sigtimedwait(&broken_pipe, nullptr, &now); });  // EAGAIN: it is ignored
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return written;
+}
 
 }  // namespace
 
@@ -68,26 +93,26 @@ std::ptrdiff_t write_some(int descriptor, const buffer* from, std::size_t buffer
 }
 
 std::ptrdiff_t write_with_signal_blocked(int descriptor, const buffer* from, std::size_t buffers) noexcept {
-    sigset_t broken_pipe;
-    sigset_t before;
-    sigemptyset(&broken_pipe);
-    sigaddset(&broken_pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
-    // One that no thread blocks does not wait: it has been delivered.
-    bool waited = false;
-    if (sigismember(&before, SIGPIPE) == 1) {
-        sigset_t pending;
-        sigpending(&pending);
-        waited = sigismember(&pending, SIGPIPE) == 1;
-    }
-    const std::ptrdiff_t written =
-        result_of([&] { return writev(descriptor, as_iovec(from), static_cast<int>(buffers)); });
-    if (written == -EPIPE && !waited) {
-        const timespec now{};
-        (void)result_of([&] { return sigtimedwait(&broken_pipe, nullptr, &now); });  // EAGAIN: it is ignored
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return written;
+    return with_signal_blocked([&] { return writev(descriptor, as_iovec(from), static_cast<int>(buffers)); });
+}
+
+int room_of_pipe(int descriptor) noexcept {
+    return result_of([&] { return fcntl(descriptor, F_GETPIPE_SZ); });
+}
+
+bool is_scarce(int descriptor) noexcept {
+    rlimit most{};
+    if (getrlimit(RLIMIT_NOFILE, &most) != 0) return true;
+    return static_cast<rlim_t>(descriptor) >= most.rlim_cur / 2;  // the lowest free number is what a call gives
+}
+
+std::ptrdiff_t splice_into_pipe(int socket, int pipe, std::size_t size) noexcept {
+    return result_of([&] { return splice(socket, nullptr, pipe, nullptr, size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE); });
+}
+
+std::ptrdiff_t splice_from_pipe(int pipe, int socket, std::size_t size) noexcept {
+    return with_signal_blocked(
+        [&] { return splice(pipe, nullptr, socket, nullptr, size, SPLICE_F_NONBLOCK | SPLICE_F_MOVE); });
 }
 
 }  // namespace coflux::detail::os

@@ -21,4 +21,12 @@ std::ptrdiff_t write_some(int descriptor, const buffer* from, std::size_t buffer
 /// is left alone.
 std::ptrdiff_t write_with_signal_blocked(int descriptor, const buffer* from, std::size_t buffers) noexcept;
 
+/// How many bytes it takes.
+int room_of_pipe(int descriptor) noexcept;
+/// True if more than half of the descriptors that the process may have are open below this one.
+[[nodiscard]] bool is_scarce(int descriptor) noexcept;
+/// Moves bytes from a socket into a pipe that is empty, and from a pipe to a socket. Neither descriptor blocks.
+std::ptrdiff_t splice_into_pipe(int socket, int pipe, std::size_t size) noexcept;
+std::ptrdiff_t splice_from_pipe(int pipe, int socket, std::size_t size) noexcept;
+
 }  // namespace coflux::detail::os

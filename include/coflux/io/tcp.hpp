@@ -14,6 +14,10 @@
 
 namespace coflux {
 
+namespace detail {
+struct socket_splice;
+}  // namespace detail
+
 /// A connection: bytes in both directions, in order.
 ///
 /// Shapes: owns its descriptor; movable, also while an operation waits, which stays with the connection. One coroutine
@@ -61,6 +65,7 @@ public:
 private:
     friend class detail::accept_awaiter;
     friend class detail::connect_awaiter;
+    friend struct detail::socket_splice;
     friend class tcp_listener;
     explicit tcp_stream(detail::descriptor_handle socket) noexcept : byte_stream(std::move(socket)) {}
 };
