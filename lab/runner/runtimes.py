@@ -88,4 +88,6 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="its memory is its own and collected: nothing stands for a malloc that it never calls"),
     Runtime("seastar", "bin/lab_seastar", SEASTAR, computes="seastar", allocator=OWN,
             note="a thread and a part of the memory for each shard; it stands for malloc, so nothing can stand for it"),
+    Runtime("timely", "cargo/timely/release/lab_timely", CARGO, allocator=BEST,
+            note="dataflows of streams, not a runtime for tasks: nexmark only, on one worker"),
 )}
