@@ -116,8 +116,8 @@ kafka_consumer::kafka_consumer(const kafka::consumer_options& options)
 
 kafka::polled kafka_consumer::take(std::vector<kafka::message>& into, std::size_t most) {
     kafka::polled got;
-    // Nothing is taken unless there is room for it.
-    into.reserve(into.size() + most);
+    // Nothing is taken unless there is room for it. Twice the room, because a caller may collect.
+    if (into.capacity() - into.size() < most) into.reserve(std::max(into.size() + most, 2 * into.capacity()));
     while (got.count < most) {
         kafka_owned<rd_kafka_event_t> e = set_aside_ != nullptr ? std::move(set_aside_) : client->take();
         if (e == nullptr) break;

@@ -139,6 +139,30 @@ TEST_F(kafka_broker, keeps_the_membership_of_a_slow_consumer) {
     });
 }
 
+TEST_F(kafka_broker, keeps_the_membership_of_a_consumer_that_waits) {
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        co_await kafka::create_topic(here, client, {.name = "idle"});
+        kafka::producer out(producer());
+        auto options = member_of("idle");
+        options.poll_timeout = 1s;  // the wait itself counts as polling
+        kafka::consumer in(options);
+        co_await in.subscribe(here, {"idle"});
+        std::vector<kafka::message> got;
+        co_await in.acknowledge(here, co_await next_change(here, in, got));
+        const auto sends_later = [&](environment&) -> call<void> {
+            auto&& self = co_await coflux::context();
+            co_await 3s;
+            co_await sends_numbers(self, out, "idle", 1);
+        };
+        std::vector<kafka::polled> changes;
+        co_await coflux::when_all(polls_until(here, in, got, 1, &changes), sends_later(here));
+        EXPECT_TRUE(changes.empty());
+        co_await in.close(here);
+        co_await out.close(here);
+    });
+}
+
 /// Polls, and notes the changes, until `done`.
 call<void> polls_while(environment&, kafka::consumer& of, std::vector<kafka::polled>& seen,
                        const std::atomic<bool>& done) {

@@ -149,6 +149,28 @@ TEST(kafka_consumer, begins_an_assigned_partition_where_the_acknowledgement_says
     on_worker(body);
 }
 
+TEST(kafka_consumer, tells_that_its_partitions_went_to_others) {
+    const mock_cluster cluster;
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        co_await sends_numbers(here, out, "numbers", 1);
+        kafka::consumer in(cluster.member_of("readers"));
+        co_await in.subscribe(here, {"numbers"});
+        std::vector<kafka::message> got;
+        co_await polls_until(here, in, got, 1);
+        constexpr std::int16_t heartbeat = 12;
+        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        const kafka::polled change = co_await next_change(here, in, got);
+        EXPECT_EQ(change.what, kind::lost);
+        co_await in.acknowledge(here, change);
+        EXPECT_TRUE(in.positions().empty());
+        // It joins again.
+        EXPECT_EQ((co_await next_change(here, in, got)).what, kind::assigned);
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_consumer, gives_nothing_of_what_is_paused) {
     mock_cluster cluster;
     cluster.make_topic("numbers", 2);
