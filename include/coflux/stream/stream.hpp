@@ -11,6 +11,7 @@
 #include <coflux/stream/folder_store.hpp>  // IWYU pragma: export
 #include <coflux/stream/for_each.hpp>      // IWYU pragma: export
 #include <coflux/stream/job.hpp>           // IWYU pragma: export
+#include <coflux/stream/join.hpp>          // IWYU pragma: export
 #include <coflux/stream/key.hpp>           // IWYU pragma: export
 #include <coflux/stream/memory.hpp>        // IWYU pragma: export
 #include <coflux/stream/record.hpp>        // IWYU pragma: export

@@ -1,0 +1,392 @@
+// join, join_table: pairs of values of two kinds with the same key.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <coflux/stream/detail/key_schedule.hpp>
+#include <coflux/stream/detail/keyed_table.hpp>
+#include <coflux/stream/detail/pane_windows.hpp>
+#include <coflux/stream/detail/window_grid.hpp>
+#include <coflux/stream/stage.hpp>
+#include <coflux/stream/window.hpp>
+
+namespace coflux::stream {
+
+/// A join has as many values as its join_limits allow.
+class state_full : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// How many values a join keeps, at most.
+///
+/// Units: `by_key`: values of one key; `by_slot`: of all keys of a slot, of which a job has job::slots.
+struct join_limits {
+    std::size_t by_key = SIZE_MAX;
+    std::size_t by_slot = SIZE_MAX;
+    /// A key that is full gives up its oldest value of that side, which is counted in job_report::late. Otherwise, and
+    /// where the slot is full, the record fails with state_full.
+    bool evicts = false;
+};
+
+/// `within(lower, upper)`: a left value at `t` meets the right ones in [t + lower, t + upper].
+struct within {
+    event_time::duration lower;
+    event_time::duration upper;
+    /// Errors: std::invalid_argument where `lower` is greater than `upper`.
+    within(event_time::duration from, event_time::duration to) : lower(from), upper(to) {
+        if (lower > upper) throw std::invalid_argument("coflux: within(lower, upper) has no time between its bounds");
+    }
+};
+
+namespace detail {
+
+/// The times of the partners of a value; both bounds belong to it.
+struct partner_times {
+    event_time first;
+    event_time last;
+};
+
+struct within_partners {
+    within bounds;
+    [[nodiscard]] partner_times of(std::size_t side, event_time t) const noexcept {
+        const wide_time lower = bounds.lower.count();
+        const wide_time upper = bounds.upper.count();
+        return side == 0 ? partner_times{saturated(wide(t) + lower), saturated(wide(t) + upper)}
+                         : partner_times{saturated(wide(t) - upper), saturated(wide(t) - lower)};
+    }
+};
+struct tumbling_partners {
+    window_grid grid;
+    [[nodiscard]] partner_times of(std::size_t, event_time t) const noexcept {
+        const wide_time window = grid.pane_of(t);
+        return {grid.begin(window), saturated((window + 1) * grid.pane() - 1)};
+    }
+};
+
+template <typename T>
+struct held {
+    event_time time = no_time;
+    T value{};
+
+    template <typename A>
+    void fields(A& all) {
+        all(time, value);
+    }
+};
+
+template <typename V>
+inline constexpr bool is_two_of = false;
+template <typename L, typename R>
+inline constexpr bool is_two_of<std::variant<L, R>> = true;
+
+template <typename In>
+consteval void check_two() {
+    static_assert(is_two_of<In>,
+                  "coflux: a join takes a std::variant of its left and its right values: merge(a, b) gives it");
+}
+
+[[noreturn]] void refuse_more(const char* limit, std::size_t most);
+
+/// A key's values of both sides, each in the order of time, as long as a partner may come.
+template <typename In, typename Key, typename Partners, typename F, typename Next>
+class join_operator : public stage_operator<Next> {
+    using left = std::variant_alternative_t<0, In>;
+    using right = std::variant_alternative_t<1, In>;
+    struct sides {
+        std::vector<held<left>> lefts;
+        std::vector<held<right>> rights;
+        event_time scheduled = end_of_time;
+
+        template <std::size_t Side>
+        auto& side() noexcept {
+            if constexpr (Side == 0) {
+                return lefts;
+            } else {
+                return rights;
+            }
+        }
+        [[nodiscard]] std::size_t size() const noexcept { return lefts.size() + rights.size(); }
+        template <typename A>
+        void fields(A& all) {
+            all(lefts, rights);
+        }
+    };
+
+public:
+    static constexpr bool has_state = true;
+
+    join_operator(Partners partners, F f, const join_limits& limits, Next next)
+        : stage_operator<Next>(std::move(next)),
+          partners_(std::move(partners)),
+          f_(std::move(f)),
+          limits_(limits) {}
+
+    template <typename Value>
+    void process(place& at, Value& value) {
+        if (at.time == no_time) refuse_timeless();
+        if (of_.is_empty() && at.watermark > reached_ && at.watermark != end_of_time) reached_ = at.watermark;
+        if (at.time < reached_) {
+            at.count_late();
+        } else if (value.index() == 0) {
+            meet<0>(at, std::get<0>(value));
+        } else {
+            meet<1>(at, std::get<1>(value));
+        }
+    }
+
+    void advance(place& at, event_time watermark) {
+        if (watermark == end_of_time) {
+            of_.clear();
+            schedule_.clear();
+            kept_ = 0;
+        } else if (watermark > reached_) {
+            reached_ = watermark;
+            schedule_.each_due(watermark, [&](const Key& key, event_time time) { look(key, time); });
+        }
+        at.watermark = std::max(at.watermark, reached_);
+        this->next().advance(at, watermark);
+    }
+
+    void save(state_writer& out) const {
+        out(reached_);
+        of_.save(out);
+        this->next().save(out);
+    }
+    void load(state_reader& in) {
+        in(reached_);
+        of_.load(in);
+        schedule_.clear();
+        kept_ = 0;
+        for (auto& [key, of_key] : of_) {
+            kept_ += of_key.size();
+            schedule(key, of_key);
+        }
+        this->next().load(in);
+    }
+
+private:
+    // Behind the last partner that may come.
+    [[nodiscard]] event_time gone_at(std::size_t side, event_time t) const noexcept {
+        return later(partners_.of(side, t).last, event_time::duration(1));
+    }
+
+    template <std::size_t Side, typename Value>
+    void meet(place& at, Value& value) {
+        const Key& key = *static_cast<const Key*>(at.key);
+        sides* of_key = of_.find(key);
+        if (of_key != nullptr) give_pairs<Side>(at, value, of_key->template side<1 - Side>());
+        if (gone_at(Side, at.time) > reached_) keep<Side>(at, key, of_key, value);
+    }
+
+    // Nothing is changed before: where `f` throws, the record can be tried again.
+    template <std::size_t Side, typename Value, typename Others>
+    void give_pairs(place& at, Value& value, Others& others) {
+        const event_time time = at.time;
+        const partner_times times = partners_.of(Side, time);
+        auto other = std::ranges::lower_bound(others, times.first, {}, [](const auto& h) { return h.time; });
+        for (; other != others.end() && other->time <= times.last; ++other) {
+            at.time = std::max(time, other->time);
+            if constexpr (Side == 0) {
+                decltype(auto) output = std::invoke(f_, std::as_const(value), std::as_const(other->value));
+                this->next().process(at, output);
+            } else {
+                decltype(auto) output = std::invoke(f_, std::as_const(other->value), std::as_const(value));
+                this->next().process(at, output);
+            }
+        }
+        at.time = time;
+    }
+
+    template <std::size_t Side, typename Value>
+    void keep(place& at, const Key& key, sides* of_key, Value& value) {
+        const bool is_full = of_key != nullptr && of_key->size() >= limits_.by_key;
+        if (is_full && (!limits_.evicts || of_key->template side<Side>().empty()))
+            refuse_more("by_key", limits_.by_key);
+        if (!is_full && kept_ >= limits_.by_slot) refuse_more("by_slot", limits_.by_slot);
+        at.touched = true;
+        sides& into = of_key != nullptr ? *of_key : of_[key];
+        auto& mine = into.template side<Side>();
+        if (is_full) {
+            mine.erase(mine.begin());
+            --kept_;
+            at.count_late();
+        }
+        using held_type = typename std::remove_cvref_t<decltype(mine)>::value_type;
+        const auto behind = std::ranges::upper_bound(mine, at.time, {}, &held_type::time);
+        mine.insert(behind, held_type{at.time, std::move(value)});
+        ++kept_;
+        schedule_.add(into.scheduled, gone_at(Side, at.time), key);
+    }
+
+    void look(const Key& key, event_time time) {
+        sides* of_key = of_.find(key);
+        if (of_key == nullptr || of_key->scheduled != time) return;
+        kept_ -= of_key->size();
+        expire<0>(of_key->lefts);
+        expire<1>(of_key->rights);
+        kept_ += of_key->size();
+        if (of_key->size() == 0) {
+            of_.erase(key);
+        } else {
+            of_key->scheduled = end_of_time;
+            schedule(key, *of_key);
+        }
+    }
+    template <std::size_t Side, typename Values>
+    void expire(Values& values) {
+        const auto is_gone = [&](const auto& h) { return gone_at(Side, h.time) <= reached_; };
+        values.erase(values.begin(), std::ranges::partition_point(values, is_gone));
+    }
+    // The first ones of both sides go first.
+    void schedule(const Key& key, sides& of_key) {
+        if (!of_key.lefts.empty()) schedule_.add(of_key.scheduled, gone_at(0, of_key.lefts.front().time), key);
+        if (!of_key.rights.empty()) schedule_.add(of_key.scheduled, gone_at(1, of_key.rights.front().time), key);
+    }
+
+    [[no_unique_address]] Partners partners_;
+    [[no_unique_address]] F f_;
+    join_limits limits_;
+    keyed_table<Key, sides> of_;
+    key_schedule<Key> schedule_;
+    std::size_t kept_ = 0;
+    event_time reached_ = no_time;
+};
+
+template <typename Partners, typename F>
+struct join_stage {
+    using stage_type = join_stage;
+    Partners partners;
+    F f;
+    join_limits limits;
+
+    template <typename In, typename Key>
+    using output = std::remove_cvref_t<
+        std::invoke_result_t<F&, const std::variant_alternative_t<0, In>&, const std::variant_alternative_t<1, In>&>>;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        check_two<In>();
+        static_assert(storable<std::variant_alternative_t<0, In>> && storable<std::variant_alternative_t<1, In>>,
+                      "coflux: a join keeps values, and stores them in checkpoints: give both types a member template "
+                      "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        return join_operator<In, Key, Partners, F, Next>(partners, f, limits, std::move(next));
+    }
+};
+
+// An optional that is empty takes the row away.
+template <typename R>
+struct row_of {
+    using type = R;
+};
+template <typename T>
+struct row_of<std::optional<T>> {
+    using type = T;
+};
+
+template <typename In, typename Key, typename F, typename Next>
+class table_operator : public stage_operator<Next> {
+    using right = std::variant_alternative_t<1, In>;
+    using row = typename row_of<right>::type;
+
+public:
+    static constexpr bool has_state = true;
+
+    table_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
+
+    template <typename Value>
+    void process(place& at, Value& value) {
+        const Key& key = *static_cast<const Key*>(at.key);
+        if (value.index() == 0) {
+            decltype(auto) output =
+                std::invoke(f_, std::as_const(std::get<0>(value)), static_cast<const row*>(rows_.find(key)));
+            this->next().process(at, output);
+            return;
+        }
+        at.touched = true;
+        if constexpr (std::is_same_v<row, right>) {
+            rows_[key] = std::move(std::get<1>(value));
+        } else if (auto& given = std::get<1>(value)) {
+            rows_[key] = std::move(*given);
+        } else {
+            rows_.erase(key);
+        }
+    }
+    void save(state_writer& out) const {
+        rows_.save(out);
+        this->next().save(out);
+    }
+    void load(state_reader& in) {
+        rows_.load(in);
+        this->next().load(in);
+    }
+
+private:
+    [[no_unique_address]] F f_;
+    keyed_table<Key, row> rows_;
+};
+
+template <typename F>
+struct table_stage {
+    using stage_type = table_stage;
+    F f;
+
+    template <typename In>
+    using row = typename row_of<std::variant_alternative_t<1, In>>::type;
+    template <typename In, typename Key>
+    using output =
+        std::remove_cvref_t<std::invoke_result_t<F&, const std::variant_alternative_t<0, In>&, const row<In>*>>;
+    template <typename In, typename Key, typename Next>
+    [[nodiscard]] auto bind(Next next) const {
+        check_two<In>();
+        static_assert(storable<row<In>>,
+                      "coflux: the rows of a join_table() are stored in checkpoints: give them a member template "
+                      "<typename A> void fields(A& all) { all(a, b); }, or specialise stream::codec");
+        return table_operator<In, Key, F, Next>(f, std::move(next));
+    }
+};
+
+}  // namespace detail
+
+/// `by_key(f) | join(within(-5s, 5s), g)`: `g(left, right)` for each pair of the same key whose times are so apart.
+///
+/// Shapes: the flow has values of std::variant<L, R>; the key function takes both. `L` and `R` are storable.
+/// Returns: a stage. A pair comes with the second of its two, and has the later time of both.
+/// Errors: a record without a time fails; state_full as `limits` say.
+/// Costs: a search for each value, and a call for each pair. State: a value is kept until the watermark says that no
+/// partner can come. One behind the watermark is late: it is counted and dropped.
+template <typename F>
+[[nodiscard]] auto join(within times, F f, join_limits limits = {}) {
+    return detail::join_stage<detail::within_partners, F>{{times}, std::move(f), limits};
+}
+/// `join(tumbling(10s), g)`: the same for pairs in one window. They come at once, not at its end.
+///
+/// Errors: std::invalid_argument for a sliding window: a pair would come more than once.
+template <typename F>
+[[nodiscard]] auto join(detail::pane_spec windows, F f, join_limits limits = {}) {
+    if (windows.grid.count() != 1) {
+        throw std::invalid_argument("coflux: a join has tumbling windows; use within() for times that are near");
+    }
+    return detail::join_stage<detail::tumbling_partners, F>{{windows.grid}, std::move(f), limits};
+}
+
+/// `by_key(f) | join_table(g)`: right values are the rows of a table by key; `g(left, row)` for each left value, with the
+/// row of its key, or nullptr.
+///
+/// Shapes: the flow has values of std::variant<L, R>. Where `R` is a std::optional, an empty one takes its row away.
+/// Returns: a stage. A left value sees the rows that have come before it: by arrival, not by time.
+/// Costs: a look into a hash table. State: the last row of each key, without an end.
+template <typename F>
+[[nodiscard]] detail::table_stage<F> join_table(F f) {
+    return {std::move(f)};
+}
+
+}  // namespace coflux::stream

@@ -1,0 +1,206 @@
+#include <coflux/stream/join.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "slot_driver.hpp"
+
+namespace {
+
+namespace stream = coflux::stream;
+using coflux_test::drive;
+using coflux_test::ms;
+using namespace std::chrono_literals;
+
+struct left {
+    int number = 0;
+    template <typename A>
+    void fields(A& all) {
+        all(number);
+    }
+};
+struct right {
+    int number = 0;
+    template <typename A>
+    void fields(A& all) {
+        all(number);
+    }
+};
+using both = std::variant<left, right>;
+using pair = std::pair<int, int>;
+
+pair numbers(const left& l, const right& r) {
+    return {l.number, r.number};
+}
+
+struct arrival {
+    int key;
+    std::int64_t time;  // ms
+    bool is_left;
+    bool is_late;
+};
+
+// Number `i` is that of the i-th arrival.
+template <typename Slot>
+std::vector<arrival> feed(Slot& slot, std::uint32_t seed, std::int64_t lateness) {
+    std::minstd_rand random(seed);
+    std::vector<arrival> all;
+    std::int64_t now = -100;
+    std::int64_t latest = now;
+    std::int64_t watermark = INT64_MIN;
+    for (int i = 0; i != 300; ++i) {
+        now += static_cast<std::int64_t>(random() % 4);
+        const std::int64_t time = now - static_cast<std::int64_t>(random() % 10);
+        latest = std::max(latest, time);
+        const int key = static_cast<int>(random() % 3);
+        const bool is_left = random() % 2 == 0;
+        all.push_back({key, time, is_left, time < watermark});
+        slot.process(key, ms(time), is_left ? both(left{i}) : both(right{i}));
+        if (random() % 8 == 0 && latest - lateness > watermark) {
+            watermark = latest - lateness;
+            slot.advance(ms(watermark));
+        }
+        if (random() % 50 == 0) slot.restart();
+    }
+    slot.advance(stream::end_of_time);
+    return all;
+}
+
+template <typename Meet>
+std::vector<pair> pairs_of(const std::vector<arrival>& all, Meet meet) {
+    std::vector<pair> pairs;
+    for (std::size_t l = 0; l != all.size(); ++l) {
+        for (std::size_t r = 0; r != all.size(); ++r) {
+            if (!all[l].is_left || all[r].is_left || all[l].key != all[r].key) continue;
+            if (all[l].is_late || all[r].is_late || !meet(all[l].time, all[r].time)) continue;
+            pairs.push_back({static_cast<int>(l), static_cast<int>(r)});
+        }
+    }
+    return pairs;
+}
+
+template <typename T>
+std::vector<T> sorted(std::vector<T> values) {
+    std::ranges::sort(values);
+    return values;
+}
+
+TEST(Join, GivesThePairsOfTheModel) {
+    const std::pair<std::int64_t, std::int64_t> bounds[] = {{-5, 5}, {0, 0}, {0, 20}, {-20, -3}, {4, 9}};
+    for (const auto& [lower, upper] : bounds) {
+        for (std::uint32_t seed = 1; seed != 20; ++seed) {
+            auto slot = drive<both, int>(stream::join(stream::within(lower * 1ms, upper * 1ms), numbers));
+            const auto all = feed(slot, seed, seed % 2 == 0 ? 10 : 2);
+            const auto expected = pairs_of(all, [&](auto l, auto r) { return l + lower <= r && r <= l + upper; });
+            EXPECT_EQ(sorted(slot.values()), sorted(expected)) << lower << " to " << upper << ", seed " << seed;
+            EXPECT_EQ(slot.late(), static_cast<std::uint64_t>(std::ranges::count(all, true, &arrival::is_late)));
+            for (const auto& out : slot.outputs()) {
+                const auto time = std::max(all[static_cast<std::size_t>(out.value.first)].time,
+                                           all[static_cast<std::size_t>(out.value.second)].time);
+                EXPECT_EQ(out.time, ms(time));
+            }
+        }
+    }
+}
+
+TEST(Join, GivesThePairsOfAWindow) {
+    for (std::uint32_t seed = 1; seed != 20; ++seed) {
+        auto slot = drive<both, int>(stream::join(stream::tumbling(7ms), numbers));
+        const auto all = feed(slot, seed, 5);
+        const auto window = [](std::int64_t t) { return (t + 7000) / 7; };
+        const auto expected = pairs_of(all, [&](auto l, auto r) { return window(l) == window(r); });
+        EXPECT_EQ(sorted(slot.values()), sorted(expected)) << seed;
+    }
+    EXPECT_THROW((void)stream::join(stream::sliding(10ms, 5ms), numbers), std::invalid_argument);
+    EXPECT_THROW(stream::within(1ms, 0ms), std::invalid_argument);
+}
+
+TEST(Join, KeepsNothingThatCanMeetNoMore) {
+    auto slot = drive<both, int>(stream::join(stream::within(-5ms, 5ms), numbers, {.by_slot = 2}));
+    for (int i = 0; i != 100; ++i) {
+        slot.process(i, ms(i * 20), left{i});
+        slot.process(i, ms(i * 20 + 5), right{i});
+        slot.advance(ms(i * 20 + 11));
+    }
+    EXPECT_EQ(slot.values().size(), 100U);
+}
+
+TEST(Join, RefusesOrEvictsWhatIsMoreThanItsLimits) {
+    auto refusing = drive<both, int>(stream::join(stream::within(-50ms, 50ms), numbers, {.by_key = 2, .by_slot = 3}));
+    refusing.process(1, ms(1), left{1});
+    refusing.process(1, ms(2), right{2});
+    EXPECT_THROW(refusing.process(1, ms(3), left{3}), stream::state_full);
+    EXPECT_FALSE(refusing.touched());
+    refusing.process(2, ms(4), left{4});
+    EXPECT_THROW(refusing.process(3, ms(5), left{5}), stream::state_full);
+
+    auto evicting = drive<both, int>(stream::join(stream::within(-50ms, 50ms), numbers, {.by_key = 2, .evicts = true}));
+    evicting.process(1, ms(1), left{1});
+    evicting.process(1, ms(2), left{2});
+    evicting.process(1, ms(3), left{3});
+    EXPECT_THROW(evicting.process(1, ms(4), right{4}), stream::state_full);
+    EXPECT_EQ(evicting.late(), 1U);
+}
+
+TEST(Join, SaturatesAtBothEndsOfTime) {
+    auto slot = drive<both, int>(stream::join(stream::within(-1h, 1h), numbers));
+    slot.process(1, stream::no_time + 1ns, left{1});
+    slot.process(1, stream::no_time + 2ns, right{2});
+    slot.advance(stream::no_time + 2ns);
+    slot.process(1, stream::end_of_time, left{3});
+    slot.process(1, stream::end_of_time, right{4});
+    slot.advance(stream::end_of_time);
+    EXPECT_EQ(slot.values(), (std::vector<pair>{{1, 2}, {3, 4}}));
+    EXPECT_THROW(slot.process(1, stream::no_time, left{5}), std::invalid_argument);
+}
+
+TEST(Join, LeavesNoTraceOfAPairThatIsRefused) {
+    bool fails = true;
+    auto slot = drive<both, int>(stream::join(stream::within(-1h, 1h), [&](const left& l, const right& r) {
+        return fails ? throw std::runtime_error("refused") : numbers(l, r);
+    }));
+    slot.process(1, ms(1), left{1});
+    EXPECT_THROW(slot.process(1, ms(2), right{2}), std::runtime_error);
+    EXPECT_FALSE(slot.touched());
+    fails = false;
+    slot.process(1, ms(2), right{2});
+    EXPECT_EQ(slot.values(), (std::vector<pair>{{1, 2}}));
+}
+
+TEST(Join, LooksIntoATable) {
+    const auto row = [](const left& l, const right* r) { return pair{l.number, r == nullptr ? -1 : r->number}; };
+    auto slot = drive<both, int>(stream::join_table(row));
+    slot.process(1, ms(1), left{1});
+    slot.process(1, ms(1), right{2});
+    slot.restart();
+    slot.process(1, ms(1), left{3});
+    slot.process(1, ms(1), right{4});
+    slot.process(1, ms(1), left{5});
+    slot.process(2, ms(1), left{6});
+    EXPECT_EQ(slot.values(), (std::vector<pair>{{1, -1}, {3, 2}, {5, 4}, {6, -1}}));
+}
+
+TEST(Join, TakesARowAwayByAnEmptyOptional) {
+    using change = std::variant<left, std::optional<right>>;
+    const auto is_there = [](const left&, const right* r) { return r != nullptr; };
+    auto slot = drive<change, int>(stream::join_table(is_there));
+    slot.process(1, ms(1), std::optional(right{1}));
+    slot.process(1, ms(1), left{1});
+    slot.process(1, ms(1), std::optional<right>());
+    slot.process(1, ms(1), left{1});
+    EXPECT_EQ(slot.values(), (std::vector<bool>{true, false}));
+}
+
+}  // namespace
