@@ -49,7 +49,7 @@ void expect_merges(const A& a) {
 
 const std::identity itself;
 
-TEST(Aggregate, CountsAndSums) {
+TEST(aggregate, counts_and_sums) {
     EXPECT_EQ(result_of(stream::count(), {5, 5, 5}), 3U);
     EXPECT_EQ(result_of(stream::sum(itself), {5, -7, 1}), -1);
     EXPECT_EQ(result_of(stream::min(itself), {5, -7, 1}), -7);
@@ -57,7 +57,7 @@ TEST(Aggregate, CountsAndSums) {
     EXPECT_EQ(result_of(stream::mean(itself), {5, -7, 4}), 2.0 / 3);
 }
 
-TEST(Aggregate, MergesPartsAsIfTheyWereOne) {
+TEST(aggregate, merges_parts_as_if_they_were_one) {
     expect_merges(stream::count());
     expect_merges(stream::sum(itself));
     expect_merges(stream::min(itself));
@@ -68,13 +68,13 @@ TEST(Aggregate, MergesPartsAsIfTheyWereOne) {
     expect_merges(stream::top(3, [](int v) { return v / 2; }));
 }
 
-TEST(Aggregate, SumsWholeNumbersInSixtyFourBitsAndWraps) {
+TEST(aggregate, sums_whole_numbers_in_sixty_four_bits_and_wraps) {
     EXPECT_EQ(result_of(stream::sum(itself), {std::numeric_limits<int>::max(), 1}), std::int64_t{1} << 31);
     const stream::sum wide([](int) { return std::numeric_limits<std::int64_t>::max(); });
     EXPECT_EQ(result_of(wide, {1, 1}), -2);
 }
 
-TEST(Aggregate, TopHasThoseThatTieWithTheLast) {
+TEST(aggregate, top_has_those_that_tie_with_the_last) {
     EXPECT_EQ(result_of(stream::top(1, itself), {3, 7, 7, 2}), (std::vector{7, 7}));
     EXPECT_EQ(result_of(stream::top(2, itself), {1, 5, 3, 5, 3, 3}), (std::vector{5, 5}));
     EXPECT_EQ(result_of(stream::top(3, itself), {1, 5, 3, 5, 3}), (std::vector{5, 5, 3, 3}));
@@ -82,7 +82,7 @@ TEST(Aggregate, TopHasThoseThatTieWithTheLast) {
     EXPECT_THROW(stream::top(0, itself), std::invalid_argument);
 }
 
-TEST(Aggregate, IsAStageThatGivesTheResultSoFar) {
+TEST(aggregate, is_a_stage_that_gives_the_result_so_far) {
     auto slot = drive<int, std::string>(stream::sum(itself));
     slot.process("a", ms(1), 5);
     slot.process("b", ms(1), 1);
@@ -104,7 +104,7 @@ struct product {
     double result(double s) const { return s; }
 };
 
-TEST(Aggregate, OfAUserRunsAndMayThrowWithoutATrace) {
+TEST(aggregate, of_a_user_runs_and_may_throw_without_a_trace) {
     auto slot = drive<int, int>(stream::running(product()));
     slot.process(1, ms(1), 3);
     EXPECT_THROW(slot.process(1, ms(1), -1), std::runtime_error);

@@ -97,7 +97,7 @@ std::vector<T> sorted(std::vector<T> values) {
     return values;
 }
 
-TEST(Join, GivesThePairsOfTheModel) {
+TEST(join, gives_the_pairs_of_the_model) {
     const std::pair<std::int64_t, std::int64_t> bounds[] = {{-5, 5}, {0, 0}, {0, 20}, {-20, -3}, {4, 9}};
     for (const auto& [lower, upper] : bounds) {
         for (std::uint32_t seed = 1; seed != 20; ++seed) {
@@ -115,7 +115,7 @@ TEST(Join, GivesThePairsOfTheModel) {
     }
 }
 
-TEST(Join, GivesThePairsOfAWindow) {
+TEST(join, gives_the_pairs_of_a_window) {
     for (std::uint32_t seed = 1; seed != 20; ++seed) {
         auto slot = drive<both, int>(stream::join(stream::tumbling(7ms), numbers));
         const auto all = feed(slot, seed, 5);
@@ -127,7 +127,7 @@ TEST(Join, GivesThePairsOfAWindow) {
     EXPECT_THROW(stream::within(1ms, 0ms), std::invalid_argument);
 }
 
-TEST(Join, KeepsNothingThatCanMeetNoMore) {
+TEST(join, keeps_nothing_that_can_meet_no_more) {
     auto slot = drive<both, int>(stream::join(stream::within(-5ms, 5ms), numbers, {.by_slot = 2}));
     for (int i = 0; i != 100; ++i) {
         slot.process(i, ms(i * 20), left{i});
@@ -137,7 +137,7 @@ TEST(Join, KeepsNothingThatCanMeetNoMore) {
     EXPECT_EQ(slot.values().size(), 100U);
 }
 
-TEST(Join, RefusesOrEvictsWhatIsMoreThanItsLimits) {
+TEST(join, refuses_or_evicts_what_is_more_than_its_limits) {
     auto refusing = drive<both, int>(stream::join(stream::within(-50ms, 50ms), numbers, {.by_key = 2, .by_slot = 3}));
     refusing.process(1, ms(1), left{1});
     refusing.process(1, ms(2), right{2});
@@ -154,7 +154,7 @@ TEST(Join, RefusesOrEvictsWhatIsMoreThanItsLimits) {
     EXPECT_EQ(evicting.late(), 1U);
 }
 
-TEST(Join, SaturatesAtBothEndsOfTime) {
+TEST(join, saturates_at_both_ends_of_time) {
     auto slot = drive<both, int>(stream::join(stream::within(-1h, 1h), numbers));
     slot.process(1, stream::no_time + 1ns, left{1});
     slot.process(1, stream::no_time + 2ns, right{2});
@@ -166,7 +166,7 @@ TEST(Join, SaturatesAtBothEndsOfTime) {
     EXPECT_THROW(slot.process(1, stream::no_time, left{5}), std::invalid_argument);
 }
 
-TEST(Join, LeavesNoTraceOfAPairThatIsRefused) {
+TEST(join, leaves_no_trace_of_a_pair_that_is_refused) {
     bool fails = true;
     auto slot = drive<both, int>(stream::join(stream::within(-1h, 1h), [&](const left& l, const right& r) {
         return fails ? throw std::runtime_error("refused") : numbers(l, r);
@@ -179,7 +179,7 @@ TEST(Join, LeavesNoTraceOfAPairThatIsRefused) {
     EXPECT_EQ(slot.values(), (std::vector<pair>{{1, 2}}));
 }
 
-TEST(Join, LooksIntoATable) {
+TEST(join, looks_into_a_table) {
     const auto row = [](const left& l, const right* r) { return pair{l.number, r == nullptr ? -1 : r->number}; };
     auto slot = drive<both, int>(stream::join_table(row));
     slot.process(1, ms(1), left{1});
@@ -192,7 +192,7 @@ TEST(Join, LooksIntoATable) {
     EXPECT_EQ(slot.values(), (std::vector<pair>{{1, -1}, {3, 2}, {5, 4}, {6, -1}}));
 }
 
-TEST(Join, TakesARowAwayByAnEmptyOptional) {
+TEST(join, takes_a_row_away_by_an_empty_optional) {
     using change = std::variant<left, std::optional<right>>;
     const auto is_there = [](const left&, const right* r) { return r != nullptr; };
     auto slot = drive<change, int>(stream::join_table(is_there));

@@ -29,7 +29,7 @@ using stream::event_time;
 using counted = stream::windowed<int, std::uint64_t>;
 using collected = stream::windowed<int, std::vector<int>>;
 
-TEST(Window, GivesTumblingOnesWhenTheWatermarkPassesTheirEnds) {
+TEST(window, gives_tumbling_ones_when_the_watermark_passes_their_ends) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count()));
     slot.process(1, ms(0), 5);
     slot.process(1, ms(9), 5);
@@ -44,7 +44,7 @@ TEST(Window, GivesTumblingOnesWhenTheWatermarkPassesTheirEnds) {
     EXPECT_EQ(slot.values().back(), (counted{1, ms(10), ms(20), 1}));
 }
 
-TEST(Window, IsFlooredBeforeTheEpoch) {
+TEST(window, is_floored_before_the_epoch) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count()));
     slot.process(1, ms(-1), 5);
     slot.process(1, ms(-10), 5);
@@ -55,7 +55,7 @@ TEST(Window, IsFlooredBeforeTheEpoch) {
               (std::vector<counted>{{1, ms(-20), ms(-10), 1}, {1, ms(-10), ms(0), 2}, {1, ms(0), ms(10), 1}}));
 }
 
-TEST(Window, SaturatesAtBothEndsOfTime) {
+TEST(window, saturates_at_both_ends_of_time) {
     const event_time first = stream::no_time + 1ns;
     const event_time last = stream::end_of_time;
     const auto check = [&](auto spec) {
@@ -87,14 +87,14 @@ TEST(Window, SaturatesAtBothEndsOfTime) {
     check(stream::session(1h));
 }
 
-TEST(Window, RefusesARecordWithoutATime) {
+TEST(window, refuses_a_record_without_a_time) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count()));
     EXPECT_THROW(slot.process(1, stream::no_time, 5), std::invalid_argument);
     auto sessions = drive<int, int>(stream::window(stream::session(10ms), stream::count()));
     EXPECT_THROW(sessions.process(1, stream::no_time, 5), std::invalid_argument);
 }
 
-TEST(Window, RefusesSizesThatCannotBe) {
+TEST(window, refuses_sizes_that_cannot_be) {
     EXPECT_THROW((void)stream::tumbling(0ms), std::invalid_argument);
     EXPECT_THROW((void)stream::sliding(10ms, 0ms), std::invalid_argument);
     EXPECT_THROW((void)stream::sliding(10ms, 11ms), std::invalid_argument);
@@ -106,7 +106,7 @@ TEST(Window, RefusesSizesThatCannotBe) {
     EXPECT_THROW((void)stream::window(stream::tumbling(1ms), stream::count(), kept), std::invalid_argument);
 }
 
-TEST(Window, RefusesTheStateOfAnother) {
+TEST(window, refuses_the_state_of_another) {
     std::vector<std::byte> bytes;
     stream::state_writer out(bytes);
     out(std::int64_t{1'000'000}, std::int64_t{5}, std::int64_t{1}, ms(0), std::uint64_t{0});
@@ -198,7 +198,7 @@ auto of_shape(shape s, Options options = {}) {
     return stream::window(stream::sliding(s.size * 1ms, s.slide * 1ms), stream::collect(), options);
 }
 
-TEST(Window, GivesWhatTheModelGives) {
+TEST(window, gives_what_the_model_gives) {
     for (const shape& s : shapes) {
         for (std::uint32_t seed = 1; seed != 16; ++seed) {
             auto slot = drive<int, int>(of_shape(s));
@@ -211,7 +211,7 @@ TEST(Window, GivesWhatTheModelGives) {
     }
 }
 
-TEST(Window, CountsWhatIsLateForAllOfItsWindows) {
+TEST(window, counts_what_is_late_for_all_of_its_windows) {
     std::uint64_t sum = 0;
     for (const shape& s : shapes) {
         auto slot = drive<int, int>(of_shape(s));
@@ -224,7 +224,7 @@ TEST(Window, CountsWhatIsLateForAllOfItsWindows) {
     EXPECT_GT(sum, 0U);
 }
 
-TEST(Window, OfANewSlotHasTheWatermarkOfItsWorker) {
+TEST(window, of_a_new_slot_has_the_watermark_of_its_worker) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count()));
     slot.advance(ms(25));
     slot.restart();
@@ -234,7 +234,7 @@ TEST(Window, OfANewSlotHasTheWatermarkOfItsWorker) {
 }
 
 // A slot that moves meets a worker whose watermark is ahead of it.
-TEST(Window, GivesTheWindowsOfASlotThatHasMoved) {
+TEST(window, gives_the_windows_of_a_slot_that_has_moved) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count()));
     slot.process(1, ms(5), 1);
     slot.set_watermark(ms(15));
@@ -243,7 +243,7 @@ TEST(Window, GivesTheWindowsOfASlotThatHasMoved) {
     EXPECT_EQ(slot.values(), (std::vector<counted>{{1, ms(0), ms(10), 1}, {1, ms(10), ms(20), 1}}));
 }
 
-TEST(Window, GivesLateRecordsAsOutputs) {
+TEST(window, gives_late_records_as_outputs) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count(),
                                                stream::window_options{.late = stream::late_records{}}));
     slot.process(1, ms(1), 5);
@@ -254,7 +254,7 @@ TEST(Window, GivesLateRecordsAsOutputs) {
     EXPECT_EQ(slot.late(), 0U);
 }
 
-TEST(Window, AcceptsLateRecordsForAWhile) {
+TEST(window, accepts_late_records_for_a_while) {
     constexpr auto options = stream::window_options{.late = stream::accept_late{15ms}};
     for (const shape& s : shapes) {
         for (std::uint32_t seed = 1; seed != 16; ++seed) {
@@ -266,7 +266,7 @@ TEST(Window, AcceptsLateRecordsForAWhile) {
     }
 }
 
-TEST(Window, GivesTheNewResultOfAWindowThatALateRecordChanges) {
+TEST(window, gives_the_new_result_of_a_window_that_a_late_record_changes) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count(),
                                                stream::window_options{.late = stream::accept_late{5ms}}));
     slot.process(1, ms(1), 5);
@@ -280,7 +280,7 @@ TEST(Window, GivesTheNewResultOfAWindowThatALateRecordChanges) {
     EXPECT_EQ(slot.late(), 1U);
 }
 
-TEST(Window, GivesEachChange) {
+TEST(window, gives_each_change) {
     constexpr auto options = stream::window_options{.emit = stream::emit_changes{}};
     for (const shape& s : shapes) {
         for (std::uint32_t seed = 1; seed != 11; ++seed) {
@@ -295,7 +295,7 @@ TEST(Window, GivesEachChange) {
     }
 }
 
-TEST(Window, GivesResultsEarlyAndAtTheEnd) {
+TEST(window, gives_results_early_and_at_the_end) {
     auto slot = drive<int, int>(stream::window(stream::tumbling(10ms), stream::count(),
                                                stream::window_options{.emit = stream::emit_early{2ms}}));
     slot.advance(ms(0));
@@ -344,7 +344,7 @@ window_values sessions_of(const std::vector<arrival>& all, std::int64_t gap) {
     return sessions;
 }
 
-TEST(Window, GivesTheSessionsOfTheModel) {
+TEST(window, gives_the_sessions_of_the_model) {
     for (const std::int64_t gap : {1, 3, 10, 40}) {
         for (std::uint32_t seed = 1; seed != 16; ++seed) {
             auto slot = drive<int, int>(stream::window(stream::session(gap * 1ms), stream::collect()));
@@ -358,7 +358,7 @@ TEST(Window, GivesTheSessionsOfTheModel) {
     }
 }
 
-TEST(Window, JoinsSessionsThatAValueConnects) {
+TEST(window, joins_sessions_that_a_value_connects) {
     auto slot = drive<int, int>(stream::window(stream::session(10ms), stream::collect(),
                                                stream::window_options{.emit = stream::emit_changes{}}));
     slot.process(1, ms(0), 1);
@@ -371,7 +371,7 @@ TEST(Window, JoinsSessionsThatAValueConnects) {
     EXPECT_EQ(slot.late(), 1U);
 }
 
-TEST(Window, LetsALateRecordGoOnWithASessionThatIsKept) {
+TEST(window, lets_a_late_record_go_on_with_a_session_that_is_kept) {
     auto slot = drive<int, int>(stream::window(stream::session(10ms), stream::collect(),
                                                stream::window_options{.late = stream::accept_late{20ms}}));
     slot.process(1, ms(0), 1);
@@ -391,7 +391,7 @@ TEST(Window, LetsALateRecordGoOnWithASessionThatIsKept) {
     EXPECT_EQ(slot.late(), 1U);
 }
 
-TEST(Window, GivesSessionsEarly) {
+TEST(window, gives_sessions_early) {
     auto slot = drive<int, int>(stream::window(stream::session(10ms), stream::count(),
                                                stream::window_options{.emit = stream::emit_early{5ms}}));
     slot.process(1, ms(0), 1);
@@ -404,7 +404,7 @@ TEST(Window, GivesSessionsEarly) {
               (std::vector<counted>{{1, ms(0), ms(10), 1}, {1, ms(0), ms(17), 2}, {1, ms(0), ms(17), 2}}));
 }
 
-TEST(Window, GivesAResultForEachNumberOfValues) {
+TEST(window, gives_a_result_for_each_number_of_values) {
     auto slot = drive<int, int>(stream::window(stream::by_count(2), stream::collect()));
     slot.process(1, ms(3), 1);
     slot.process(2, ms(3), 2);
@@ -419,7 +419,7 @@ TEST(Window, GivesAResultForEachNumberOfValues) {
     EXPECT_EQ(slot.values()[2], (collected{2, ms(3), ms(3) + 1ns, {2}}));
 }
 
-TEST(Window, GivesOneOfAllTimeAtTheEnd) {
+TEST(window, gives_one_of_all_time_at_the_end) {
     auto slot = drive<int, int>(stream::window(stream::all_time(), stream::count()));
     slot.process(1, stream::no_time, 1);
     slot.process(1, stream::no_time, 1);
@@ -428,7 +428,7 @@ TEST(Window, GivesOneOfAllTimeAtTheEnd) {
     EXPECT_EQ(slot.values()[0].value, 2U);
 }
 
-TEST(Window, LeavesNoTraceOfAValueThatItsAggregateRefuses) {
+TEST(window, leaves_no_trace_of_a_value_that_its_aggregate_refuses) {
     const auto at_least_zero = [](int v) { return v < 0 ? throw std::runtime_error("negative") : v; };
     const auto check = [&](auto spec) {
         auto slot = drive<int, int>(stream::window(spec, stream::min(at_least_zero)));
@@ -446,7 +446,7 @@ TEST(Window, LeavesNoTraceOfAValueThatItsAggregateRefuses) {
     check(stream::by_count(10));
 }
 
-TEST(Window, StandsBehindAnother) {
+TEST(window, stands_behind_another) {
     // The most of the counts of each window, with those that tie.
     auto slot = drive<int, int>(
         stream::window(stream::sliding(10ms, 5ms), stream::count()),

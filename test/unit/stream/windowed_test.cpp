@@ -26,7 +26,7 @@ T stored_and_loaded(const T& value) {
     return back;
 }
 
-TEST(Windowed, IsStorable) {
+TEST(windowed, is_storable) {
     const stream::windowed<std::string, std::uint64_t> result{"a", ms(-5), ms(5), 7};
     EXPECT_EQ(stored_and_loaded(result), result);
     const stream::late_record<int> late{3, ms(4)};
