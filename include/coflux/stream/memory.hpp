@@ -50,6 +50,13 @@ public:
         co_return false;
     }
     [[nodiscard]] std::string partition_name(std::uint32_t p) const { return std::to_string(p); }
+    [[nodiscard]] std::vector<std::uint32_t> partitions() const {
+        std::vector<std::uint32_t> all;
+        for (std::uint32_t p = 0; p != parts_.size(); ++p) {
+            if (parts_[p].next != parts_[p].values.size()) all.push_back(p);
+        }
+        return all;
+    }
     [[nodiscard]] call<void> seek(environment&, const positions& to) {
         for (const position& each : to) {
             const std::size_t p = std::stoul(each.partition);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
@@ -66,6 +67,23 @@ template <typename S>
 concept rebalanced_source = committing_source<S> && requires(S& s, environment& here, std::uint32_t partition) {
     { s.take_change() } -> std::same_as<std::optional<partition_change>>;
     { s.release(here, partition) } -> std::same_as<call<void>>;
+};
+
+/// A source that works beside its reads.
+///
+/// Laws: the job runs `co_await s.work(here, keeps_originals)` from before the first read until it reads no more; reads
+/// wait for what it finds. It returns early where there will be no more. A stop ends it, and loses nothing.
+template <typename S>
+concept working_source = source<S> && requires(S& s, environment& here, bool keeps_originals) {
+    { s.work(here, keeps_originals) } -> std::same_as<call<void>>;
+};
+
+/// A source that knows partitions before they give something: until then they hold the watermark, unless they are idle.
+///
+/// Laws: `s.partitions()` gives them, behind a seek.
+template <typename S>
+concept partitioned_source = source<S> && requires(S& s) {
+    { s.partitions() } -> std::same_as<std::vector<std::uint32_t>>;
 };
 
 }  // namespace coflux::stream

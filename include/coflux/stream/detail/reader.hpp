@@ -69,10 +69,14 @@ public:
     /// Returns: whether it was drained.
     [[nodiscard]] call<bool> run(environment&, job_control& control) {
         auto& here = co_await context();
+        if constexpr (partitioned_source<Source>) {
+            for (const std::uint32_t p : source_.partitions()) times_.add(p);
+        }
         co_await with_scope(here, [&](task_scope& pacing) -> call<void> {
             auto& inside = co_await context();
             pacing.spawn(pacer, borrowed(*this));
             co_await with_scope(inside, [&](task_scope& reading) -> call<void> {
+                if constexpr (working_source<Source>) reading.spawn(source_worker, borrowed(*this));
                 reading.spawn(drainer, borrowed(control), borrowed(reading));
                 reading.spawn(all_reader, borrowed(*this), borrowed(reading));
                 co_return;
@@ -87,6 +91,10 @@ private:
     static fork<void> drainer(environment&, borrowed<job_control> control, borrowed<task_scope> reading) {
         co_await control->drain_requested();
         reading->request_stop();
+    }
+    static fork<void> source_worker(environment&, borrowed<reader> self) {
+        auto& here = co_await context();
+        co_await self->source_.work(here, has_dead_letters<OnError>);
     }
     static fork<void> all_reader(environment&, borrowed<reader> self, borrowed<task_scope> reading) {
         auto& here = co_await context();
