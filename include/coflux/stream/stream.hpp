@@ -14,10 +14,13 @@
 #include <coflux/stream/join.hpp>          // IWYU pragma: export
 #include <coflux/stream/key.hpp>           // IWYU pragma: export
 #include <coflux/stream/memory.hpp>        // IWYU pragma: export
+#include <coflux/stream/merge.hpp>         // IWYU pragma: export
 #include <coflux/stream/record.hpp>        // IWYU pragma: export
 #include <coflux/stream/run.hpp>           // IWYU pragma: export
+#include <coflux/stream/side_input.hpp>    // IWYU pragma: export
 #include <coflux/stream/sink.hpp>          // IWYU pragma: export
 #include <coflux/stream/source.hpp>        // IWYU pragma: export
+#include <coflux/stream/split.hpp>         // IWYU pragma: export
 #include <coflux/stream/stage.hpp>         // IWYU pragma: export
 #include <coflux/stream/state.hpp>         // IWYU pragma: export
 #include <coflux/stream/transform.hpp>     // IWYU pragma: export

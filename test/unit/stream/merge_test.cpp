@@ -1,0 +1,135 @@
+#include <coflux/stream/merge.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "jobs.hpp"
+
+namespace {
+
+namespace stream = coflux::stream;
+using stream_test::endless_source;
+using stream_test::failing_source;
+using stream_test::on_pool;
+using stream_test::order;
+using stream_test::waiting_source;
+
+using either = std::variant<int, std::string>;
+
+static_assert(stream::seekable_source<decltype(stream::merge(std::declval<stream::memory_source<int>&>(),
+                                                             std::declval<stream::memory_source<int>>()))>);
+static_assert(!stream::seekable_source<decltype(stream::merge(std::declval<stream::memory_source<int>&>(),
+                                                              std::declval<waiting_source&>()))>);
+
+TEST(merge, gives_all_of_both_each_in_its_order) {
+    std::vector<int> numbers(5000);
+    std::vector<std::string> texts(3000);
+    for (std::size_t i = 0; i != numbers.size(); ++i) numbers[i] = static_cast<int>(i);
+    for (std::size_t i = 0; i != texts.size(); ++i) texts[i] = std::to_string(i);
+    for (const std::size_t batch : {1, 7, 1000, 4000}) {
+        on_pool(2, [&](coflux::environment& here) -> coflux::call<void> {
+            stream::memory_source a(numbers);
+            stream::memory_sink<either> sink;
+            (void)co_await stream::run(here,
+                                       stream::from(stream::merge(a, stream::memory_source(texts))) | stream::to_one() |
+                                           stream::to(sink),
+                                       stream::job{.max_batch = batch});
+            std::vector<int> first;
+            std::vector<std::string> second;
+            for (const either& each : sink.values()) {
+                if (each.index() == 0) {
+                    first.push_back(std::get<0>(each));
+                } else {
+                    second.push_back(std::get<1>(each));
+                }
+            }
+            EXPECT_EQ(first, numbers);
+            EXPECT_EQ(second, texts);
+        });
+    }
+}
+
+TEST(merge, is_not_held_by_one_that_gives_nothing) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        waiting_source never;
+        stream::memory_source some(stream_test::orders(1000));
+        stream::job_control control;
+        std::size_t seen = 0;
+        const auto drain = [&](const auto&) {
+            if (++seen == 1000) control.drain();
+        };
+        stream::memory_sink<std::variant<order, order>> sink;
+        const auto report =
+            co_await stream::run(here, stream::from(stream::merge(never, some)) | stream::tap(drain) | stream::to(sink),
+                                 stream::job{.workers = 1, .control = &control});
+        EXPECT_TRUE(report.drained);
+        EXPECT_EQ(sink.values().size(), 1000U);
+    });
+}
+
+TEST(merge, is_not_held_by_one_that_always_gives) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        endless_source always;
+        stream::memory_source some(stream_test::orders(5000));
+        stream::job_control control;
+        std::size_t seen = 0;
+        const auto drain = [&](const auto& each) {
+            if (each.index() == 1 && ++seen == 5000) control.drain();
+        };
+        stream::memory_sink<std::variant<order, order>> sink;
+        const auto report = co_await stream::run(
+            here, stream::from(stream::merge(always, some)) | stream::tap(drain) | stream::to(sink),
+            stream::job{.workers = 1, .control = &control});
+        EXPECT_TRUE(report.drained);
+    });
+}
+
+TEST(merge, fails_where_one_fails) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        failing_source fails;
+        waiting_source never;
+        stream::memory_sink<std::variant<order, order>> sink;
+        bool has_failed = false;
+        try {
+            (void)co_await stream::run(here, stream::from(stream::merge(fails, never)) | stream::to(sink));
+        } catch (const std::runtime_error&) {
+            has_failed = true;
+        }
+        EXPECT_TRUE(has_failed);
+    });
+}
+
+TEST(merge, seeks_both_by_the_names_of_their_partitions) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source a(std::vector{1, 2, 3});
+        stream::memory_source b(std::vector<std::vector<int>>{{4, 5}, {6, 7}});
+        auto both = stream::merge(a, b);
+        EXPECT_EQ(both.partition_name(0), "0/0");
+        EXPECT_EQ(both.partition_name(3), "1/1");
+        EXPECT_EQ(both.partitions(), (std::vector<std::uint32_t>{0, 1, 3}));
+        co_await both.seek(here, {{"0/0", 2}, {"1/1", 1}});
+        stream::memory_sink<std::variant<int, int>> sink;
+        (void)co_await stream::run(here, stream::from(both) | stream::to(sink));
+        std::vector<int> all;
+        for (const auto& each : sink.values()) all.push_back(std::visit([](int n) { return n; }, each));
+        std::ranges::sort(all);
+        EXPECT_EQ(all, (std::vector{3, 4, 5, 7}));
+        bool is_refused = false;
+        try {
+            co_await both.seek(here, {{"2/0", 1}});
+        } catch (const std::invalid_argument&) {
+            is_refused = true;
+        }
+        EXPECT_TRUE(is_refused);
+    });
+}
+
+}  // namespace
