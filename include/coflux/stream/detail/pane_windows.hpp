@@ -107,11 +107,11 @@ template <typename Aggregate, typename In, typename Key, typename Options, typen
 class pane_windows : public window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next> {
     using base = window_operator<In, Key, aggregate_result<Aggregate, In>, Options, Next>;
     using state = aggregate_state<Aggregate, In>;
-    using cell = window_cell<state, base::gives_early>;
-    struct pane {
-        keyed_table<Key, cell> table{};
+    using cell_type = window_cell<state, base::gives_early>;
+    struct pane_type {
+        keyed_table<Key, cell_type> table{};
     };
-    using pane_map = std::map<std::int64_t, pane>;
+    using pane_map = std::map<std::int64_t, pane_type>;
 
 public:
     pane_windows(const window_grid& grid, Aggregate a, const Options& options, Next next)
@@ -129,7 +129,7 @@ public:
             }
         }
         const Key& key = *static_cast<const Key*>(at.key);
-        now_.into->table.add_to(key, [&](cell& into) {
+        now_.into->table.add_to(key, [&](cell_type& into) {
             aggregate_.add(into.state, std::as_const(value));
             into.note();
         });
@@ -188,7 +188,7 @@ private:
     struct present {
         std::uint64_t first = 0;
         std::uint64_t extent = 0;  ///< from its first time to its last one
-        pane* into = nullptr;
+        pane_type* into = nullptr;
         std::int64_t number = 0;
         bool is_given = false;  ///< a window of it has ended, and is kept
     };
@@ -283,7 +283,7 @@ private:
         state joined{};
         const auto end = pane_from(panes_, grid_.end_pane(window));
         for (auto pane = pane_from(panes_, grid_.first_pane(window)); pane != end; ++pane) {
-            if (const cell* part = pane->second.table.find(key)) aggregate_.merge(joined, part->state);
+            if (const cell_type* part = pane->second.table.find(key)) aggregate_.merge(joined, part->state);
         }
         return joined;
     }
@@ -308,7 +308,7 @@ private:
     [[nodiscard]] static bool has_changed_in(typename pane_map::iterator from, typename pane_map::iterator to,
                                              const Key& key) {
         return std::any_of(from, to, [&](auto& each) {
-            const cell* found = each.second.table.find(key);
+            const cell_type* found = each.second.table.find(key);
             return found != nullptr && found->has_changed;
         });
     }
@@ -319,7 +319,7 @@ private:
     present now_{};
     event_time due_ = end_of_time;
     pane_stacks<Key, state> stacks_;
-    keyed_table<Key, cell> spare_;
+    keyed_table<Key, cell_type> spare_;
 };
 
 }  // namespace coflux::stream::detail
