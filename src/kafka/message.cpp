@@ -1,5 +1,6 @@
 #include <coflux/kafka/message.hpp>
 
+#include <algorithm>
 #include <string>
 
 #include <librdkafka/rdkafka.h>
@@ -66,6 +67,21 @@ std::optional<kafka::header> message::find_header(std::string_view name) const n
         if (const kafka::header h = header(i - 1); h.name == name) return h;
     }
     return std::nullopt;
+}
+
+std::vector<position> positions_behind(std::span<const message> messages) {
+    std::vector<position> found;
+    for (const message& m : messages) {
+        const std::string_view topic = m.topic();
+        const auto at = std::ranges::find_if(
+            found, [&](const position& p) { return p.partition == m.partition() && p.topic == topic; });
+        if (at == found.end()) {
+            found.emplace_back(std::string(topic), m.partition(), m.offset() + 1);
+        } else {
+            at->offset = std::max(at->offset, m.offset() + 1);
+        }
+    }
+    return found;
 }
 
 }  // namespace coflux::kafka

@@ -143,8 +143,9 @@ void kafka_producer::count(const rd_kafka_message_t& m) noexcept {
     failed_.fetch_add(1, memory_order_relaxed);
     if (failures_++ != 0) return;
     try {
-        failure_.emplace(make_kafka_error(m.err, "deliver to " + name_of(rd_kafka_topic_name(m.rkt), m.partition),
-                                          rd_kafka_message_errstr(&m), {.requires_abort = is_transactional_}));
+        // Not rd_kafka_message_errstr(): it takes a message's value for a text.
+        failure_.emplace(make_kafka_error(m.err, "deliver to " + name_of(rd_kafka_topic_name(m.rkt), m.partition), {},
+                                          {.requires_abort = is_transactional_}));
     } catch (const std::bad_alloc&) {
         failures_ = 0;  // the next one has the reason
     }

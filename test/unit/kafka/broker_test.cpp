@@ -281,7 +281,7 @@ call<void> copies(environment&, const kafka::consumer_options& from, const kafka
         co_await out.begin_transaction(here);
         for (const kafka::message& m : batch)
             co_await out.send(here, {.topic = "outputs", .partition = 0, .key = m.key(), .value = m.value()});
-        const std::vector<kafka::position> done{{"inputs", 0, batch.back().offset() + 1}};
+        const std::vector<kafka::position> done = kafka::positions_behind(batch);
         co_await out.send_positions(here, in, done);
         if (copied >= most) co_return;  // dies: sent, and not committed
         co_await out.commit_transaction(here);

@@ -31,6 +31,26 @@ TEST(kafka_message, of_none_has_nothing) {
     EXPECT_FALSE(none.find_header("x").has_value());
 }
 
+TEST(kafka_message, has_a_position_behind_it) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 2);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        co_await sends_numbers(here, out, "numbers", 3, 0);
+        co_await sends_numbers(here, out, "numbers", 5, 1);
+        kafka::consumer in(cluster.member_of("readers"));
+        co_await in.assign(here, {{"numbers", 0, kafka::place::beginning}, {"numbers", 1, kafka::place::beginning}});
+        std::vector<kafka::message> got;
+        EXPECT_TRUE(kafka::positions_behind(got).empty());
+        co_await polls_until(here, in, got, 8);
+        auto behind = kafka::positions_behind(got);
+        if (behind.front().partition != 0) std::swap(behind.front(), behind.back());
+        EXPECT_EQ(behind, (std::vector<kafka::position>{{"numbers", 0, 3}, {"numbers", 1, 5}}));
+        co_await in.close(here);
+    });
+}
+
 TEST(kafka_message, keeps_key_value_headers_and_time) {
     const mock_cluster cluster;
     on_worker([&](environment&) -> call<void> {

@@ -110,7 +110,9 @@ TEST(kafka_producer, tells_what_was_not_delivered_once) {
             ADD_FAILURE() << "it was refused";
         } catch (const kafka::error& e) {
             EXPECT_TRUE(e.code() == kafka::errc::not_allowed) << e.what();
-            expect_in(e.what(), "deliver to numbers [0]: TOPIC_AUTHORIZATION_FAILED");
+            EXPECT_STREQ(
+                e.what(),
+                "coflux: Kafka: deliver to numbers [0]: TOPIC_AUTHORIZATION_FAILED: Broker: Topic authorization failed");
         }
         co_await out.flush(here);
         EXPECT_EQ(out.counters().failed, 1U);
