@@ -1,0 +1,130 @@
+// receiver_source, sender_sink, generator_source: coroutines beside a job as its ends.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/context.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/generator/async_generator.hpp>
+#include <coflux/stream/record.hpp>
+#include <coflux/stream/sink.hpp>
+#include <coflux/stream/source.hpp>
+
+namespace coflux::stream {
+
+/// What values can be received from: a channel, or the receiver of one, of an mpsc or of an spsc.
+template <typename R>
+concept value_receiver = requires(std::remove_reference_t<R>& from) {
+    from.receive();
+    typename std::remove_cvref_t<decltype(from.try_receive())>::value_type;
+};
+/// What values of T can be sent to.
+template <typename S, typename T>
+concept value_sender = requires(std::remove_reference_t<S>& to, T& value) { to.send(std::move(value)); };
+
+/// What is received from a channel: `from(receiver_source(orders))`. It ends when the channel is closed and empty.
+///
+/// A batch is what is there at the time. What was received and is not committed when a job fails is lost: a channel
+/// cannot be read again.
+///
+/// Shapes: a channel or receiver that has a name is used by reference, and outlives the run; a temporary is moved in.
+/// One partition, "0"; `next` counts.
+/// Stops, Threads: as a source.
+template <value_receiver Receiver>
+class receiver_source {
+public:
+    using value_type = typename std::remove_cvref_t<
+        decltype(std::declval<std::remove_reference_t<Receiver>&>().try_receive())>::value_type;
+
+    explicit receiver_source(Receiver&& from) : from_(std::forward<Receiver>(from)) {}
+
+    [[nodiscard]] call<bool> read(environment&, std::vector<record<value_type>>& into, std::size_t most) {
+        std::optional<value_type> value = co_await from_.receive();
+        if (!value) co_return false;
+        for (std::size_t n = 1; value; ++n) {
+            into.push_back({std::move(*value), no_time, ++next_, 0, 0, {}});
+            value.reset();
+            if (n != most) value = from_.try_receive();
+        }
+        co_return true;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t) const { return "0"; }
+
+private:
+    Receiver from_;
+    std::int64_t next_ = 0;
+};
+template <typename Receiver>
+receiver_source(Receiver&&) -> receiver_source<Receiver>;
+
+/// Sends each value to a channel: `| to(sender_sink(results))`. A full channel holds the job up.
+///
+/// Shapes: a channel or sender that has a name is used by reference, and outlives the run; a temporary is moved in.
+/// Errors: std::runtime_error where the channel is closed.
+/// Stops, Threads: as a sink.
+template <typename Sender>
+class sender_sink {
+public:
+    explicit sender_sink(Sender&& to) : to_(std::forward<Sender>(to)) {}
+
+    template <typename T>
+        requires value_sender<Sender, T>
+    [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
+        for (record<T>& r : records) {
+            const bool sent = co_await to_.send(std::move(r.value));
+            if (!sent) throw std::runtime_error("coflux: the channel that a stream job sends to is closed");
+        }
+    }
+    [[nodiscard]] call<void> flush(environment&) { co_return; }
+
+private:
+    Sender to_;
+};
+template <typename Sender>
+sender_sink(Sender&&) -> sender_sink<Sender>;
+
+/// The elements of an async_generator: `from(generator_source(numbers(here)))`.
+///
+/// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job fails
+/// is lost.
+///
+/// Shapes: a generator that has a name is used by reference, and outlives the run; a temporary is moved in. One
+/// partition, "0"; `next` counts.
+/// Errors: what the generator throws.
+/// Stops: as async_generator::next().
+/// Threads: as a source.
+template <typename Generator>
+class generator_source {
+public:
+    using value_type = typename std::remove_cvref_t<Generator>::value_type;
+
+    explicit generator_source(Generator&& from) : from_(std::forward<Generator>(from)) {}
+
+    [[nodiscard]] call<bool> read(environment&, std::vector<record<value_type>>& into, std::size_t) {
+        auto* const element = co_await from_.next();
+        if (element == nullptr) co_return false;
+        into.push_back({value_type(std::move(*element)), no_time, ++next_, 0, 0, {}});
+        co_return true;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t) const { return "0"; }
+
+private:
+    Generator from_;
+    std::int64_t next_ = 0;
+};
+template <typename Generator>
+generator_source(Generator&&) -> generator_source<Generator>;
+
+static_assert(source<generator_source<async_generator<int>>>);
+
+}  // namespace coflux::stream
