@@ -1,0 +1,76 @@
+// line_source: the lines of files, as records.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <coflux/core/call.hpp>
+#include <coflux/core/environment.hpp>
+#include <coflux/stream/record.hpp>
+#include <coflux/stream/source.hpp>
+#include <coflux/stream/text_line.hpp>
+
+namespace coflux {
+class blocking_pool;
+}  // namespace coflux
+
+namespace coflux::stream {
+
+/// How lines are read.
+struct line_source_options {
+    std::size_t most_bytes = std::size_t{1} << 20;  ///< of a line; a longer one is an error that names it
+    std::size_t skip = 0;                           ///< so many lines of each file are no records: the names of columns
+    bool quoted = false;                            ///< a line end between two `"` is a part of the record, as in CSV
+    bool keep_original = false;  ///< dead letters have the bytes; costs an allocation for each record
+    bool follow = false;         ///< waits at the end for more, for ever: as `tail -f`
+    std::chrono::nanoseconds look_every =
+        std::chrono::milliseconds(250);  ///< where it follows: from one look to the next
+    blocking_pool* pool = nullptr;       ///< whose threads wait for the drive; nullptr: blocking_pool::shared()
+};
+
+/// Lines of one file, or of several: `from(line_source("access.log"))`.
+///
+/// Each file is a partition, named by its path. Files are read one after the other, in the order that is given; where it
+/// follows them, by turns of a batch. A line ends at "\n", and a "\r" just before that belongs to the end. The last line
+/// needs no end, unless the file is followed: then it is waited for.
+///
+/// Shapes: `next` is the offset of the byte behind the line. Movable before the first read.
+/// Errors: bad_text with file and line for a line that is too long; with the file, for one that has become shorter than
+/// what was read, or than where it is to begin. std::system_error with the path, of the system. std::invalid_argument
+/// for no file, options that cannot be, and positions of a file that it has not.
+/// Stops: loses nothing.
+/// Threads: as a source.
+/// Costs: a string for each line. One open file at a time, and 256 KiB; where it follows, that for each file. A seek
+/// reads what is before the position, to count lines.
+/// Lifetime: text_line::file is the source's.
+class line_source {
+public:
+    using value_type = text_line;
+
+    explicit line_source(std::string path, line_source_options options = {});
+    explicit line_source(std::vector<std::string> paths, line_source_options options = {});
+    line_source(line_source&&) noexcept;
+    line_source& operator=(line_source&&) noexcept;
+    ~line_source();
+
+    [[nodiscard]] call<bool> read(environment& here, std::vector<record<text_line>>& into, std::size_t most);
+    [[nodiscard]] std::string partition_name(std::uint32_t p) const;
+    [[nodiscard]] call<void> seek(environment& here, const positions& to);
+
+private:
+    class state;
+    std::unique_ptr<state> state_;
+};
+static_assert(seekable_source<line_source>);
+
+/// The files in a folder whose names end with `ending`, as paths, in the order of their names: for a line_source.
+///
+/// Errors: std::system_error with the path.
+[[nodiscard("nothing is listed until this is awaited: co_await it")]] call<std::vector<std::string>>
+files_in(environment& here, const std::string& folder, std::string_view ending = "");
+
+}  // namespace coflux::stream

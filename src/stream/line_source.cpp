@@ -1,0 +1,216 @@
+#include <coflux/stream/line_source.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include <coflux/core/context.hpp>
+#include <coflux/io/directory.hpp>
+#include <coflux/io/file.hpp>
+#include <coflux/time/sleep.hpp>
+
+namespace coflux::stream {
+namespace {
+
+constexpr std::size_t block = std::size_t{256} << 10;
+
+}  // namespace
+
+class line_source::state {
+public:
+    state(std::vector<std::string> paths, const line_source_options& options) : options_(options) {
+        if (paths.empty()) throw std::invalid_argument("coflux: a line_source without a file");
+        if (options_.most_bytes == 0) throw std::invalid_argument("coflux: line_source_options::most_bytes is 0");
+        if (options_.look_every < std::chrono::milliseconds(1))
+            throw std::invalid_argument("coflux: line_source_options::look_every is less than a millisecond");
+        for (std::string& path : paths) parts_.push_back({std::move(path)});
+    }
+
+    [[nodiscard]] const std::string& path_of(std::uint32_t p) const { return parts_.at(p).path; }
+
+    call<bool> read(environment&, std::vector<record<text_line>>& into, std::size_t most) {
+        auto& here = co_await context();
+        for (;;) {
+            for (std::size_t at_end = 0; at_end != parts_.size();) {
+                part& p = parts_[turn_];
+                const bool gave = !p.ended && co_await read_part(here, p, into, most);
+                if (!gave || options_.follow) turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;
+                if (gave) co_return true;
+                ++at_end;
+            }
+            if (!options_.follow) co_return false;
+            co_await sleep_for(options_.look_every);
+        }
+    }
+
+    call<void> seek(environment&, const positions& to) {
+        auto& here = co_await context();
+        for (const position& each : to) {
+            const auto at = std::ranges::find(parts_, each.partition, &part::path);
+            if (at == parts_.end())
+                throw std::invalid_argument("coflux: a line_source is to begin in " + each.partition +
+                                            ", which it does not have");
+            at->target = static_cast<std::uint64_t>(each.next);
+        }
+        // What is before is read as lines that are no records: so lines have their numbers.
+        for (part& p : parts_) {
+            while (p.begin() < p.target) {
+                if (!p.in.is_open()) co_await open(here, p);
+                const std::uint64_t before = p.target - p.begin();
+                const auto skipped = static_cast<std::size_t>(std::min<std::uint64_t>(before, p.left().size()));
+                p.lines += static_cast<std::uint64_t>(std::ranges::count(p.left().substr(0, skipped), '\n'));
+                p.taken += skipped;
+                if (skipped == 0 && co_await fill(here, p) == 0)
+                    throw bad_text(p.path, 0,
+                                   "it has become shorter: it ends at byte " + std::to_string(p.begin()) +
+                                       ", and has been read up to " + std::to_string(p.target));
+            }
+        }
+    }
+
+private:
+    struct part {
+        std::string path;
+        file in{};
+        std::uint64_t offset = 0;  // behind what is held
+        std::string held{};        // what was read
+        std::size_t taken = 0;     // of it
+        std::size_t searched = 0;  // behind `taken`: it has no end of a line
+        bool in_quotes = false;    // there
+        std::uint64_t lines = 0;   // before it
+        std::uint64_t target = 0;  // where the first record begins
+        bool ended = false;
+
+        [[nodiscard]] std::string_view left() const noexcept { return std::string_view(held).substr(taken); }
+        [[nodiscard]] std::uint64_t begin() const noexcept { return offset - left().size(); }
+    };
+
+    call<void> open(environment&, part& p) { p.in = co_await file::open(p.path, {.pool = options_.pool}); }
+
+    /// How many bytes more are held; 0 at the end.
+    call<std::size_t> fill(environment&, part& p) {
+        p.held.erase(0, p.taken);
+        p.taken = 0;
+        room_.resize(block);
+        const std::size_t got = co_await p.in.read_at(p.offset, std::as_writable_bytes(std::span(room_)));
+        p.held.append(room_, 0, got);
+        p.offset += got;
+        co_return got;
+    }
+
+    /// False: it has none now.
+    call<bool> read_part(environment&, part& p, std::vector<record<text_line>>& into, std::size_t most) {
+        auto& here = co_await context();
+        if (!p.in.is_open()) co_await open(here, p);
+        while (!take(p, into, most)) {
+            const std::size_t held = p.held.size() - p.taken;
+            if (co_await fill(here, p) != 0) continue;
+            const std::uint64_t size = co_await p.in.size();
+            if (size < p.offset)
+                throw bad_text(p.path, 0,
+                               "it has become shorter: it has " + std::to_string(size) + " bytes, and " +
+                                   std::to_string(p.offset) + " were read");
+            if (options_.follow) co_return false;
+            p.ended = true;
+            const bool has_rest = held != 0 && give(p, held, held, into);
+            p.in = file();
+            co_return has_rest;
+        }
+        co_return true;
+    }
+
+    /// Whether it has given a record.
+    bool take(part& p, std::vector<record<text_line>>& into, std::size_t most) {
+        std::size_t given = 0;
+        while (given != most) {
+            const std::string_view left = p.left();
+            const std::size_t end = find_end(p, left);
+            const std::size_t size = end == std::string_view::npos ? left.size() : end;
+            if (size > options_.most_bytes) throw_too_long(p);
+            if (end == std::string_view::npos) break;
+            given += give(p, end != 0 && left[end - 1] == '\r' ? end - 1 : end, end + 1, into) ? 1 : 0;
+        }
+        return given != 0;
+    }
+    std::size_t find_end(part& p, std::string_view left) const noexcept {
+        if (!options_.quoted) {
+            const std::size_t end = left.find('\n', p.searched);
+            p.searched = left.size();
+            return end;
+        }
+        for (std::size_t& i = p.searched; i != left.size(); ++i) {
+            if (left[i] == '"') p.in_quotes = !p.in_quotes;
+            if (left[i] == '\n' && !p.in_quotes) return i;
+        }
+        return std::string_view::npos;
+    }
+    /// False: it is one that is skipped.
+    bool give(part& p, std::size_t size, std::size_t with_end, std::vector<record<text_line>>& into) {
+        const std::string_view text = p.left().substr(0, size);
+        const std::uint64_t number = p.lines + 1;
+        if (number > options_.skip) {
+            record<text_line> r{{std::string(text), number, &p.path},
+                                no_time,
+                                static_cast<std::int64_t>(p.begin() + with_end),
+                                static_cast<std::uint32_t>(&p - parts_.data()),
+                                0,
+                                {}};
+            if (options_.keep_original) r.original = std::make_shared<const original>(original{{}, r.value.text, {}});
+            into.push_back(std::move(r));
+        }
+        p.lines +=
+            options_.quoted ? static_cast<std::uint64_t>(std::ranges::count(p.left().substr(0, with_end), '\n')) : 1;
+        p.taken += with_end;
+        p.searched = 0;
+        p.in_quotes = false;
+        return number > options_.skip;
+    }
+    [[noreturn]] void throw_too_long(const part& p) const {
+        throw bad_text(p.path, p.lines + 1,
+                       (p.in_quotes ? "a quote that opens there does not close within " : "it has more than ") +
+                           std::to_string(options_.most_bytes) + " bytes (line_source_options::most_bytes)");
+    }
+
+    line_source_options options_;
+    std::vector<part> parts_;
+    std::size_t turn_ = 0;
+    std::string room_;  // a stop while it is filled leaves what is held as it was
+};
+
+line_source::line_source(std::string path, line_source_options options)
+    : line_source(std::vector<std::string>{std::move(path)}, options) {}
+line_source::line_source(std::vector<std::string> paths, line_source_options options)
+    : state_(std::make_unique<state>(std::move(paths), options)) {}
+line_source::line_source(line_source&&) noexcept = default;
+line_source& line_source::operator=(line_source&&) noexcept = default;
+line_source::~line_source() = default;
+
+call<bool> line_source::read(environment& here, std::vector<record<text_line>>& into, std::size_t most) {
+    return state_->read(here, into, most);
+}
+std::string line_source::partition_name(std::uint32_t p) const {
+    return state_->path_of(p);
+}
+call<void> line_source::seek(environment& here, const positions& to) {
+    return state_->seek(here, to);
+}
+
+call<std::vector<std::string>> files_in(environment&, const std::string& folder, std::string_view ending) {
+    directory d = co_await directory::open(folder);
+    std::vector<std::string> paths;
+    for (auto batch = co_await d.next(); !batch.empty(); batch = co_await d.next()) {
+        for (const directory_entry& e : batch) {
+            if (e.type == entry_type::regular && e.name.ends_with(ending)) {
+                paths.push_back(folder + "/" + std::string(e.name));
+            }
+        }
+    }
+    std::ranges::sort(paths);
+    co_return paths;
+}
+
+}  // namespace coflux::stream

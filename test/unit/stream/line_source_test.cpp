@@ -1,0 +1,253 @@
+// Lines of files: positions, numbers, limits, files that grow or shrink.
+#include <coflux/stream/line_source.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <coflux/coflux.hpp>
+#include <coflux/stream/stream.hpp>
+#include <coflux/testing/replay_chooser.hpp>
+#include <coflux/testing/sim_disk.hpp>
+
+#include "support/temporary_folder.hpp"
+
+namespace {
+
+namespace stream = coflux::stream;
+using namespace std::chrono_literals;
+using coflux::borrowed;
+using coflux::environment;
+using coflux::testing::sim_disk;
+using coflux::testing::sim_executor;
+using stream::line_source;
+using stream::line_source_options;
+using lines = std::vector<stream::record<stream::text_line>>;
+using texts = std::vector<std::string>;
+
+/// A simulated disk, on which a block runs.
+struct one_disk {
+    template <typename Block>
+    void run(Block block) {
+        [](environment&, borrowed<Block> b) -> coflux::task<void, sim_executor> {
+            auto& here = co_await coflux::context();
+            co_await (*b)(here);
+        }(env, borrowed(block))
+                                                   .get();
+    }
+    /// Each as "partition:number:next:text".
+    texts all_of(line_source from, std::size_t most = 3, const stream::positions& begin = {}) {
+        texts all;
+        run([&](environment& here) -> coflux::call<void> {
+            if (!begin.empty()) co_await from.seek(here, begin);
+            lines batch;
+            while (co_await from.read(here, batch, most)) {
+                EXPECT_FALSE(batch.empty());
+                EXPECT_LE(batch.size(), most);
+                for (const auto& r : batch) {
+                    all.push_back(from.partition_name(r.partition) + ":" + std::to_string(r.value.number) + ":" +
+                                  std::to_string(r.next) + ":" + r.value.text);
+                    EXPECT_EQ(*r.value.file, from.partition_name(r.partition));
+                }
+                batch.clear();
+            }
+            EXPECT_TRUE(batch.empty());
+        });
+        return all;
+    }
+    std::string error_of(line_source from, const stream::positions& begin = {}) {
+        try {
+            (void)all_of(std::move(from), 1000, begin);
+        } catch (const stream::bad_text& e) {
+            return e.what();
+        }
+        return "none";
+    }
+
+    coflux::testing::fifo_chooser fifo;
+    coflux::testing::simulation sim{fifo};
+    sim_executor on;
+    sim_disk disk{on};
+    decltype(coflux::make_environment(std::declval<sim_executor&>())) env{coflux::make_environment(on)};
+};
+
+TEST(line_source, gives_each_line_without_its_end_and_the_byte_behind_it) {
+    one_disk d;
+    d.disk.put("a", "one\n\nthree\r\nfo\rur\nlast");
+    EXPECT_EQ(d.all_of(line_source("a")),
+              (texts{"a:1:4:one", "a:2:5:", "a:3:12:three", "a:4:18:fo\rur", "a:5:22:last"}));
+    d.disk.put("empty", "");
+    EXPECT_EQ(d.all_of(line_source("empty")), texts{});
+    d.disk.put("end", "\n");
+    EXPECT_EQ(d.all_of(line_source("end")), texts{"end:1:1:"});
+}
+
+TEST(line_source, reads_files_one_after_the_other_as_partitions) {
+    one_disk d;
+    d.disk.put("a", "1\n2\n");
+    d.disk.put("b", "");
+    d.disk.put("c", "3\n4\n5\n6\n");
+    EXPECT_EQ(d.all_of(line_source(texts{"c", "b", "a"})),
+              (texts{"c:1:2:3", "c:2:4:4", "c:3:6:5", "c:4:8:6", "a:1:2:1", "a:2:4:2"}));
+}
+
+TEST(line_source, gives_lines_that_are_longer_than_what_it_reads_at_a_time) {
+    one_disk d;
+    std::string text;
+    texts expected;
+    for (std::size_t i = 1; i != 40; ++i) {
+        const std::string line(i * 20'000, static_cast<char>('a' + i % 26));
+        text += line + "\n";
+        expected.push_back("a:" + std::to_string(i) + ":" + std::to_string(text.size()) + ":" + line);
+    }
+    d.disk.put("a", text);
+    EXPECT_TRUE(d.all_of(line_source("a")) == expected);
+}
+
+TEST(line_source, begins_at_a_position_with_the_number_of_the_line) {
+    one_disk d;
+    d.disk.put("a", "one\ntwo\nthree\nfour\n");
+    d.disk.put("b", "x\n");
+    EXPECT_EQ(d.all_of(line_source(texts{"a", "b"}), 2, {{"a", 8}}), (texts{"a:3:14:three", "a:4:19:four", "b:1:2:x"}));
+    EXPECT_EQ(d.all_of(line_source("a"), 2, {{"a", 19}}), texts{});
+    EXPECT_THROW((void)d.all_of(line_source("a"), 2, {{"c", 1}}), std::invalid_argument);
+}
+
+TEST(line_source, leaves_out_the_names_of_columns) {
+    one_disk d;
+    d.disk.put("a", "id,name\n1,x\n");
+    d.disk.put("b", "id,name\n");
+    EXPECT_EQ(d.all_of(line_source(texts{"a", "b"}, {.skip = 1})), texts{"a:2:12:1,x"});
+    EXPECT_EQ(d.all_of(line_source("a", {.skip = 1}), 3, {{"a", 8}}), texts{"a:2:12:1,x"});
+}
+
+TEST(line_source, keeps_line_ends_between_quotes_if_it_is_told_so) {
+    one_disk d;
+    d.disk.put("a", "1,\"two\nlines\"\n2,\"say \"\"x\n\"\"\"\n3,y\n4,\"never");
+    EXPECT_EQ(d.all_of(line_source("a", {.quoted = true})),
+              (texts{"a:1:14:1,\"two\nlines\"", "a:3:29:2,\"say \"\"x\n\"\"\"", "a:5:33:3,y", "a:6:41:4,\"never"}));
+    d.disk.put("b", "1,x\n2,\"never\ncloses");
+    EXPECT_EQ(d.error_of(line_source("b", {.most_bytes = 12, .quoted = true})),
+              "coflux: b, line 2: a quote that opens there does not close within 12 bytes "
+              "(line_source_options::most_bytes)");
+}
+
+TEST(line_source, keeps_the_bytes_for_dead_letters_if_it_is_told_so) {
+    one_disk d;
+    d.disk.put("a", "o\xffne\n");
+    d.run([&](environment& here) -> coflux::call<void> {
+        line_source from("a", {.keep_original = true});
+        lines batch;
+        EXPECT_TRUE(co_await from.read(here, batch, 10));
+        EXPECT_TRUE(batch.at(0).original != nullptr && batch.at(0).original->value == "o\xffne");
+    });
+}
+
+TEST(line_source, names_a_line_that_is_too_long) {
+    one_disk d;
+    d.disk.put("a", "12345\n123456\n");
+    EXPECT_EQ(d.error_of(line_source("a", {.most_bytes = 6})), "none");
+    EXPECT_EQ(d.error_of(line_source("a", {.most_bytes = 5})),
+              "coflux: a, line 2: it has more than 5 bytes (line_source_options::most_bytes)");
+    d.disk.put("huge", "x\n" + std::string(40 << 20, 'x'));
+    EXPECT_EQ(d.error_of(line_source("huge")),
+              "coflux: huge, line 2: it has more than 1048576 bytes (line_source_options::most_bytes)");
+}
+
+TEST(line_source, names_a_file_that_has_become_shorter) {
+    one_disk d;
+    d.disk.put("a", "one\ntwo\n");
+    EXPECT_EQ(d.error_of(line_source("a"), {{"a", 100}}),
+              "coflux: a: it has become shorter: it ends at byte 8, and has been read up to 100");
+    d.run([&](environment& here) -> coflux::call<void> {
+        line_source from("a");
+        lines batch;
+        EXPECT_TRUE(co_await from.read(here, batch, 10));
+        coflux::file f = co_await coflux::file::open("a", {.write = true});
+        co_await f.truncate(3);
+        try {
+            (void)co_await from.read(here, batch, 10);
+            ADD_FAILURE() << "no error";
+        } catch (const stream::bad_text& e) {
+            EXPECT_EQ(e.what(), std::string("coflux: a: it has become shorter: it has 3 bytes, and 8 were read"));
+            EXPECT_EQ(e.file(), "a");
+        }
+        EXPECT_EQ(batch.size(), 2U);
+    });
+}
+
+coflux::fork<void, sim_executor> appends(environment&, std::string path, std::string text, std::chrono::seconds when) {
+    co_await coflux::sleep_for(when);
+    coflux::file f = co_await coflux::file::open(std::move(path), {.write = true});
+    co_await f.append(text);
+}
+TEST(line_source, follows_files_that_grow_and_waits_for_the_end_of_a_line) {
+    one_disk d;
+    d.disk.put("a", "1\nha");
+    d.disk.put("b", "");
+    d.run([&](environment& here) -> coflux::call<void> {
+        line_source from(texts{"a", "b"}, {.follow = true, .look_every = 10ms});
+        auto first = appends(here, "b", "x\n", 1s);
+        auto second = appends(here, "a", "lf\n", 2s);
+        texts all;
+        lines batch;
+        const auto begun = coflux::clock::now();
+        for (int i = 0; i != 3; ++i) {
+            EXPECT_TRUE(co_await from.read(here, batch, 10));
+        }
+        const auto took = coflux::clock::now() - begun;
+        EXPECT_TRUE(took >= 2s && took < 2100ms);
+        for (const auto& r : batch) all.push_back(r.value.text);
+        EXPECT_EQ(all, (texts{"1", "x", "half"}));
+        EXPECT_EQ(batch[2].next, 7);
+        const auto stopped = co_await coflux::timeout(from.read(here, batch, 10), 1s);
+        EXPECT_TRUE(stopped.timed_out());
+        co_await std::move(first);
+        co_await std::move(second);
+    });
+}
+
+TEST(line_source, says_what_the_system_refuses_and_which_options_cannot_be) {
+    one_disk d;
+    try {
+        (void)d.all_of(line_source("none"));
+        ADD_FAILURE() << "no error";
+    } catch (const std::system_error& e) {
+        EXPECT_NE(std::string(e.what()).find("none"), std::string::npos);
+    }
+    d.disk.put("a", "x\n");
+    d.disk.fail({.on = coflux::testing::disk_call::open, .error = std::errc::permission_denied});
+    try {
+        (void)d.all_of(line_source("a"));
+        ADD_FAILURE() << "no error";
+    } catch (const std::system_error& e) {
+        EXPECT_EQ(e.code(), std::errc::permission_denied);
+    }
+    EXPECT_THROW(line_source(texts{}), std::invalid_argument);
+    EXPECT_THROW(line_source("a", {.most_bytes = 0}), std::invalid_argument);
+    EXPECT_THROW(line_source("a", {.look_every = 0s}), std::invalid_argument);
+}
+
+TEST(line_source, finds_the_files_of_a_folder_in_the_order_of_their_names) {
+    const coflux_test::temporary_folder folder;
+    for (const char* name : {"b.log", "a.log", "c.txt"}) folder.file(name, "x");
+    std::filesystem::create_directory(folder.path("d.log"));
+    coflux::thread_pool_executor pool{1};
+    auto env = coflux::make_environment(pool);
+    const auto found = [](environment&, std::string path) -> coflux::task<texts, coflux::thread_pool_executor> {
+        auto& here = co_await coflux::context();
+        co_return co_await stream::files_in(here, path, ".log");
+    }(env, folder.path())
+                                                                 .get();
+    EXPECT_EQ(found, (texts{folder.path("a.log"), folder.path("b.log")}));
+}
+
+}  // namespace
