@@ -32,7 +32,7 @@ public:
 
     [[nodiscard]] const std::string& path_of(std::uint32_t p) const { return parts_.at(p).path; }
 
-    call<bool> read(environment&, std::vector<record<text_line>>& into, std::size_t most) {
+    call<bool> read(environment&, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
         for (;;) {
             for (std::size_t at_end = 0; at_end != parts_.size();) {
@@ -103,7 +103,7 @@ private:
     }
 
     /// False: it has none now.
-    call<bool> read_part(environment&, part& p, std::vector<record<text_line>>& into, std::size_t most) {
+    call<bool> read_part(environment&, part& p, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
         if (!p.in.is_open()) co_await open(here, p);
         while (!take(p, into, most)) {
@@ -124,7 +124,7 @@ private:
     }
 
     /// Whether it has given a record.
-    bool take(part& p, std::vector<record<text_line>>& into, std::size_t most) {
+    bool take(part& p, batch<text_line>& into, std::size_t most) {
         std::size_t given = 0;
         while (given != most) {
             const std::string_view left = p.left();
@@ -149,7 +149,7 @@ private:
         return std::string_view::npos;
     }
     /// False: it is one that is skipped.
-    bool give(part& p, std::size_t size, std::size_t with_end, std::vector<record<text_line>>& into) {
+    bool give(part& p, std::size_t size, std::size_t with_end, batch<text_line>& into) {
         const std::string_view text = p.left().substr(0, size);
         const std::uint64_t number = p.lines + 1;
         if (number > options_.skip) {
@@ -159,8 +159,12 @@ private:
                                 static_cast<std::uint32_t>(&p - parts_.data()),
                                 0,
                                 {}};
-            if (options_.keep_original) r.original = std::make_shared<const original>(original{{}, r.value.text, {}});
-            into.push_back(std::move(r));
+            if (into.keeps_originals()) {
+                auto read = std::make_shared<const original>(original{{}, r.value.text, {}});
+                into.push_back(std::move(r), std::move(read));
+            } else {
+                into.push_back(std::move(r));
+            }
         }
         p.lines +=
             options_.quoted ? static_cast<std::uint64_t>(std::ranges::count(p.left().substr(0, with_end), '\n')) : 1;
@@ -189,7 +193,7 @@ line_source::line_source(line_source&&) noexcept = default;
 line_source& line_source::operator=(line_source&&) noexcept = default;
 line_source::~line_source() = default;
 
-call<bool> line_source::read(environment& here, std::vector<record<text_line>>& into, std::size_t most) {
+call<bool> line_source::read(environment& here, batch<text_line>& into, std::size_t most) {
     return state_->read(here, into, most);
 }
 std::string line_source::partition_name(std::uint32_t p) const {

@@ -47,7 +47,7 @@ public:
           most_bytes_(most_bytes),
           in_(from) {}
 
-    [[nodiscard]] call<bool> read(environment&, std::vector<record<text_line>>& into, std::size_t most) {
+    [[nodiscard]] call<bool> read(environment&, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
         std::optional<std::string_view> line;
         try {
@@ -73,9 +73,13 @@ public:
     [[nodiscard]] std::string partition_name(std::uint32_t) const { return name_; }
 
 private:
-    void put(std::string_view line, std::vector<record<text_line>>& into) {
-        into.push_back(
-            {{std::string(line), lines_ + 1, &name_}, no_time, static_cast<std::int64_t>(lines_ + 1), 0, 0, {}});
+    void put(std::string_view line, batch<text_line>& into) {
+        record<text_line> r{{std::string(line), lines_ + 1, &name_}, no_time, static_cast<std::int64_t>(lines_ + 1)};
+        if (into.keeps_originals()) {
+            into.push_back(std::move(r), std::make_shared<const original>(original{{}, std::string(line), {}}));
+        } else {
+            into.push_back(std::move(r));
+        }
         ++lines_;
     }
 

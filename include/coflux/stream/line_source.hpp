@@ -25,8 +25,7 @@ struct line_source_options {
     std::size_t most_bytes = std::size_t{1} << 20;  ///< of a line; a longer one is an error that names it
     std::size_t skip = 0;                           ///< so many lines of each file are no records: the names of columns
     bool quoted = false;                            ///< a line end between two `"` is a part of the record, as in CSV
-    bool keep_original = false;  ///< dead letters have the bytes; costs an allocation for each record
-    bool follow = false;         ///< waits at the end for more, for ever: as `tail -f`
+    bool follow = false;                            ///< waits at the end for more, for ever: as `tail -f`
     std::chrono::nanoseconds look_every =
         std::chrono::milliseconds(250);  ///< where it follows: from one look to the next
     blocking_pool* pool = nullptr;       ///< whose threads wait for the drive; nullptr: blocking_pool::shared()
@@ -57,7 +56,7 @@ public:
     line_source& operator=(line_source&&) noexcept;
     ~line_source();
 
-    [[nodiscard]] call<bool> read(environment& here, std::vector<record<text_line>>& into, std::size_t most);
+    [[nodiscard]] call<bool> read(environment& here, batch<text_line>& into, std::size_t most);
     [[nodiscard]] std::string partition_name(std::uint32_t p) const;
     [[nodiscard]] call<void> seek(environment& here, const positions& to);
 

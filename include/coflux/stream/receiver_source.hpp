@@ -48,7 +48,7 @@ public:
 
     explicit receiver_source(Receiver&& from) : from_(std::forward<Receiver>(from)) {}
 
-    [[nodiscard]] call<bool> read(environment&, std::vector<record<value_type>>& into, std::size_t most) {
+    [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t most) {
         std::optional<value_type> value = co_await from_.receive();
         if (!value) co_return false;
         for (std::size_t n = 1; value; ++n) {
@@ -110,7 +110,7 @@ public:
 
     explicit generator_source(Generator&& from) : from_(std::forward<Generator>(from)) {}
 
-    [[nodiscard]] call<bool> read(environment&, std::vector<record<value_type>>& into, std::size_t) {
+    [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t) {
         auto* const element = co_await from_.next();
         if (element == nullptr) co_return false;
         into.push_back({value_type(std::move(*element)), no_time, ++next_, 0, 0, {}});

@@ -45,7 +45,7 @@ std::string read_of(std::string bytes, std::size_t most_bytes) {
         auto sending = sends(here, listener.local_endpoint(), bytes);
         auto connection = co_await listener.accept();
         stream::byte_line_source from(connection, "peer", most_bytes);
-        std::vector<stream::record<stream::text_line>> batch;
+        stream::batch<stream::text_line> batch;
         try {
             while (co_await from.read(here, batch, 3)) {}
         } catch (const stream::bad_text& e) {
@@ -70,7 +70,7 @@ coflux::fork<std::string> collects(environment&, borrowed<tcp_listener> at) {
     auto& here = co_await coflux::context();
     auto connection = co_await at->accept();
     stream::byte_line_source from(connection, "peer");
-    std::vector<stream::record<stream::text_line>> batch;
+    stream::batch<stream::text_line> batch;
     while (co_await from.read(here, batch, 100)) {}
     std::string all;
     for (const auto& r : batch) all += r.value.text + "|";

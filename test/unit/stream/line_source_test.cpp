@@ -30,7 +30,7 @@ using coflux::testing::sim_disk;
 using coflux::testing::sim_executor;
 using stream::line_source;
 using stream::line_source_options;
-using lines = std::vector<stream::record<stream::text_line>>;
+using lines = stream::batch<stream::text_line>;
 using texts = std::vector<std::string>;
 
 /// A simulated disk, on which a block runs.

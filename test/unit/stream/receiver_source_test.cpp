@@ -61,7 +61,7 @@ TEST(receiver_source, takes_a_batch_of_what_is_there) {
         auto [tx, rx] = coflux::make_mpsc<int>(8);
         for (int i = 0; i != 5; ++i) EXPECT_TRUE(tx.try_send(i));
         stream::receiver_source from(std::move(rx));
-        std::vector<stream::record<int>> batch;
+        stream::batch<int> batch;
         EXPECT_TRUE(co_await from.read(here, batch, 3));
         EXPECT_EQ(batch.size(), 3U);
         EXPECT_TRUE(co_await from.read(here, batch, 10));
