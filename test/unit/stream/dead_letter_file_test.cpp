@@ -56,7 +56,7 @@ TEST(dead_letter_file, has_bytes_that_are_no_text_in_base64) {
 
 coflux::task<std::uint64_t, pool> sorts_out(environment&, std::string in, std::string dead) {
     auto& here = co_await coflux::context();
-    stream::line_source source(std::move(in), {.keep_original = true});
+    stream::line_source source(std::move(in));
     stream::memory_sink<std::string> sink;
     stream::dead_letter_file dlq(std::move(dead));
     const auto report =

@@ -36,7 +36,7 @@ coflux::task<stream::job_report, pool> doubles(environment&, std::string in, std
     auto& here = co_await coflux::context();
     stream::dead_letter_file dlq(std::move(dead));
     co_return co_await stream::run(here,
-                                   stream::from(stream::line_source(std::move(in), {.keep_original = true})) |
+                                   stream::from(stream::line_source(std::move(in))) |
                                        stream::parse(stream::json_to<order>()) | stream::map([](order& o) {
                                            o.amount *= 2;
                                            return std::move(o);

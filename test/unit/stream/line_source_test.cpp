@@ -144,10 +144,11 @@ TEST(line_source, keeps_the_bytes_for_dead_letters_if_it_is_told_so) {
     one_disk d;
     d.disk.put("a", "o\xffne\n");
     d.run([&](environment& here) -> coflux::call<void> {
-        line_source from("a", {.keep_original = true});
+        line_source from("a");
         lines batch;
+        batch.keep_originals();
         EXPECT_TRUE(co_await from.read(here, batch, 10));
-        EXPECT_TRUE(batch.at(0).original != nullptr && batch.at(0).original->value == "o\xffne");
+        EXPECT_TRUE(batch[0].original != nullptr && batch[0].original->value == "o\xffne");
     });
 }
 

@@ -66,7 +66,7 @@ TEST(receiver_source, takes_a_batch_of_what_is_there) {
         EXPECT_EQ(batch.size(), 3U);
         EXPECT_TRUE(co_await from.read(here, batch, 10));
         EXPECT_EQ(batch.size(), 5U);
-        EXPECT_EQ(batch.back().next, 5);
+        EXPECT_EQ(batch[4].next, 5);
         EXPECT_EQ(from.partition_name(0), "0");
         tx.close();
         EXPECT_FALSE(co_await from.read(here, batch, 10));
