@@ -34,6 +34,9 @@ template <typename A, typename B>
 class merged_source {
     using first = std::remove_reference_t<A>;
     using second = std::remove_reference_t<B>;
+    static_assert(!rebalanced_source<first> && !rebalanced_source<second>,
+                  "coflux: merge() takes no source whose partitions come and go: it reads ahead, and could not release "
+                  "a partition between two reads. Subscribe one source to both topics");
 
 public:
     using value_type = std::variant<typename first::value_type, typename second::value_type>;
@@ -164,8 +167,8 @@ private:
 /// does not hold the other.
 ///
 /// Shapes: two sources. One that has a name is used by reference, and outlives the run; a temporary is moved in. Their
-/// partitions are named "0/…" and "1/…". It can seek where both can, and commits where one does. Watermarks are by
-/// partition, so the job's is the least of both.
+/// partitions are named "0/…" and "1/…", and do not come and go. It can seek where both can, and commits where one
+/// does. Watermarks are by partition, so the job's is the least of both.
 /// Errors: those of both; std::invalid_argument for a position that is of neither.
 /// Costs: a move for each record.
 template <typename A, typename B>
