@@ -25,6 +25,7 @@ public:
             this->next().process(at, output);
         };
         std::invoke(f_, states_[*static_cast<const Key*>(at.key)], value, emit);
+        at.touched = true;
     }
     void save(state_writer& out) const {
         states_.save(out);

@@ -128,7 +128,7 @@ struct routing<by_key<F>, T> {
     static constexpr bool one_worker = false;
     static constexpr bool is_stateful = true;
 
-    static decltype(auto) key_of(const by_key<F>& by, const T& value) { return std::invoke(by.of, value); }
+    static decltype(auto) key_of(const by_key<F>& by, const record<T>& r) { return std::invoke(by.of, r.value); }
     static std::uint32_t slot(const by_key<F>& by, const record<T>& r, std::uint32_t slots, std::uint32_t&) {
         return slot_of(key_hash()(std::invoke(by.of, r.value)), slots);
     }
@@ -141,10 +141,10 @@ struct no_key {
 };
 template <typename T>
 struct routing<by_partition, T> {
-    using key_type = no_key;
+    using key_type = std::uint32_t;  // several partitions may be in one slot
     static constexpr bool one_worker = false;
     static constexpr bool is_stateful = true;
-    static no_key key_of(const by_partition&, const T&) { return {}; }
+    static const std::uint32_t& key_of(const by_partition&, const record<T>& r) { return r.partition; }
     static std::uint32_t slot(const by_partition&, const record<T>& r, std::uint32_t slots, std::uint32_t&) {
         return r.partition < slots ? r.partition : r.partition % slots;
     }
@@ -154,7 +154,7 @@ struct routing<round_robin, T> {
     using key_type = no_key;
     static constexpr bool one_worker = false;
     static constexpr bool is_stateful = false;
-    static no_key key_of(const round_robin&, const T&) { return {}; }
+    static no_key key_of(const round_robin&, const record<T>&) { return {}; }
     static std::uint32_t slot(const round_robin&, const record<T>&, std::uint32_t slots, std::uint32_t& turn) {
         return turn = turn + 1 < slots ? turn + 1 : 0;
     }
@@ -164,7 +164,7 @@ struct routing<to_one, T> {
     using key_type = no_key;
     static constexpr bool one_worker = true;
     static constexpr bool is_stateful = true;
-    static no_key key_of(const to_one&, const T&) { return {}; }
+    static no_key key_of(const to_one&, const record<T>&) { return {}; }
     static std::uint32_t slot(const to_one&, const record<T>&, std::uint32_t, std::uint32_t&) { return 0; }
 };
 

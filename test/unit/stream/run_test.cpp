@@ -224,6 +224,43 @@ TEST(run, fails_where_a_state_has_counted_a_record_that_fails) {
     });
 }
 
+TEST(run, fails_where_a_record_fails_of_which_a_state_has_a_part) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(300));
+        stream::memory_sink<std::int64_t> sink;
+        const auto twice = [](const order& o, const auto& emit) {
+            emit(o);
+            if (o.amount == 250) throw std::runtime_error("after the first");
+            emit(o);
+        };
+        const auto counts = [](total& t, const order&, const auto&) { ++t.sum; };
+        EXPECT_THROW((void)co_await stream::run(here,
+                                                stream::from(source) | stream::by_key(&order::customer) |
+                                                    stream::flat_map<order>(twice) |
+                                                    stream::fold<total, std::int64_t>(counts) | stream::to(sink),
+                                                stream::job{.on_error = stream::skip_record()}),
+                     std::runtime_error);
+    });
+}
+
+TEST(run, has_a_state_for_each_partition_however_few_slots_there_are) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source<int> source(std::vector<std::vector<int>>{{1, 1}, {10, 10}, {100, 100}});
+        stream::memory_sink<int> sink;
+        (void)co_await stream::run(here,
+                                   stream::from(source) | stream::by_partition() |
+                                       stream::fold<total, int>([](total& t, int value, const auto& emit) {
+                                           t.sum += value;
+                                           emit(static_cast<int>(t.sum));
+                                       }) |
+                                       stream::to(sink),
+                                   stream::job{.workers = 2, .slots = 2});
+        auto got = sink.values();
+        std::ranges::sort(got);
+        EXPECT_EQ(got, (std::vector{1, 2, 10, 20, 100, 200}));
+    });
+}
+
 TEST(run, gives_dead_letters_with_their_place_and_error) {
     on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
         stream::memory_source source(orders(300));

@@ -221,7 +221,7 @@ private:
                 at.partition = r.partition;
                 at.slot = r.slot;
                 at.touched = false;
-                const auto& key = by::key_of(of_.partitioner(), std::as_const(r.value));
+                const auto& key = by::key_of(of_.partitioner(), std::as_const(r));
                 at.key = &key;
                 if constexpr (calls_first) {
                     auto& result = calls_.results()[i];
