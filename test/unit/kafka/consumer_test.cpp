@@ -263,7 +263,8 @@ TEST(kafka_consumer, says_why_no_broker_answers) {
 }
 
 TEST(kafka_consumer, says_why_a_commit_was_refused) {
-    const mock_cluster cluster;
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
         kafka::consumer in(cluster.member_of("readers"));
@@ -286,7 +287,8 @@ TEST(kafka_consumer, says_why_a_commit_was_refused) {
 }
 
 TEST(kafka_consumer, that_is_stopped_in_a_commit_can_go_on) {
-    const mock_cluster cluster;
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
     for (int broker = 1; broker <= 3; ++broker) rd_kafka_mock_broker_set_rtt(cluster.get(), broker, 50);
     on_worker([&](environment&) -> call<void> {
         auto&& here = co_await coflux::context();
