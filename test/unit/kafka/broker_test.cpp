@@ -36,7 +36,7 @@ protected:
         client.brokers = given;
     }
     [[nodiscard]] kafka::consumer_options member_of(std::string group) const {
-        return {.client = client, .group = std::move(group), .session_timeout = 1s};
+        return {.client = client, .group = std::move(group), .session_timeout = 20s};
     }
     [[nodiscard]] kafka::producer_options producer(std::string id = {}) const {
         return {.client = client, .transactional_id = std::move(id), .linger = 1ms, .transaction_timeout = 20s};
@@ -123,11 +123,13 @@ TEST_F(kafka_broker, keeps_the_membership_of_a_slow_consumer) {
         co_await kafka::create_topic(here, client, {.name = "slow"});
         kafka::producer out(producer());
         co_await sends_numbers(here, out, "slow", 1);
-        kafka::consumer in(member_of("slow"));  // whose session ends after a second
+        auto options = member_of("slow");
+        options.session_timeout = 3s;
+        kafka::consumer in(options);
         co_await in.subscribe(here, {"slow"});
         std::vector<kafka::message> got;
         co_await polls_until(here, in, got, 1);
-        co_await 3s;
+        co_await 5s;
         const std::vector<kafka::position> done{{"slow", 0, 1}};
         co_await in.commit(here, done);
         co_await sends_numbers(here, out, "slow", 1);
@@ -145,14 +147,15 @@ TEST_F(kafka_broker, keeps_the_membership_of_a_consumer_that_waits) {
         co_await kafka::create_topic(here, client, {.name = "idle"});
         kafka::producer out(producer());
         auto options = member_of("idle");
-        options.poll_timeout = 1s;  // the wait itself counts as polling
+        options.session_timeout = 3s;
+        options.poll_timeout = 3s;  // the wait itself counts as polling
         kafka::consumer in(options);
         co_await in.subscribe(here, {"idle"});
         std::vector<kafka::message> got;
         co_await in.acknowledge(here, co_await next_change(here, in, got));
         const auto sends_later = [&](environment&) -> call<void> {
             auto&& self = co_await coflux::context();
-            co_await 3s;
+            co_await 5s;
             co_await sends_numbers(self, out, "idle", 1);
         };
         std::vector<kafka::polled> changes;
