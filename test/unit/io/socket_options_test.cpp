@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <linux/tcp.h>
 #include <sys/socket.h>
 
 #include <gtest/gtest.h>
