@@ -9,8 +9,8 @@
 #include <system_error>
 #include <utility>
 
-#include <netinet/in.h>
 #include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <gtest/gtest.h>
