@@ -12,7 +12,6 @@
 #include "os/pipe.hpp"
 
 namespace coflux::detail {
-namespace {
 
 constexpr std::size_t most_in_a_pipe = 64 * 1024;
 
@@ -33,6 +32,8 @@ struct splice_pipe {
     owned_descriptor reader;
     owned_descriptor writer;
 };
+
+namespace {
 
 /// In place of bytes an operation is given the number of the pipe's end.
 std::span<std::byte> bytes_by(int& pipe, std::size_t size) noexcept {

@@ -18,6 +18,21 @@
 
 namespace coflux {
 namespace detail {
+/// One coroutine at a time polls, or acknowledges.
+class polling_turn {
+public:
+    explicit polling_turn(atomic<bool>& taken) : taken_(taken) {
+        COFLUX_VERIFY(!taken_.exchange(true, memory_order_acquire),  // pairs with the release below
+                      "two coroutines poll, or acknowledge, one Kafka consumer");
+    }
+    polling_turn(const polling_turn&) = delete;
+    polling_turn& operator=(const polling_turn&) = delete;
+    ~polling_turn() { taken_.store(false, memory_order_release); }
+
+private:
+    atomic<bool>& taken_;
+};
+
 namespace {
 
 constexpr std::array refused_of_consumer{
@@ -85,21 +100,6 @@ bool passes(rd_kafka_resp_err_t code) noexcept {
     default: return false;
     }
 }
-
-/// One coroutine at a time polls, or acknowledges.
-class polling_turn {
-public:
-    explicit polling_turn(atomic<bool>& taken) : taken_(taken) {
-        COFLUX_VERIFY(!taken_.exchange(true, memory_order_acquire),  // pairs with the release below
-                      "two coroutines poll, or acknowledge, one Kafka consumer");
-    }
-    polling_turn(const polling_turn&) = delete;
-    polling_turn& operator=(const polling_turn&) = delete;
-    ~polling_turn() { taken_.store(false, memory_order_release); }
-
-private:
-    atomic<bool>& taken_;
-};
 
 bool names_same(const kafka::position& a, const kafka::position& b) noexcept {
     return a.partition == b.partition && a.topic == b.topic;

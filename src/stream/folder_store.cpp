@@ -22,26 +22,9 @@
 
 namespace coflux::stream {
 namespace detail {
-namespace {
 
-constexpr std::string_view suffix = ".checkpoint";
-constexpr std::string_view unfinished = ".checkpoint.new";
 /// What is written at a time: small states together.
 constexpr std::size_t piece = std::size_t{1} << 20;
-
-/// The number of a file; none where it is not named as a checkpoint.
-std::optional<std::uint64_t> number_of(std::string_view name, std::string_view ending) {
-    if (!name.ends_with(ending)) return std::nullopt;
-    name.remove_suffix(ending.size());
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
-    return number;
-}
-std::string name_of(std::uint64_t number, std::string_view ending) {
-    const std::string digits = std::to_string(number);
-    return std::string(10 - std::min<std::size_t>(10, digits.size()), '0') + digits + std::string(ending);
-}
 
 /// The parts of a file, in order, a large piece at a time.
 class piece_writer {
@@ -69,6 +52,25 @@ private:
     std::uint64_t at_ = 0;
     std::vector<std::byte> held_;
 };
+
+namespace {
+
+constexpr std::string_view suffix = ".checkpoint";
+constexpr std::string_view unfinished = ".checkpoint.new";
+
+/// The number of a file; none where it is not named as a checkpoint.
+std::optional<std::uint64_t> number_of(std::string_view name, std::string_view ending) {
+    if (!name.ends_with(ending)) return std::nullopt;
+    name.remove_suffix(ending.size());
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+    return number;
+}
+std::string name_of(std::uint64_t number, std::string_view ending) {
+    const std::string digits = std::to_string(number);
+    return std::string(10 - std::min<std::size_t>(10, digits.size()), '0') + digits + std::string(ending);
+}
 
 }  // namespace
 

@@ -15,17 +15,23 @@
 #include <coflux/stream/state.hpp>
 
 namespace coflux::stream {
-namespace {
-
-constexpr std::string_view magic = "cofluxln";
-constexpr std::uint32_t version = 1;
-constexpr std::size_t sum_size = sizeof(std::uint64_t);
+namespace detail {
 
 /// The length of the file, and the positions of what is in it; none before the first commit.
 struct commit_point {
     std::uint64_t length = 0;
     std::optional<positions> at;
 };
+
+}  // namespace detail
+
+namespace {
+
+using detail::commit_point;
+
+constexpr std::string_view magic = "cofluxln";
+constexpr std::uint32_t version = 1;
+constexpr std::size_t sum_size = sizeof(std::uint64_t);
 
 std::vector<std::byte> written(const commit_point& c) {
     std::vector<std::byte> bytes;
