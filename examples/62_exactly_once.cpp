@@ -31,7 +31,7 @@ struct total {
 
 std::vector<order> orders() {
     std::vector<order> all;
-    for (int i = 0; i != 3000; ++i) all.push_back({i % 3 == 0 ? "ann" : "bob", 1});
+    for (int i = 0; i != 300; ++i) all.push_back({i % 3 == 0 ? "ann" : "bob", 1});
     return all;
 }
 
@@ -43,7 +43,7 @@ coflux::task<void, pool> counts(coflux::environment&) {
     for (bool done = false; !done;) {
         stream::memory_source source(orders());
         auto add = [&](total& t, const order& o, const auto& emit) {
-            if (t.sum == 1500 && crashes-- == 1) throw std::runtime_error("the machine is gone");
+            if (t.sum == 150 && crashes-- == 1) throw std::runtime_error("the machine is gone");
             t.customer = o.customer;
             ++t.sum;
             emit(t);
@@ -53,7 +53,7 @@ coflux::task<void, pool> counts(coflux::environment&) {
                                        stream::from(source) | stream::by_key(&order::customer) |
                                            stream::fold<total, total>(add) | stream::to(sums),
                                        stream::job{.workers = 1,
-                                                   .max_batch = 100,
+                                                   .max_batch = 20,
                                                    .commit_every = 1ms,
                                                    .delivery = stream::exactly_once,
                                                    .state = std::ref(checkpoints)});

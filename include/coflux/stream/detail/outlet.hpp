@@ -40,16 +40,19 @@ public:
     void put(const place& at, T&& value) {
         record<T> r{std::move(value), at.time, at.next, at.partition};
         const std::uint32_t owner = owner_of(r);
-        if (at.read == nullptr || *at.read == nullptr) [[likely]] {
-            links_[owner].filled->records.push_back(std::move(r));
-        } else {
-            links_[owner].filled->records.push_back(std::move(r), *at.read);
+        const bool is_only = links_.size() == 1;
+        if (!is_only) recent_owners_.push_back(owner);  // before: what is in a parcel can be taken back
+        try {
+            if (at.read == nullptr || *at.read == nullptr) [[likely]] {
+                links_[owner].filled->records.push_back(std::move(r));
+            } else {
+                links_[owner].filled->records.push_back(std::move(r), *at.read);
+            }
+        } catch (...) {
+            if (!is_only) recent_owners_.pop_back();
+            throw;
         }
-        if (links_.size() == 1) {
-            ++recent_;
-        } else {
-            recent_owners_.push_back(owner);
-        }
+        if (is_only) ++recent_;
     }
     /// There is one consumer, and nothing has been put for it: it can take a batch as it is.
     [[nodiscard]] bool takes_whole() const noexcept { return links_.size() == 1 && links_[0].filled->records.empty(); }
