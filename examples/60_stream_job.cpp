@@ -28,8 +28,8 @@ coflux::task<void, pool> each_minute(coflux::environment&) {
                                                     {"ann", 200, noon + 100s}});
     const auto is_large = [](const order& o) { return o.amount >= 100; };
     const auto print = [](const auto& minute) {
-        std::printf("minute %lld: %s %d\n", static_cast<long long>((minute.begin - noon) / 1min), minute.key.c_str(),
-                    minute.value);
+        std::printf("minute %lld: %s %lld\n", static_cast<long long>((minute.begin - noon) / 1min), minute.key.c_str(),
+                    static_cast<long long>(minute.value));
     };
     co_await stream::run(here,
                          stream::from(orders) | stream::event_times(&order::at) | stream::filter(is_large) |
