@@ -11,6 +11,7 @@ scripts/setup installs them).
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import re
 import sys
 import tomllib
@@ -358,8 +359,9 @@ class Reader:
     def expression(self, cursor: cindex.Cursor, name: str, owner: str) -> str:
         """A call of the function with arguments of its parameters' types."""
         key = name if not owner else f"{re.sub('<.*', '', owner)}::{cursor.spelling}"
-        if key in self.probes_given:
-            return self.probes_given[key]
+        for pattern, given in self.probes_given.items():
+            if fnmatch.fnmatchcase(key, pattern):
+                return given
         templates = [child for child in cursor.get_children() if child.kind in PARAMETERS]
         names = [child.spelling for child in templates]
         arguments = []
@@ -412,6 +414,8 @@ class Reader:
         text = clean(self.source(cursor)) + ";"
         entry = Entry(name, "alias", [text], [doc], [""])
         declaration = self.declaration_of(cursor.underlying_typedef_type) if cursor.kind == CursorKind.TYPE_ALIAS_DECL else None
+        if declaration is not None and declaration.location == cursor.semantic_parent.location:
+            return  # the class's own name, by which a concept knows it
         if declaration is not None and is_internal(declaration):
             entry.signatures = [re.sub(r"=.*;", "= see below;", text)]
             definition = declaration.get_definition()
