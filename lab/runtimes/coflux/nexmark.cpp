@@ -53,7 +53,7 @@ public:
         const bool has_more = next_ != end;
         for (; next_ != end; ++next_) {
             const event& e = events_[next_];
-            const stream::event_time time{milliseconds{nexmark::time_of(e)}};
+            const stream::event_time time{milliseconds{std::visit([](const auto& kind) { return kind.time; }, e)}};
             into.push_back({&e, time, static_cast<std::int64_t>(next_ + 1)});
         }
         co_return has_more;
@@ -354,7 +354,7 @@ auto bids_with_a_side_input(event_source& events, const side_rows& rows, row_sum
 }
 
 template <typename Flow>
-coflux::call<void> run(coflux::environment&, Flow flow) {
+coflux::call<void> on_one_worker(coflux::environment&, Flow flow) {
     auto& here = co_await coflux::context();
     (void)co_await stream::run(here, std::move(flow), stream::job{.workers = 1});
 }
@@ -366,18 +366,18 @@ coflux::task<std::uint64_t, pool> ask(coflux::environment&, work_ref work, watch
     row_sum out;
     watch->start();
     switch (work->query) {
-    case query::q0: co_await run(here, bids_as_they_are(events, out)); break;
-    case query::q1: co_await run(here, bids_in_euros(events, out)); break;
-    case query::q2: co_await run(here, bids_for_some_auctions(events, out)); break;
-    case query::q3: co_await run(here, sellers_of_some_states(events, out)); break;
-    case query::q4: co_await run(here, mean_price_of_categories(events, out)); break;
-    case query::q5: co_await run(here, hot_auctions(events, out)); break;
-    case query::q7: co_await run(here, highest_bids(events, out)); break;
-    case query::q8: co_await run(here, new_people_who_sell(events, out)); break;
-    case query::q11: co_await run(here, sessions_of_bidders(events, out)); break;
+    case query::q0: co_await on_one_worker(here, bids_as_they_are(events, out)); break;
+    case query::q1: co_await on_one_worker(here, bids_in_euros(events, out)); break;
+    case query::q2: co_await on_one_worker(here, bids_for_some_auctions(events, out)); break;
+    case query::q3: co_await on_one_worker(here, sellers_of_some_states(events, out)); break;
+    case query::q4: co_await on_one_worker(here, mean_price_of_categories(events, out)); break;
+    case query::q5: co_await on_one_worker(here, hot_auctions(events, out)); break;
+    case query::q7: co_await on_one_worker(here, highest_bids(events, out)); break;
+    case query::q8: co_await on_one_worker(here, new_people_who_sell(events, out)); break;
+    case query::q11: co_await on_one_worker(here, sessions_of_bidders(events, out)); break;
     case query::q13: {
         const side_rows rows = co_await read_side_rows(here);
-        co_await run(here, bids_with_a_side_input(events, rows, out));
+        co_await on_one_worker(here, bids_with_a_side_input(events, rows, out));
         break;
     }
     }
