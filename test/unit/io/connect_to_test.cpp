@@ -287,7 +287,7 @@ void connects_by_name_on(E& executor) {
     connects_by_name<E>(env).get();
     const std::size_t before = open_descriptors();
     for (int i = 0; i < 20; ++i) connects_by_name<E>(env).get();
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 TEST(connect_to, finds_the_address_that_answers_on_a_worker) {
     coflux::worker_executor worker;
@@ -309,7 +309,7 @@ coflux::task<void, coflux::worker_executor> gives_up(coflux::environment&) {
         const auto none = co_await coflux::timeout(coflux::connect_to(here, names, "127.0.0.1", port), 1ms);
         EXPECT_FALSE(none.has_value());
     }
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 TEST(connect_to, closes_what_was_being_connected_where_its_time_is_up) {
     coflux::worker_executor worker;

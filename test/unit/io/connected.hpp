@@ -46,7 +46,8 @@ inline void await_bytes(const coflux::tcp_stream& at) {
 /// one.
 inline constexpr bool checks_need_descriptors = COFLUX_ASAN && COFLUX_CLANG;
 
-/// Descriptors that this process has open.
+/// Descriptors that this process has open. There may be less than before: the reaper closes that of a child of an
+/// earlier test.
 inline std::size_t open_descriptors() {
     using walk = std::filesystem::directory_iterator;
     return static_cast<std::size_t>(std::distance(walk("/proc/self/fd"), walk()));

@@ -86,7 +86,7 @@ coflux::call<bool> carries(coflux::environment&, std::size_t size, coflux::copy_
     co_await std::move(sender);
     EXPECT_TRUE(got == bytes);
     EXPECT_EQ(count, size);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
     co_return most == before + 2;
 }
 
@@ -227,7 +227,7 @@ coflux::task<void, worker> fails_where_the_sink_is_gone(coflux::environment&, bo
     }
     EXPECT_TRUE(error == std::errc::broken_pipe || (reset && error == std::errc::connection_reset)) << error.message();
     EXPECT_EQ(coflux_test::signals, 0);
-    EXPECT_EQ(open_descriptors(), before - (reset ? 1 : 0));
+    EXPECT_LE(open_descriptors(), before - (reset ? 1 : 0));
     in.far.close();
     (void)co_await coflux::as_outcome(std::move(sender));
 }

@@ -73,7 +73,7 @@ TEST(directory, gives_names_and_types_without_the_directory_itself) {
     ASSERT_EQ(::mkfifo(folder.path("pipe").c_str(), 0600), 0);
     const std::size_t before = open_descriptors();
     on_a_worker(lists_names_and_types, folder.path());
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 /// More than a call of the system gives.

@@ -175,7 +175,7 @@ void stops_each_operation(bool before) {
         auto env = coflux::make_environment(w);
         stops_each(env, folder.file("a", "abc"), &busy, before).get();
     }
-    EXPECT_EQ(coflux_test::open_descriptors(), open);
+    EXPECT_LE(coflux_test::open_descriptors(), open);
 }
 TEST(file_stop, before_a_thread_has_begun_does_nothing_to_the_file) {
     stops_each_operation(false);

@@ -306,7 +306,7 @@ TEST(file, can_be_moved) {
     const temporary_folder folder;
     const std::size_t before = open_descriptors();
     runs_task(outlives_its_moves, folder.file("a", "abc"));
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 task finds_no_descriptor(env_t&, std::string path) {

@@ -249,7 +249,7 @@ TEST(pipe, adopts_no_end_of_the_other_direction) {
     };
     adopts_the_other(&coflux::pipe_reader::adopt, 1);
     adopts_the_other(&coflux::pipe_writer::adopt, 0);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 TEST(pipe, adopts_no_file) {
     const std::size_t before = open_descriptors();
@@ -262,7 +262,7 @@ TEST(pipe, adopts_no_file) {
             EXPECT_NE(std::string(e.what()).find("open it as a coflux::file"), std::string::npos) << e.what();
         }
     }
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 TEST(pipe, is_not_inherited) {

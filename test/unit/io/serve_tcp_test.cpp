@@ -112,7 +112,7 @@ TEST(serve_tcp, serves_a_thousand_connections_in_turn_and_leaves_no_descriptor) 
     root(env, [&](environment& here) -> coflux::call<void> { co_await body(here, 1); }).get();
     const std::size_t before = open_descriptors();
     root(env, [&](environment& here) -> coflux::call<void> { co_await body(here, 1000); }).get();
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 TEST(serve_tcp, goes_on_after_a_reset_in_a_message) {
@@ -253,7 +253,7 @@ TEST(serve_tcp, cuts_handlers_that_are_in_a_message_when_the_drain_is_over) {
             EXPECT_TRUE(co_await hears_the_end(here, peer));
         }
     });
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 // --- executors -------------------------------------------------------------------------------------------------------

@@ -294,7 +294,7 @@ TEST(signal_set, takes_the_signals_of_another_in_place_of_its_own) {
     on_a_worker(is_assigned);
     ::raise(SIGUSR2);
     EXPECT_EQ(handled, 1);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
     std::signal(SIGUSR2, SIG_DFL);
 }
 
@@ -316,7 +316,7 @@ TEST(signal_set, refuses_what_it_cannot_catch_and_then_catches_nothing) {
         EXPECT_EQ(refused({SIGUSR1, SIGUSR2}), std::errc::device_or_resource_busy);
     }
     EXPECT_EQ(refused({SIGUSR1, SIGUSR2}), std::error_code());
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 // --- beside others ---------------------------------------------------------------------------------------------------

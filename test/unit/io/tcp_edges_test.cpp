@@ -140,7 +140,7 @@ TEST(tcp_edges, a_thousand_connections_leave_no_descriptor) {
     connects_and_closes<worker>(env, 1).get();
     const std::size_t before = open_descriptors();
     connects_and_closes<worker>(env, 1000).get();
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
     coflux_test::in_simulations([](coflux::environment& in) { return connects_and_closes<simulated>(in, 30); });
 }
 
@@ -180,7 +180,7 @@ coflux::task<void, worker> connects_to_no_endpoint(coflux::environment&) {
 TEST(tcp_edges, where_the_system_makes_no_socket_the_error_is_that_of_the_await) {
     const std::size_t before = open_descriptors();
     on_a_worker(connects_to_no_endpoint);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 coflux::task<bool, worker> connects_without_descriptors(coflux::environment&) {

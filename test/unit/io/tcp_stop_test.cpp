@@ -196,7 +196,7 @@ void races_on(E& executor, int times) {
     races<E>(env, what::read_some, 4).get();  // the event source is there
     const std::size_t before = open_descriptors();
     for (const what w : all_operations) races<E>(env, w, w == what::write_all ? times / 10 : times).get();
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 TEST(tcp_stop, beside_the_event_loses_nothing_on_a_worker) {

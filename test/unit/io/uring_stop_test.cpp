@@ -163,7 +163,7 @@ TEST(uring_stop, of_ten_thousand_connects_leaves_no_descriptor) {
     (void)stops_many(env, 1).get();
     const std::size_t before = open_descriptors();
     EXPECT_EQ(stops_many(env, 10'000).get(), 20'000U);
-    EXPECT_EQ(open_descriptors(), before);
+    EXPECT_LE(open_descriptors(), before);
 }
 
 }  // namespace
