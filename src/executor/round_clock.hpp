@@ -22,16 +22,16 @@ inline std::uint64_t cycles_now() noexcept {
 /// Before a round those of high priority go, for as long as three rounds take at most; a round that begins with one of
 /// low priority, or with the oldest fork, comes where that has waited for `oldest_after`.
 ///
-/// A round has as many ticks as take `round_time`, a fortieth of the bound, at the pace of the last ones, `most_ticks` at
-/// most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds, and
-/// only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
+/// A round has as many ticks as take `round_time`, a fortieth of the bound, at the pace of the last ones, `most_ticks`
+/// at most, and two at least: one for what comes in turn, one for the newest fork. The clock is read between rounds,
+/// and only when `cycles_between_looks` have passed, which is once in tens of rounds of short steps.
 class round_clock {
 public:
     static constexpr std::int32_t most_ticks = 61;
     static constexpr std::int32_t high_rounds = 3;  // of high priority, to one of the others
 
-    /// `bound`: how long the oldest fork may wait, in nanoseconds. A round is much shorter: what came from outside, what
-    /// is ready and a timer wait for one or two.
+    /// `bound`: how long the oldest fork may wait, in nanoseconds. A round is much shorter: what came from outside,
+    /// what is ready and a timer wait for one or two.
     explicit round_clock(clock_tick bound = 1'000'000) noexcept
         : round_time(bound / 40),
           oldest_after(bound / 4 * 3),

@@ -1,5 +1,5 @@
-// The system calls that list a directory, and change its names. Each returns what it gives, or the negative error number; each may wait for
-// the drive.
+// The system calls that list a directory, and change its names. Each returns what it gives, or the negative error
+// number; each may wait for the drive.
 #pragma once
 
 #include <cstddef>

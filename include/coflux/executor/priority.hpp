@@ -10,7 +10,7 @@ namespace coflux {
 
 class thread_pool_executor;
 
-/// What goes before the other coroutines of a pool, or after them.
+/// Says which coroutines of a pool go before the others, or after them.
 enum class priority : std::uint8_t {
     high,  ///< before: what is short and must be soon, as an answer that somebody waits for
     low,   ///< after: what may take its time, as an index that is built in the background
@@ -24,10 +24,10 @@ void execute_by_priority(void* identity, std::coroutine_handle<> h) noexcept;
 ///
 /// `make_environment(pool, pool.at<priority::low>())` has both; a `fork<T, prioritised<priority::low>>` made in it, and
 /// the children that name no executor, have low priority. Each step is queued anew, oldest first; no step that runs is
-/// interrupted. High goes first between two rounds of a worker, which last 25 us, and for as long as three rounds before
-/// the others have one. Low goes where a worker finds nothing else, and one step in 0.75 ms where it does
-/// (docs/promises.md, law 8). A coroutine that holds a lock keeps its priority: one of high priority that
-/// waits for it waits as long.
+/// interrupted. High goes first between two rounds of a worker, which last 25 us, and for as long as three rounds
+/// before the others have one. Low goes where a worker finds nothing else, and one step in 0.75 ms where it does
+/// (docs/promises.md, law 8). A coroutine that holds a lock keeps its priority: one of high priority that waits for it
+/// waits as long.
 ///
 /// Shapes: a copyable name for the pool's threads; it may die before what runs on it. Copies, and the calls of at() for
 /// one priority, name one executor.

@@ -115,7 +115,8 @@ public:
     /// Stops: loses nothing.
     /// Costs: some 0.3 µs a message, in one step.
     call<polled> poll(environment& env, std::vector<message>& into, std::size_t most = 1000);
-    /// Answers a change: takes the partitions, from the positions in it, or gives them back. Until then the group waits.
+    /// Answers a change: takes the partitions, from the positions in it, or gives them back. Until then the group
+    /// waits.
     /// Errors: of librdkafka. Without effect where `change` is none, or was acknowledged.
     call<void> acknowledge(environment& env, const polled& change);
 

@@ -21,10 +21,11 @@ struct log_line {
 struct client_options {
     std::string brokers = {};          ///< `host:port`, some of them, with commas; the others are found by these
     std::string client_id = "coflux";  ///< what brokers log
-    /// How long an operation waits for an answer of the brokers. A connection that is lost later is made again for ever.
+    /// How long an operation waits for an answer of the brokers. A connection that is lost later is made again for
+    /// ever.
     std::chrono::milliseconds request_timeout = std::chrono::seconds(10);
-    /// Further settings, by librdkafka's names: `{"security.protocol", "ssl"}`. Those that the classes here rely upon are
-    /// refused, each with the option to use.
+    /// Further settings, by librdkafka's names: `{"security.protocol", "ssl"}`. Those that the classes here rely upon
+    /// are refused, each with the option to use.
     std::vector<std::pair<std::string, std::string>> settings = {};
     /// Called with each line of the log, on a thread of librdkafka. It must not throw or call this client. Without it
     /// nothing is logged: errors are thrown.

@@ -107,7 +107,8 @@ public:
     /// Delivers what was sent, and commits.
     /// Errors: requires_abort(): abort it. is_fatal(): another producer has the id; close this one.
     call<void> commit_transaction(environment& env);
-    /// Drops what was not delivered, and ends the transaction: none of its messages is seen by those who read committed.
+    /// Drops what was not delivered, and ends the transaction: none of its messages is seen by those who read
+    /// committed.
     call<void> abort_transaction(environment& env);
 
     /// Ends the client. It flushes nothing.

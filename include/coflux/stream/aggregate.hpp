@@ -42,9 +42,9 @@ using aggregate_state = typename detail::state_of_aggregate<A, T>::type;
 ///
 /// Shapes: a member type `state`, or `template <typename T> state_of` where it depends on the values: what is kept of
 /// them. A new one stands for no value.
-/// Laws: `a.add(state, value)` takes one value in; where it throws, the state is as it was. `a.merge(state, later)` takes
-/// in what came later; it is associative. `a.result(state)` is asked only where a value has come; it may move out of a
-/// state that is given as an rvalue.
+/// Laws: `a.add(state, value)` takes one value in; where it throws, the state is as it was. `a.merge(state, later)`
+/// takes in what came later; it is associative. `a.result(state)` is asked only where a value has come; it may move out
+/// of a state that is given as an rvalue.
 template <typename A, typename T>
 concept aggregate =
     std::movable<A> && std::copy_constructible<A> && std::default_initializable<aggregate_state<A, T>> &&
@@ -303,8 +303,9 @@ struct collect : detail::aggregate_stage<collect> {
     }
 };
 
-/// `top(k, f)`: the `k` values with the greatest `f(value)`, the greatest first, and all that tie with the last of them: a
-/// std::vector. Those that tie are in the order in which they came. `top(1, f)` has all values that are the greatest.
+/// `top(k, f)`: the `k` values with the greatest `f(value)`, the greatest first, and all that tie with the last of
+/// them: a std::vector. Those that tie are in the order in which they came. `top(1, f)` has all values that are the
+/// greatest.
 ///
 /// Shapes: values are copyable and storable; `f` gives what can be compared with `<`.
 /// Errors: std::invalid_argument where `k` is 0.

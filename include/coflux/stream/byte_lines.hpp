@@ -31,8 +31,8 @@ namespace coflux::stream {
 /// again.
 ///
 /// Shapes: any byte_source. One partition, of the name that is given; `next` counts lines.
-/// Errors: bad_text with the name and the line for one that is longer than `most_bytes`, its end included, and where the
-/// stream ends within a line. Else of the source of bytes.
+/// Errors: bad_text with the name and the line for one that is longer than `most_bytes`, its end included, and where
+/// the stream ends within a line. Else of the source of bytes.
 /// Stops: loses nothing.
 /// Threads: as a source.
 /// Costs: as buffered_reader; a string for each line.
@@ -93,8 +93,8 @@ static_assert(source<byte_line_source<tcp_stream>>);
 /// Sends each string, and a "\n" behind it, over a connection.
 ///
 /// Shapes: any byte_sink.
-/// Errors: std::invalid_argument for a string with a "\n". Else of the sink of bytes; what it has taken of a batch before
-/// it failed is sent again with the next attempt.
+/// Errors: std::invalid_argument for a string with a "\n". Else of the sink of bytes; what it has taken of a batch
+/// before it failed is sent again with the next attempt.
 /// Stops: a part of a batch may have been sent.
 /// Threads: as a sink.
 /// Lifetime: the sink of bytes outlives it.

@@ -30,10 +30,10 @@ struct checkpoint {
 
 /// Keeps checkpoints.
 ///
-/// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one before
-/// is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one where there
-/// are none; nothing where there is none. What was stored behind the one that it gives is forgotten: its outputs were not
-/// committed. At least the two last ones are kept.
+/// Laws: `co_await s.store(here, checkpoint)` returns when a crash cannot take it away any more; until then the one
+/// before is the last. `co_await s.load(here, positions)` gives the checkpoint of these positions, or the last one
+/// where there are none; nothing where there is none. What was stored behind the one that it gives is forgotten: its
+/// outputs were not committed. At least the two last ones are kept.
 template <typename S>
 concept state_store = requires(S& s, environment& here, const checkpoint& c, const positions* wanted) {
     { s.store(here, c) } -> std::same_as<call<void>>;

@@ -31,14 +31,14 @@ struct folder_store_options {
 
 /// Checkpoints in a folder, each a file: `stream::job{.state = stream::folder_store("/var/lib/orders", "orders")}`.
 ///
-/// A checkpoint is written under another name, synced, renamed, and the folder is synced: after a crash it is there as a
-/// whole, or not at all. Each part has a checksum. Files that are no checkpoints stay as they are.
+/// A checkpoint is written under another name, synced, renamed, and the folder is synced: after a crash it is there as
+/// a whole, or not at all. Each part has a checksum. Files that are no checkpoints stay as they are.
 ///
 /// Shapes: a handle; copies are the same store. The folder belongs to one job, and to one run of it at a time.
-/// Errors: std::invalid_argument for fewer than two to keep, or none between two full ones. corrupt_state, with the file
-/// and the byte, for a checkpoint that is torn, changed, of another job, or of a newer version. std::system_error, with
-/// the path, of the system: no permission, no space; the one before is still the last then. The folder is not made: one
-/// that is missing is such an error, and no first run.
+/// Errors: std::invalid_argument for fewer than two to keep, or none between two full ones. corrupt_state, with the
+/// file and the byte, for a checkpoint that is torn, changed, of another job, or of a newer version. std::system_error,
+/// with the path, of the system: no permission, no space; the one before is still the last then. The folder is not
+/// made: one that is missing is such an error, and no first run.
 /// Stops: as file: what has begun is waited for. A store that is stopped has stored the checkpoint or not.
 /// Threads: one coroutine at a time.
 /// Costs: as file; a sync of a file and of a folder for each checkpoint. The first one of a run is full.

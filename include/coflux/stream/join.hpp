@@ -378,8 +378,8 @@ template <typename F>
     return detail::join_stage<detail::tumbling_partners, F>{{windows.grid}, std::move(f), limits};
 }
 
-/// `by_key(f) | join_table(g)`: right values are the rows of a table by key; `g(left, row)` for each left value, with the
-/// row of its key, or nullptr.
+/// `by_key(f) | join_table(g)`: right values are the rows of a table by key; `g(left, row)` for each left value, with
+/// the row of its key, or nullptr.
 ///
 /// Shapes: the flow has values of std::variant<L, R>. Where `R` is a std::optional, an empty one takes its row away.
 /// Returns: a stage. A left value sees the rows that have come before it: by arrival, not by time.

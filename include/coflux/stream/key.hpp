@@ -93,7 +93,8 @@ concept key = std::movable<T> && std::equality_comparable<T> && requires(const T
 /// Records with the same key go to the same worker, in order: `by_key(&order::customer)`. What stands behind it has a
 /// state for each key.
 ///
-/// Shapes: a function, or a pointer to a member, of a const record's value, that gives a `key` by value or by reference.
+/// Shapes: a function, or a pointer to a member, of a const record's value, that gives a `key` by value or by
+/// reference.
 template <typename F>
 struct by_key {
     F of;

@@ -33,9 +33,9 @@ struct line_source_options {
 
 /// Lines of one file, or of several: `from(line_source("access.log"))`.
 ///
-/// Each file is a partition, named by its path. Files are read one after the other, in the order that is given; where it
-/// follows them, by turns of a batch. A line ends at "\n", and a "\r" just before that belongs to the end. The last line
-/// needs no end, unless the file is followed: then it is waited for.
+/// Each file is a partition, named by its path. Files are read one after the other, in the order that is given; where
+/// it follows them, by turns of a batch. A line ends at "\n", and a "\r" just before that belongs to the end. The last
+/// line needs no end, unless the file is followed: then it is waited for.
 ///
 /// Shapes: `next` is the offset of the byte behind the line. Movable before the first read.
 /// Errors: bad_text with file and line for a line that is too long; with the file, for one that has become shorter than

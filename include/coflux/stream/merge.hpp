@@ -163,8 +163,8 @@ private:
 
 }  // namespace detail
 
-/// `from(merge(orders, payments))`: one source of std::variant<A, B>, which reads both at once: one that is slow or idle
-/// does not hold the other.
+/// `from(merge(orders, payments))`: one source of std::variant<A, B>, which reads both at once: one that is slow or
+/// idle does not hold the other.
 ///
 /// Shapes: two sources. One that has a name is used by reference, and outlives the run; a temporary is moved in. Their
 /// partitions are named "0/…" and "1/…", and do not come and go. It can seek where both can, and commits where one

@@ -95,8 +95,8 @@ sender_sink(Sender&&) -> sender_sink<Sender>;
 
 /// The elements of an async_generator: `from(generator_source(numbers(here)))`.
 ///
-/// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job fails
-/// is lost.
+/// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job
+/// fails is lost.
 ///
 /// Shapes: a generator that has a name is used by reference, and outlives the run; a temporary is moved in. One
 /// partition, "0"; `next` counts.

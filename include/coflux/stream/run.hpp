@@ -278,15 +278,15 @@ call<job_report> run_flow(environment&, Flow f, Job j) {
 
 }  // namespace detail
 
-/// Runs a flow: `co_await stream::run(here, from(orders) | by_key(&order::customer) | count() | to(sink), stream::job{.workers
-/// = 4});`
+/// Runs a flow: `co_await stream::run(here, from(orders) | by_key(&order::customer) | count() | to(sink),
+/// stream::job{.workers = 4});`
 ///
 /// Shapes: the flow is moved in; its source and sink, where they have names, and what the job refers to, outlive the
 /// await.
 /// Returns: a job_report, when the source has ended or the job is drained, all is processed, and the last commit is
 /// done.
-/// Errors: the first error that the job's policy does not take: of the source, a stage, the sink, the store, or a commit.
-/// std::invalid_argument for an option that cannot be; corrupt_state for a checkpoint that is not of this flow.
+/// Errors: the first error that the job's policy does not take: of the source, a stage, the sink, the store, or a
+/// commit. std::invalid_argument for an option that cannot be; corrupt_state for a checkpoint that is not of this flow.
 /// Stops: all its waits are stop points. A stop loses what is not committed; the next run reads it again. To end with
 /// all that was read, drain() it.
 /// Threads: workers are forks on the executor of the awaiting coroutine.

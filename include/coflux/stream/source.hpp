@@ -61,8 +61,9 @@ struct partition_change {
 /// A source whose partitions come and go, as those of a consumer group do.
 ///
 /// Laws: `s.take_change()` gives the changes behind the records that were read, in their order, each once; a read may
-/// return true with no record because of one. What is revoked gives no record any more; `co_await s.release(here, p)` is
-/// called when all that was read of it is committed. A commit of a partition that the source does not have is ignored.
+/// return true with no record because of one. What is revoked gives no record any more; `co_await s.release(here, p)`
+/// is called when all that was read of it is committed. A commit of a partition that the source does not have is
+/// ignored.
 template <typename S>
 concept rebalanced_source = committing_source<S> && requires(S& s, environment& here, std::uint32_t partition) {
     { s.take_change() } -> std::same_as<std::optional<partition_change>>;

@@ -18,8 +18,8 @@ namespace coflux::stream {
 
 /// `to(split(results, late))`: outputs that are a std::variant go to the sink of their alternative, in order.
 ///
-/// Shapes: a sink for each alternative, by reference; they outlive the run. One that throws lets the whole write be tried
-/// again: sinks before it may get records twice.
+/// Shapes: a sink for each alternative, by reference; they outlive the run. One that throws lets the whole write be
+/// tried again: sinks before it may get records twice.
 /// Costs: a copy of each value.
 template <typename... Sinks>
 class split {

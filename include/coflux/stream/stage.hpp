@@ -46,8 +46,8 @@ struct place {
 /// * `typename S::template output<In, Key>` is the type of its outputs;
 /// * `s.template bind<In, Key>(next)` gives its operator, which passes outputs to the operator `next`.
 /// An operator `op` is movable, derives from stage_operator<Next>, and has
-/// * `op.process(place&, In&)`: what it does with a value. It calls `next().process(place, output)` 0 to n times, before
-///   it returns; `next` may move the output out. Where it throws, its state is as it was.
+/// * `op.process(place&, In&)`: what it does with a value. It calls `next().process(place, output)` 0 to n times,
+/// before   it returns; `next` may move the output out. Where it throws, its state is as it was.
 /// * `op.advance(place&, event_time watermark)`: no value before `watermark` will come; passes it on, last.
 /// * `op.save(state_writer&)`, `op.load(state_reader&)`: its state; passes the call on.
 /// The base has the last three for a stage without state.

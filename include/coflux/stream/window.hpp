@@ -80,7 +80,8 @@ struct window_stage {
     detail::check_window(size, slide);
     return {detail::window_grid(size, slide)};
 }
-/// A window for each time of activity of a key: values that are less than `gap` apart. It ends `gap` behind its last one.
+/// A window for each time of activity of a key: values that are less than `gap` apart. It ends `gap` behind its last
+/// one.
 ///
 /// Errors: std::invalid_argument where it is not positive.
 [[nodiscard]] inline detail::session_spec session(event_time::duration gap) {
@@ -106,7 +107,8 @@ struct window_stage {
 /// Returns: a stage. A window's result comes when the watermark passes its end, or as `options` say; those of a key in
 /// the order of their ends. Which results have a late value is not more than the options promise.
 /// Errors: a record without a time fails: give the flow event_times(). corrupt_state for the state of other windows.
-/// Costs: a look into a hash table for a value. State: one aggregate for each key and pane, until its last window is gone.
+/// Costs: a look into a hash table for a value. State: one aggregate for each key and pane, until its last window is
+/// gone.
 template <typename Spec, typename Aggregate, typename Emit = emit_final, typename Late = drop_late>
 [[nodiscard]] auto window(Spec windows, Aggregate a, window_options<Emit, Late> options = {}) {
     if constexpr (std::is_same_v<Emit, emit_early>) detail::check_early(options.emit.every);

@@ -45,8 +45,8 @@ struct late_record {
 struct emit_final {};
 /// `.emit`: a window gives its result so far with each value.
 struct emit_changes {};
-/// `.emit`: a window gives its result so far when the watermark passes a multiple of `every`, if it has changed; and the
-/// final one at its end.
+/// `.emit`: a window gives its result so far when the watermark passes a multiple of `every`, if it has changed; and
+/// the final one at its end.
 struct emit_early {
     event_time::duration every{0};
 };
@@ -56,8 +56,8 @@ struct drop_late {};
 /// `.late`: it is an output, a late_record<T>: outputs are std::variant<windowed<Key, R>, late_record<T>>. A
 /// `split(results, late)` takes each to a sink of its own.
 struct late_records {};
-/// `.late`: windows are kept for `within` of event time behind their end. A value that comes then gives the new result of
-/// each such window, at once. One that comes later is counted and dropped.
+/// `.late`: windows are kept for `within` of event time behind their end. A value that comes then gives the new result
+/// of each such window, at once. One that comes later is counted and dropped.
 struct accept_late {
     event_time::duration within{0};
 };

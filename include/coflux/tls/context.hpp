@@ -80,8 +80,8 @@ struct tls_server_options {
 /// Shapes: a copyable handle; copies, and the streams made with it, share one set of settings, which never changes.
 /// Errors: tls_error with the file and OpenSSL's reason, for what cannot be read or does not fit; std::system_error for
 /// a file that cannot be opened; std::invalid_argument for a tls_pem that was given nothing, as that of
-/// `tls_server_options o;`, for a name in `alpn` that is empty or longer than 255 bytes, for a `least` above `most`, and
-/// for the tls_session_cache of another context.
+/// `tls_server_options o;`, for a name in `alpn` that is empty or longer than 255 bytes, for a `least` above `most`,
+/// and for the tls_session_cache of another context.
 /// Threads: any.
 /// Costs: reads files, in the calling thread.
 /// Example: examples/39_tls.cpp

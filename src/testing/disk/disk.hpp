@@ -163,7 +163,8 @@ private:
     [[nodiscard]] int fault(std::span<const int> errors) noexcept;
     [[nodiscard]] std::size_t amount(std::size_t most) noexcept;
     [[nodiscard]] std::uint64_t in_use() const noexcept;
-    /// The whole name of the file `name` in the directory that is open; empty, with a negative error, where a call fails.
+    /// The whole name of the file `name` in the directory that is open; empty, with a negative error, where a call
+    /// fails.
     [[nodiscard]] std::string entry_of(int descriptor, const char* name, disk_call on, int& error) noexcept;
     int sync_directory(disk_listing& l) noexcept;
     /// As before the youngest change of names; false: what came later is in the way.

@@ -71,8 +71,8 @@ inline constexpr std::size_t array_size<std::array<Handle, N>> = N;
 
 /// `Range` holds the handles; a random-access range, so that waiting can begin with the youngest.
 ///
-/// A std::array is used where it lies, and left with empty handles. The frames of its children that run nested are freed
-/// at their end, as in a plain await, if their results fit into a word.
+/// A std::array is used where it lies, and left with empty handles. The frames of its children that run nested are
+/// freed at their end, as in a plain await, if their results fit into a word.
 template <typename Results, typename Range>
 class [[nodiscard]] all_of_range : public all_awaiter<all_of_range<Results, Range>> {
     using base = all_awaiter<all_of_range<Results, Range>>;

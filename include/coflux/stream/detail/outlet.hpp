@@ -19,8 +19,8 @@ namespace coflux::stream::detail {
 
 /// Where a region's outputs go: the workers of the next one, as `Partitioner` says, or the writer.
 ///
-/// Each link has a parcel that is filled. A link whose parcels are all on their way has none: then the producer waits in
-/// refill(), before it puts anything. That is the back-pressure of a job.
+/// Each link has a parcel that is filled. A link whose parcels are all on their way has none: then the producer waits
+/// in refill(), before it puts anything. That is the back-pressure of a job.
 template <typename T, typename Partitioner>
 class outlet {
     using by = routing<Partitioner, T>;

@@ -115,7 +115,7 @@ COFLUX_INLINE void check_arguments(const char* operation, const First& first, co
 
 inline void check_arguments(const char*) noexcept {}  // of when_all()
 
-/// What the operands of an operation are that stops those which lose.
+/// The operands of an operation that stops those which lose.
 template <typename... As>
 consteval void check_losers() {
     static_assert(

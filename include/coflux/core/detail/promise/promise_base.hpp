@@ -247,7 +247,7 @@ protected:
         : environment(parent, e, starts_inline) {}
     COFLUX_INLINE explicit promise_base(environment& parent) noexcept : environment(parent) {}
 
-    /// Of a coroutine that does not begin as a part of its awaiter.
+    /// The coroutine does not begin as a part of its awaiter.
     void take_stops_seen_of_parent() noexcept { own_.stops_seen = parent_->own_.stops_seen & stop_count_mask; }
 
     // Of the new coroutine, before another thread knows it.
