@@ -186,23 +186,24 @@ after_accept begins(Serving& of, semaphore::permit& slot, std::optional<Connecti
     return after_accept::again;
 }
 
-/// The accept loop; what a stop ends.
+/// The accept loop; what a stop ends. A call: a fork that a stop ends before the shield has come to its await would be
+/// cut off, and the server with it.
 template <typename Serving>
-fork<void> accepts(environment&, Serving* of) {
+call<void> accepts(environment&, Serving& of) {
     using connection = typename Serving::connection;
     auto&& here = co_await context();
     while (!here.stop_requested()) {
-        auto slot = co_await of->slots.acquire_guard();
+        auto slot = co_await of.slots.acquire_guard();
         std::optional<connection> peer;
         std::exception_ptr error;
         try {
-            peer.emplace(co_await of->listener.accept());
+            peer.emplace(co_await of.listener.accept());
         } catch (...) {
             error = std::current_exception();
         }
-        if (begins(*of, slot, peer, error) == after_accept::later) {
-            co_await sleep_for(of->next_delay());
-            of->restore_spare();
+        if (begins(of, slot, peer, error) == after_accept::later) {
+            co_await sleep_for(of.next_delay());
+            of.restore_spare();
         }
     }
 }
@@ -259,8 +260,7 @@ call<serve_report> tends(environment&, environment_object& accepting, Serving& o
 
     std::exception_ptr error;
     try {
-        auto loop = accepts(accepting, &of);
-        const auto end = co_await as_outcome(std::move(loop));
+        const auto end = co_await as_outcome(accepts(accepting, of));
         if (end.has_error()) error = end.error();
     } catch (...) {
         error = std::current_exception();
