@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -14,11 +13,10 @@
 #include <utility>
 
 #include <coflux/coflux.hpp>
-#include <coflux/testing/explore.hpp>
 #include <coflux/testing/sim_disk.hpp>
 #include <coflux/testing/sim_network.hpp>
 
-#include "simulation/options.hpp"
+#include "simulation/scenarios.hpp"
 
 namespace {
 
@@ -213,44 +211,16 @@ void moves_files() {
     expect(disk.contents("a") == question + answer, "what was synced is lost");
 }
 
-struct scenario {
-    const char* name;
-    void (*body)();
-};
-constexpr std::array<scenario, 6> scenarios{{{"moves_all", moves_all},
-                                             {"sees_half_closes", sees_half_closes},
-                                             {"sends_half_closes", sends_half_closes},
-                                             {"accepts_after_emfile", accepts_after_emfile},
-                                             {"ends_a_drain", ends_a_drain},
-                                             {"moves_files", moves_files}}};
+constexpr std::array<coflux_simulations::scenario, 6> scenarios{{{"moves_all", moves_all},
+                                                                 {"sees_half_closes", sees_half_closes},
+                                                                 {"sends_half_closes", sends_half_closes},
+                                                                 {"accepts_after_emfile", accepts_after_emfile},
+                                                                 {"ends_a_drain", ends_a_drain},
+                                                                 {"moves_files", moves_files}}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    coflux_simulations::options o;
-    if (!coflux_simulations::read_options(argc, argv, o)) return 2;
-    coflux_simulations::tell_when_aborted();
-    const auto begun = std::chrono::steady_clock::now();
-    std::uint64_t runs = 0;
-    bool passed = true;
-    for (const scenario& s : scenarios) {
-        if (std::string_view(s.name).find(o.only) == std::string_view::npos) continue;
-        coflux_simulations::announce(s.name, o.seed);
-        const auto r = coflux::testing::explore({.runs = static_cast<std::size_t>(o.seeds), .first_seed = o.seed},
-                                                [&s](coflux::testing::simulation&) { s.body(); });
-        runs += r.runs;
-        if (r.ok()) {
-            std::printf("%-24s %zu runs, %zu different  pass\n", s.name, r.runs, r.distinct);
-            continue;
-        }
-        const std::string& what = r.failure->what;
-        std::printf("%s: %s in run %zu\n%s\n", s.name, what.substr(0, what.find('\n')).c_str(), r.runs,
-                    r.report().c_str());
-        passed = false;
-    }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-    const bool written = coflux_simulations::write_report(
-        o, {"L4", "simulation.io", "servers, streams and files on a simulated network and disk", "runs", runs,
-            seconds.count(), passed, o.seed});
-    return !written ? 2 : passed ? 0 : 1;
+    return coflux_simulations::run_scenarios(argc, argv, scenarios, "simulation.io",
+                                             "servers, streams and files on a simulated network and disk");
 }

@@ -5,23 +5,21 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
-#include <coflux/testing/explore.hpp>
 #include <coflux/testing/sim_executor.hpp>
+#include <coflux/testing/simulation.hpp>
 
-#include "simulation/options.hpp"
+#include "simulation/scenarios.hpp"
 
 namespace {
 
@@ -497,45 +495,17 @@ void loses() {
     expect(got == model_of(w), "an output is missing" + difference(got, model_of(w)));
 }
 
-struct scenario {
-    const char* name;
-    void (*body)();
-};
-constexpr scenario scenarios[] = {{"exactly_once", exactly_once},
-                                  {"at_least_once", at_least_once},
-                                  {"keeps_order", keeps_order},
-                                  {"drains", drains},
-                                  {"forwards", forwards},
-                                  {"rebalances", rebalances},
-                                  {"loses", loses}};
+constexpr coflux_simulations::scenario scenarios[] = {{"exactly_once", exactly_once},
+                                                      {"at_least_once", at_least_once},
+                                                      {"keeps_order", keeps_order},
+                                                      {"drains", drains},
+                                                      {"forwards", forwards},
+                                                      {"rebalances", rebalances},
+                                                      {"loses", loses}};
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    coflux_simulations::options o;
-    if (!coflux_simulations::read_options(argc, argv, o)) return 2;
-    coflux_simulations::tell_when_aborted();
-    const auto begun = std::chrono::steady_clock::now();
-    std::uint64_t runs = 0;
-    bool passed = true;
-    for (const scenario& s : scenarios) {
-        if (std::string_view(s.name).find(o.only) == std::string_view::npos) continue;
-        coflux_simulations::announce(s.name, o.seed);
-        const auto r = coflux::testing::explore({.runs = static_cast<std::size_t>(o.seeds), .first_seed = o.seed},
-                                                [&s](simulation&) { s.body(); });
-        runs += r.runs;
-        if (r.ok()) {
-            std::printf("%-24s %zu runs, %zu different  pass\n", s.name, r.runs, r.distinct);
-            continue;
-        }
-        const std::string& what = r.failure->what;
-        std::printf("%s: %s in run %zu\n%s\n", s.name, what.substr(0, what.find('\n')).c_str(), r.runs,
-                    r.report().c_str());
-        passed = false;
-    }
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begun;
-    const bool written = coflux_simulations::write_report(o, {"L4", "simulation.stream",
-                                                              "stream jobs that crash, stop, fail and are run again",
-                                                              "runs", runs, seconds.count(), passed, o.seed});
-    return !written ? 2 : passed ? 0 : 1;
+    return coflux_simulations::run_scenarios(argc, argv, scenarios, "simulation.stream",
+                                             "stream jobs that crash, stop, fail and are run again");
 }
