@@ -49,6 +49,12 @@ public:
 
     call<void> seek(environment&, const positions& to) {
         auto& here = co_await context();
+        for (part& p : parts_) {  // an earlier run may have read it
+            part again{std::move(p.path)};
+            again.target = p.target;
+            p = std::move(again);
+        }
+        turn_ = 0;
         for (const position& each : to) {
             const auto at = std::ranges::find(parts_, each.partition, &part::path);
             if (at == parts_.end())

@@ -24,7 +24,7 @@ public:
 
     template <typename T>
     [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
-        for (const record<T>& each : records) std::invoke(f_, each.value);
+        for (const record<T>& each : records) std::invoke(f_, std::as_const(each.value));
         co_return;
     }
     [[nodiscard]] call<void> flush(environment&) { co_return; }

@@ -26,7 +26,8 @@ struct fail_job {};
 /// The record is counted and skipped.
 struct skip_record {};
 
-/// How often what failed is tried again, and when.
+/// How often a record that a stage has failed for, or a write of the sink, is tried again, and when. An error of the
+/// source, a flush or a commit ends the job at once: its next run begins at the last commit.
 struct retry {
     std::uint32_t attempts = 0;
     std::chrono::nanoseconds first = std::chrono::milliseconds(100);

@@ -222,6 +222,8 @@ private:
             at.count_late();
         }
         using held_type = typename std::remove_cvref_t<decltype(mine)>::value_type;
+        // Before the value is moved: where there is no memory, the next attempt has it.
+        if (mine.size() == mine.capacity()) mine.reserve(2 * mine.size() + 1);
         const auto behind = std::ranges::upper_bound(mine, at.time, {}, &held_type::time);
         mine.insert(behind, held_type{at.time, std::move(value)});
         ++kept_;

@@ -22,8 +22,8 @@ namespace coflux::stream {
 
 /// Gives values out of memory, in the order of the vector, by turns of a batch where there are several partitions.
 ///
-/// Shapes: partitions are named "0", "1", …; `next` is an index. It keeps the positions that were committed: read again
-/// with another run, it begins there.
+/// Shapes: partitions are named "0", "1", …; `next` is an index. A run without a store begins at the first value, or where
+/// it was sent.
 /// Threads: as a source.
 template <typename T>
 class memory_source {
@@ -40,7 +40,7 @@ public:
             const auto p = static_cast<std::uint32_t>(turn_);
             turn_ = turn_ + 1 == parts_.size() ? 0 : turn_ + 1;
             part& from = parts_[p];
-            const std::size_t end = std::min(from.values.size(), from.next + most);
+            const std::size_t end = from.next + std::min(from.values.size() - from.next, most);
             if (end == from.next) continue;
             for (; from.next != end; ++from.next) {
                 into.push_back({from.values[from.next], no_time, static_cast<std::int64_t>(from.next + 1), p, 0, {}});
@@ -62,14 +62,22 @@ public:
             const std::size_t p = std::stoul(each.partition);
             if (p >= parts_.size())
                 throw std::invalid_argument("coflux: a memory_source has no partition " + each.partition);
-            parts_[p].next = static_cast<std::size_t>(each.next);
+            if (each.next < 0 || static_cast<std::uint64_t>(each.next) > parts_[p].values.size()) {
+                throw std::invalid_argument("coflux: partition " + each.partition + " of a memory_source has " +
+                                            std::to_string(parts_[p].values.size()) + " values, and is to begin at " +
+                                            std::to_string(each.next));
+            }
+            parts_[p].begin = static_cast<std::size_t>(each.next);
         }
+        for (part& each : parts_) each.next = each.begin;
+        turn_ = 0;
         co_return;
     }
 
 private:
     struct part {
         std::vector<T> values;
+        std::size_t begin = 0;
         std::size_t next = 0;
     };
     std::vector<part> parts_;

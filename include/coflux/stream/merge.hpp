@@ -1,7 +1,7 @@
 // merge: two sources become one, of values of either.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -48,6 +48,8 @@ public:
         auto& here = co_await context();
         state_->keeps_originals = keeps_originals;
         co_await with_scope(here, [&](task_scope& both) -> call<void> {
+            if constexpr (working_source<first>) both.spawn(works<0>, borrowed(*state_));
+            if constexpr (working_source<second>) both.spawn(works<1>, borrowed(*state_));
             both.spawn(read_all<0>, borrowed(*state_));
             both.spawn(read_all<1>, borrowed(*state_));
             co_return;
@@ -55,17 +57,20 @@ public:
     }
     [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t most) {
         const std::size_t before = into.size();
-        for (;;) {
+        while (into.size() != before + most) {
             if (!state_->left) {
+                if (state_->ended == std::array{true, true}) break;
                 state_->left = into.size() == before ? co_await state_->ready.receive() : state_->ready.try_receive();
                 state_->taken = 0;
-                if (!state_->left) co_return into.size() != before;
+                if (!state_->left) co_return true;
             }
-            const bool is_over = std::visit([&](auto& from) { return take(into, from, before + most); }, *state_->left);
-            if (!is_over) co_return true;
-            state_->left.reset();
-            if (into.size() == before + most) co_return true;
+            if (std::visit([&](auto& from) { return take(into, from, before + most); }, *state_->left)) {
+                state_->left.reset();
+            }
         }
+        if (into.size() != before) co_return true;
+        state_->ended = {};  // of this run
+        co_return false;
     }
     [[nodiscard]] std::string partition_name(std::uint32_t p) const {
         return p % 2 == 0 ? "0/" + std::string(state_->a.partition_name(p / 2))
@@ -88,6 +93,7 @@ public:
         check_sides(to);
         while (state_->ready.try_receive()) continue;
         state_->left.reset();
+        state_->ended = {};
         co_await state_->a.seek(here, positions_of_side(to, '0'));
         co_await state_->b.seek(here, positions_of_side(to, '1'));
     }
@@ -103,6 +109,7 @@ private:
     template <std::size_t Side>
     struct part {
         batch<typename std::conditional_t<Side == 0, first, second>::value_type> records{};
+        bool is_last = false;  // behind all records
     };
     using either = std::variant<part<0>, part<1>>;
 
@@ -113,12 +120,21 @@ private:
         B b;
         // A slot for each side, which it holds while it reads: what was read is not lost by a stop.
         channel<either[2]> ready;
-        std::atomic<int> ended{0};
+        std::array<bool, 2> ended{};  // the last one of a side was read
         bool keeps_originals = false;
         std::optional<either> left{};  // of a batch that was larger than what was asked for
         std::size_t taken = 0;
     };
 
+    template <std::size_t Side>
+    static fork<void> works(environment&, borrowed<state> self) {
+        auto& here = co_await context();
+        if constexpr (Side == 0) {
+            co_await self->a.work(here, self->keeps_originals);
+        } else {
+            co_await self->b.work(here, self->keeps_originals);
+        }
+    }
     template <std::size_t Side>
     static fork<void> read_all(environment&, borrowed<state> self) {
         auto& here = co_await context();
@@ -134,11 +150,10 @@ private:
             } else {
                 more = co_await self->b.read(here, next.records, most);
             }
-            if (!more) break;
+            next.is_last = !more;
             slot->send(either(std::move(next)));
+            if (!more) co_return;
         }
-        // acq_rel: the last one to end closes behind the other's sends.
-        if (self->ended.fetch_add(1, std::memory_order_acq_rel) == 1) self->ready.close();
     }
 
     // Moves records on, up to `most` in all. Returns: whether none are left.
@@ -155,7 +170,9 @@ private:
                 into.push_back(std::move(as_either), from.records.original_of(i));
             }
         }
-        return i == from.records.size();
+        if (i != from.records.size()) return false;
+        if (from.is_last) state_->ended[Side] = true;
+        return true;
     }
 
     std::unique_ptr<state> state_;

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -12,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include <coflux/channel/channel.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/environment.hpp>
-#include <coflux/generator/async_generator.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/sink.hpp>
 #include <coflux/stream/source.hpp>
@@ -93,38 +94,50 @@ private:
 template <typename Sender>
 sender_sink(Sender&&) -> sender_sink<Sender>;
 
-/// The elements of an async_generator: `from(generator_source(numbers(here)))`.
+/// What `make(here)` gives, an async_generator: `from(generator_source(ticks))`, or with a lambda that has more arguments.
 ///
 /// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job
-/// fails is lost.
+/// fails is lost. Each run makes a generator, in its own environment: so a stop, a limit or a drain of the job ends the
+/// waits of the generator, too.
 ///
-/// Shapes: a generator that has a name is used by reference, and outlives the run; a temporary is moved in. One
-/// partition, "0"; `next` counts.
+/// Shapes: a function of an environment. One partition, "0"; `next` counts.
 /// Errors: what the generator throws.
-/// Stops: as async_generator::next().
-/// Threads: as a source.
-template <typename Generator>
+/// Stops, Threads: as a source.
+/// Costs: a channel without a buffer between generator and reader.
+template <typename Make>
 class generator_source {
+    using generator = std::invoke_result_t<Make&, environment&>;
+    static_assert(
+        requires(generator& g) { g.next(); },
+        "coflux: generator_source(make): make(coflux::environment&) gives a coflux::async_generator");
+
 public:
-    using value_type = typename std::remove_cvref_t<Generator>::value_type;
+    using value_type = typename generator::value_type;
 
-    explicit generator_source(Generator&& from) : from_(std::forward<Generator>(from)) {}
+    explicit generator_source(Make make)
+        : make_(std::move(make)),
+          elements_(std::make_unique<channel<std::optional<value_type>[]>>()) {}
 
+    [[nodiscard]] call<void> work(environment&, bool) {
+        auto& here = co_await context();
+        auto from = make_(here);
+        while (auto* const element = co_await from.next()) {
+            (void)co_await elements_->send(std::optional<value_type>(std::move(*element)));
+        }
+        (void)co_await elements_->send(std::nullopt);
+    }
     [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t) {
-        auto* const element = co_await from_.next();
-        if (element == nullptr) co_return false;
-        into.push_back({value_type(std::move(*element)), no_time, ++next_, 0, 0, {}});
+        std::optional<value_type> element = *co_await elements_->receive();  // which nobody closes
+        if (!element) co_return false;
+        into.push_back({std::move(*element), no_time, ++next_, 0, 0, {}});
         co_return true;
     }
     [[nodiscard]] std::string partition_name(std::uint32_t) const { return "0"; }
 
 private:
-    Generator from_;
+    Make make_;
+    std::unique_ptr<channel<std::optional<value_type>[]>> elements_;  // an empty one is the end of a run
     std::int64_t next_ = 0;
 };
-template <typename Generator>
-generator_source(Generator&&) -> generator_source<Generator>;
-
-static_assert(source<generator_source<async_generator<int>>>);
 
 }  // namespace coflux::stream

@@ -240,7 +240,8 @@ private:
             }
         }
         if constexpr (seekable_source<source_type>) {
-            if (at) co_await flow_.from.seek(here, *at);
+            // An earlier run may have read on. A source that commits knows by itself where it begins.
+            if (at || !committing_source<source_type>) co_await flow_.from.seek(here, at ? *at : positions());
         }
         co_return at ? *std::move(at) : positions();
     }

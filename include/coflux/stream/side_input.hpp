@@ -49,6 +49,10 @@ template <source Source, typename F>
 [[nodiscard]] auto read_side_input(environment&, Source& from, F key_of)
     -> call<side_input<std::remove_cvref_t<std::invoke_result_t<F&, const typename Source::value_type&>>,
                        typename Source::value_type>> {
+    static_assert(
+        !working_source<Source>,
+        "coflux: read_side_input() reads a source that gives its records by itself; nobody runs the work() of this "
+        "one, as of merge(): read its parts one by one");
     using row = typename Source::value_type;
     using result = side_input<std::remove_cvref_t<std::invoke_result_t<F&, const row&>>, row>;
     auto& here = co_await context();

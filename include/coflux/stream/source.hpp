@@ -31,8 +31,9 @@ concept source =
 
 /// A source that can begin anywhere.
 ///
-/// Laws: `co_await s.seek(here, positions)`, before the first read, lets each named partition begin at its position. A
-/// name that the source does not know is an error that tells it.
+/// Laws: `co_await s.seek(here, positions)`, before the first read of a run, lets each named partition begin at its
+/// position, and each other one where the last seek has put it, or at its front, however far an earlier run has read
+/// it. A name that the source does not know is an error that tells it.
 template <typename S>
 concept seekable_source = source<S> && requires(S& s, environment& here, const positions& to) {
     { s.seek(here, to) } -> std::same_as<call<void>>;

@@ -17,7 +17,7 @@ public:
     map_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
     template <typename In>
     void process(place& at, In& value) {
-        decltype(auto) output = std::invoke(f_, value);
+        decltype(auto) output = std::invoke(f_, std::as_const(value));
         this->next().process(at, output);
     }
 
@@ -59,19 +59,28 @@ public:
     template <typename In>
     void process(place& at, In& value) {
         const auto emit = [&](U output) { this->next().process(at, output); };
-        std::invoke(f_, value, emit);
+        std::invoke(f_, std::as_const(value), emit);
     }
 
 private:
     [[no_unique_address]] F f_;
 };
 
+/// What a stage's function gives.
+template <typename F, typename... Args>
+struct stage_result {
+    static_assert(
+        std::is_invocable_v<F&, Args...>,
+        "coflux: the function of map() takes the flow's value as const T& or T: it changes no record, because "
+        "one whose later stage throws is tried again as it was");
+    using type = std::invoke_result_t<F&, Args...>;
+};
+
 }  // namespace detail
 
 /// `map(f)`: each value becomes `f(value)`.
 ///
-/// Shapes: `f` takes `T&` or `const T&`; a pointer to a member, too. Behind by_key() it leaves alone what the key is
-/// made of.
+/// Shapes: `f` takes `const T&` or `T`; a pointer to a member, too.
 template <typename F>
 struct map {
     using stage_type = map;
@@ -79,7 +88,7 @@ struct map {
     explicit map(F g) : f(std::move(g)) {}
 
     template <typename In, typename Key>
-    using output = std::remove_cvref_t<std::invoke_result_t<F&, In&>>;
+    using output = std::remove_cvref_t<typename detail::stage_result<F, const In&>::type>;
     template <typename In, typename Key, typename Next>
     [[nodiscard]] auto bind(Next next) const {
         return detail::map_operator<F, Next>(f, std::move(next));

@@ -37,9 +37,9 @@ coflux::task<stream::job_report, pool> doubles(environment&, std::string in, std
     stream::dead_letter_file dlq(std::move(dead));
     co_return co_await stream::run(here,
                                    stream::from(stream::line_source(std::move(in))) |
-                                       stream::parse(stream::json_to<order>()) | stream::map([](order& o) {
+                                       stream::parse(stream::json_to<order>()) | stream::map([](order o) {
                                            o.amount *= 2;
-                                           return std::move(o);
+                                           return o;
                                        }) |
                                        stream::map(stream::to_json()) | stream::to(stream::line_sink(std::move(out))),
                                    stream::job{.on_error = stream::dead_letters(dlq)});

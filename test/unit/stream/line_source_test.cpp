@@ -112,6 +112,27 @@ TEST(line_source, gives_lines_that_are_longer_than_what_it_reads_at_a_time) {
     EXPECT_TRUE(d.all_of(line_source("a")) == expected);
 }
 
+TEST(line_source, begins_again_where_it_was_sent) {
+    one_disk d;
+    d.disk.put("a", "1\n2\n3\n4\n");
+    d.disk.put("b", "5\n6\n");
+    d.run([](environment& here) -> coflux::call<void> {
+        line_source from(texts{"a", "b"});
+        const auto reads = [&](environment&, const stream::positions& to) -> coflux::call<std::string> {
+            auto& here = co_await coflux::context();
+            co_await from.seek(here, to);
+            lines batch;
+            std::string all;
+            while (co_await from.read(here, batch, 3)) continue;
+            for (const auto& r : batch) all += r.value.text + ":" + std::to_string(r.value.number) + " ";
+            co_return all;
+        };
+        EXPECT_EQ(co_await reads(here, {}), "1:1 2:2 3:3 4:4 5:1 6:2 ");
+        EXPECT_EQ(co_await reads(here, {{"a", 4}}), "3:3 4:4 5:1 6:2 ");
+        EXPECT_EQ(co_await reads(here, {}), "3:3 4:4 5:1 6:2 ");
+        EXPECT_EQ(co_await reads(here, {{"a", 2}, {"b", 2}}), "2:2 3:3 4:4 6:2 ");
+    });
+}
 TEST(line_source, begins_at_a_position_with_the_number_of_the_line) {
     one_disk d;
     d.disk.put("a", "one\ntwo\nthree\nfour\n");

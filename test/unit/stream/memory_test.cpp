@@ -33,6 +33,37 @@ TEST(memory_source, begins_where_it_is_sent) {
         std::ranges::sort(got);
         EXPECT_EQ(got, (std::vector{3, 5}));
         EXPECT_THROW(co_await source.seek(here, {{"2", 0}}), std::invalid_argument);
+        EXPECT_THROW(co_await source.seek(here, {{"1", 3}}), std::invalid_argument);
+    });
+}
+
+TEST(memory_source, gives_a_run_what_one_before_has_read_and_lost) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(orders(1'000));
+        std::size_t seen = 0;
+        const auto fails_once = [&](const order& o) {
+            if (++seen == 500) throw std::runtime_error("once");
+            return o.amount;
+        };
+        stream::memory_sink<std::int64_t> sink;
+        const auto runs = [&](coflux::environment&) -> coflux::call<void> {
+            auto& here = co_await coflux::context();
+            (void)co_await stream::run(here, stream::from(source) | stream::map(fails_once) | stream::to(sink),
+                                       stream::job{.max_batch = 10});
+        };
+        EXPECT_THROW(co_await runs(here), std::runtime_error);
+        const std::size_t before = sink.values().size();
+        co_await runs(here);
+        EXPECT_EQ(sink.values().size() - before, 1'000U);
+    });
+}
+TEST(memory_source, gives_a_batch_of_any_size) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source source(std::vector{1, 2, 3});
+        stream::batch<int> batch;
+        EXPECT_TRUE(co_await source.read(here, batch, 1));
+        EXPECT_TRUE(co_await source.read(here, batch, SIZE_MAX));
+        EXPECT_EQ(batch.size(), 3U);
     });
 }
 

@@ -132,4 +132,35 @@ TEST(merge, seeks_both_by_the_names_of_their_partitions) {
     });
 }
 
+TEST(merge, gives_a_second_run_all_again) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source a(std::vector{1, 2, 3});
+        stream::memory_source b(std::vector{4, 5});
+        auto both = stream::merge(a, b);
+        for (int run = 0; run != 3; ++run) {
+            stream::memory_sink<std::variant<int, int>> sink;
+            (void)co_await stream::run(here, stream::from(both) | stream::to(sink));
+            EXPECT_EQ(sink.values().size(), 5U) << "run " << run;
+        }
+    });
+}
+
+coflux::async_generator<int> counts(coflux::environment&) {
+    for (int i = 0; i != 100; ++i) {
+        co_await coflux::this_coroutine::yield();
+        co_yield i;
+    }
+}
+TEST(merge, has_sources_that_work_beside_their_reads) {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source a(std::vector{1, 2, 3});
+        stream::memory_source b(std::vector{4, 5});
+        std::size_t got = 0;
+        (void)co_await stream::run(here,
+                                   stream::from(stream::merge(stream::merge(a, b), stream::generator_source(counts))) |
+                                       stream::to_one() | stream::to(stream::for_each([&](const auto&) { ++got; })));
+        EXPECT_EQ(got, 105U);
+    });
+}
+
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 namespace {
 
 namespace stream = coflux::stream;
+using namespace std::chrono_literals;
 using coflux::borrowed;
 using coflux::environment;
 using pool = coflux::thread_pool_executor;
@@ -109,12 +111,52 @@ coflux::async_generator<int> counts(environment&, int n) {
         co_yield i;
     }
 }
-TEST(receiver_source, has_a_neighbour_for_generators) {
+TEST(generator_source, gives_the_elements_of_a_generator_that_each_run_makes) {
     on_pool([](environment& here) -> coflux::call<void> {
-        stream::memory_sink<int> sink;
-        auto all = counts(here, 100);
-        (void)co_await stream::run(here, stream::from(stream::generator_source(all)) | stream::to(sink));
-        EXPECT_EQ(sink.values(), numbers(100));
+        stream::generator_source source([](environment& in) { return counts(in, 100); });
+        for (int run = 0; run != 2; ++run) {
+            stream::memory_sink<int> sink;
+            (void)co_await stream::run(here, stream::from(source) | stream::to(sink));
+            EXPECT_EQ(sink.values(), numbers(100));
+        }
+    });
+}
+
+coflux::async_generator<int> waits(environment&) {
+    co_yield 1;
+    co_await coflux::sleep_for(24h);
+    co_yield 2;
+}
+TEST(generator_source, is_ended_by_a_limit_and_a_drain_while_its_generator_waits) {
+    on_pool([](environment& here) -> coflux::call<void> {
+        const auto limited = co_await coflux::timeout(
+            stream::run(here, stream::from(stream::generator_source(waits)) | stream::to(stream::for_each([](int) {}))),
+            1ms);
+        EXPECT_TRUE(limited.timed_out());
+        stream::job_control control;
+        const auto drains = [&](int) { control.drain(); };
+        const auto report = co_await stream::run(here,
+                                                 stream::from(stream::generator_source(waits)) | stream::tap(drains) |
+                                                     stream::to(stream::for_each([](int) {})),
+                                                 stream::job{.control = &control});
+        EXPECT_TRUE(report.drained);
+        EXPECT_EQ(report.outputs, 1U);
+    });
+}
+TEST(generator_source, fails_as_its_generator) {
+    on_pool([](environment& here) -> coflux::call<void> {
+        constexpr auto fails = [](environment&) -> coflux::async_generator<int> {
+            co_yield 1;
+            throw std::runtime_error("the generator has failed");
+        };
+        std::string error;
+        try {
+            (void)co_await stream::run(here, stream::from(stream::generator_source(fails)) |
+                                                 stream::to(stream::for_each([](int) {})));
+        } catch (const std::runtime_error& e) {
+            error = e.what();
+        }
+        EXPECT_EQ(error, "the generator has failed");
     });
 }
 

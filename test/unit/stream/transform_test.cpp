@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "jobs.hpp"
@@ -38,6 +41,23 @@ TEST(transform, takes_pointers_to_members) {
         (void)co_await stream::run(here, stream::from(stream::memory_source<named>(std::vector<named>{{"a"}, {"b"}})) |
                                              stream::map(&named::name) | stream::to(sink));
         EXPECT_EQ(sink.values(), (std::vector<std::string>{"a", "b"}));
+    });
+}
+
+TEST(transform, tries_a_record_again_as_it_was) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        bool fails = true;
+        const auto once = [&](const named& n) {
+            if (std::exchange(fails, false)) throw std::runtime_error("once");
+            return n.name;
+        };
+        const auto doubled = [](named n) { return named{std::move(n.name) + "!"}; };
+        stream::memory_sink<std::string> sink;
+        (void)co_await stream::run(here,
+                                   stream::from(stream::memory_source<named>(std::vector<named>{{"a"}, {"b"}})) |
+                                       stream::map(doubled) | stream::map(once) | stream::to(sink),
+                                   stream::job{.retries = {.attempts = 1, .first = std::chrono::milliseconds(1)}});
+        EXPECT_EQ(sink.values(), (std::vector<std::string>{"a!", "b!"}));
     });
 }
 

@@ -29,7 +29,11 @@ struct outlet_operator {
 
     template <typename Out>
     void process(place& at, Out& output) {
-        static_cast<Outlet*>(at.outlet)->put(at, std::move(output));
+        if constexpr (std::is_const_v<Out>) {  // a part of a value, which a later attempt needs again
+            static_cast<Outlet*>(at.outlet)->put(at, std::remove_const_t<Out>(output));
+        } else {
+            static_cast<Outlet*>(at.outlet)->put(at, std::move(output));
+        }
     }
     void advance(place&, event_time) {}
     void save(state_writer&) const {}
