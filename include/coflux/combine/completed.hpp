@@ -109,8 +109,8 @@ private:
     template <typename Handle>
     static constexpr void check_type() noexcept {
         static_assert(detail::is_owned_handle<std::remove_cvref_t<Handle>>,
-                      "coflux: completions are of forks and tasks; a call or another awaitable is given on by a fork "
-                      "that awaits it: make_fork");
+                      "coflux: completions are of forks and tasks; a call or another awaitable is awaited by a fork of "
+                      "yours, which gives its value on");
         if constexpr (detail::is_owned_handle<std::remove_cvref_t<Handle>>) {
             static_assert(std::is_same_v<typename std::remove_cvref_t<Handle>::value_type, T>,
                           "coflux: the children of completions<T> give T");
@@ -158,9 +158,10 @@ template <std::ranges::input_range Range>
     static_assert(!detail::single_use_lvalue_range<Range>,
                   "coflux: these handles can be awaited once: hand the range over with std::move(range)");
     using handle = std::ranges::range_value_t<Range>;
-    static_assert(detail::is_owned_handle<handle>,
-                  "coflux: completed() takes a range of forks or tasks; a call or another awaitable is given on by a "
-                  "fork that awaits it: make_fork");
+    static_assert(
+        detail::is_owned_handle<handle>,
+        "coflux: completed() takes a range of forks or tasks; a call or another awaitable is awaited by a fork "
+        "of yours, which gives its value on");
     completions<typename handle::value_type> done(here);
     done.add_all(range);
     return done;

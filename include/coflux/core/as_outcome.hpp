@@ -135,7 +135,9 @@ private:
 /// Shapes: `x` is a fork or task (moved), a view, a call, a combinator, an operation of a primitive, or any foreign
 /// awaitable. Not select() or once::call(): await one of those in a call, and that as an outcome. Not next() of
 /// completions, which has next_outcome().
-/// Stops: if a stop of the awaiting coroutine itself was requested, it stops here as in a plain await.
+/// Stops: if a stop of the awaiting coroutine was requested before, it stops here as in a plain await. A stop that comes
+/// while it waits for a coroutine, a combinator, a limit or a join() stops that, which is the outcome `stopped`, and the
+/// awaiting coroutine goes on. While it waits for anything else, a sleep or a view, it stops here.
 /// Costs: those of the plain await.
 template <typename A>
 detail::outcome_request<A> as_outcome(A&& awaited) noexcept {

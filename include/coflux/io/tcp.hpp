@@ -43,8 +43,9 @@ public:
     /// `co_await tcp_stream::connect(to, {.from = endpoint::ip("10.0.0.7", 0)})`: the same with options, which the
     /// socket has before it connects.
     /// Errors: std::invalid_argument for an option outside of its bounds. std::errc::address_not_available where the
-    /// source is no address of this machine, with the source in the text, or where it is the source of another
-    /// connection to `to`, with that in the text.
+    /// source is no address of this machine, with the source in the text; that, or std::errc::address_in_use where the
+    /// system chose the port of the other one, where it is the source of another connection to `to`, with that in the
+    /// text.
     [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::connect_with_request
     connect(const endpoint& to, tcp_options options) {
         return {endpoint(to), std::move(options)};

@@ -23,7 +23,7 @@ class scope_of_block;
 /// spawn(), or as in any environment: `serve(scope, x).attach()`, or with a handle that is awaited as usual.
 /// Returns: `co_await join()` returns once no child is left: nothing runs after it. Then the scope may be used again,
 /// unless a limit of a join() has stopped it: it stays stopped (stop_requested()), as after request_stop(). The limit
-/// has told of that. A later join() returns, and only as_outcome(join()) says again that children were cut off.
+/// has told of that. A later join() returns; as_outcome(join()) is `stopped` where children made since were cut off.
 /// Errors: join() throws the first unobserved error; the rest are in other_errors(). With stop_on_error (the default)
 /// the first child that fails while its handle is not being awaited stops the other children, also when it is awaited
 /// later. A scope that dies with live children is a checked error that names them; so leave it by join(), not by an

@@ -165,6 +165,35 @@ TEST(as_outcome, is_a_stop_point_of_a_coroutine_whose_stop_was_requested) {
     EXPECT_EQ(j.lines(), lines{});
 }
 
+coflux::call<void> waits_for(coflux::environment&, coflux::manual_reset_event* never) {
+    co_await never->wait();
+}
+TEST(as_outcome, goes_on_with_the_stop_of_a_call_that_comes_while_it_waits_and_stops_with_an_operation) {
+    stage<manual_executor> s;
+    journal j;
+    coflux::manual_reset_event never;
+    const auto root = [](coflux::environment&, journal* log,
+                         coflux::manual_reset_event* event) -> coflux::task<void, manual_executor> {
+        auto&& here = co_await coflux::context();
+        const auto end = co_await coflux::as_outcome(waits_for(here, event));
+        log->write(end.is_stopped() ? "stopped" : "ended");
+    };
+    const auto other = [](coflux::environment&, journal* log,
+                          coflux::manual_reset_event* event) -> coflux::task<void, manual_executor> {
+        (void)co_await coflux::as_outcome(event->wait());
+        log->write("not reached");
+    };
+    auto first = root(s.env, &j, &never);
+    auto second = other(s.env, &j, &never);
+    s.drive();
+    first.request_stop();
+    second.request_stop();
+    s.drive();
+    EXPECT_NO_THROW(first.get());
+    EXPECT_THROW(second.get(), coflux::task_stopped);
+    EXPECT_EQ(j.lines(), lines{"stopped"});
+}
+
 struct ready_with_reference {
     int* x;
     bool await_ready() const noexcept { return true; }

@@ -64,7 +64,8 @@ COFLUX_INLINE decltype(auto) bind_operand(promise_base& p, A&& awaited, std::sou
     } else if constexpr (single_use_lvalue<A>) {
         static_assert(
             !single_use_lvalue<A>,
-            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers");
+            "coflux: this handle can be awaited once: write co_await std::move(handle), or take handle.view() for several readers. "
+            "An operation is written in its await, co_await when_any(a(here), b(here)): it refers to its operands");
         return context_awaiter(p);
     } else if constexpr (native_awaitable<A>) {
         return await_access::await_in(std::forward<A>(awaited), p, where);
