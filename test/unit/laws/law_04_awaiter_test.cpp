@@ -229,4 +229,136 @@ TEST(law_04_awaiter, one_of_an_environment_above_its_awaiter_is_stopped_with_its
     EXPECT_EQ(simulated([](environment& env) { has_a_scope(env).join(); }), 20ms);
 }
 
+/// What stands above a shield, and is given to the call in it.
+enum class above { coroutine, awaiter, object, nearest_object, last };
+
+/// A nap of 1h, in what is awaited.
+coflux::call<int> shielded_nap(environment&, awaited what, environment* in) {
+    co_return co_await coflux::shielded(awaits(*in, what));
+}
+coflux::call<int> shields_in_a_call(environment& env, awaited what, environment* in) {
+    co_return co_await coflux::shielded(shielded_nap(env, what, in));
+}
+sim_fork shields(environment& env, awaited what, above given, environment* coroutine, environment* object) {
+    auto&& here = co_await coflux::context();
+    environment* const given_to_call[] = {coroutine, &here, object, &env};
+    co_return co_await shields_in_a_call(here, what, given_to_call[static_cast<int>(given)]);
+}
+/// Stops all that stands above the shield: the objects, the fork, and the coroutine that made them.
+coflux::call<void> stops_all_above(environment&, awaited what, above given) {
+    auto&& here = co_await coflux::context();
+    std::pmr::unsynchronized_pool_resource memory;
+    auto object = coflux::make_environment(here);
+    auto nearer = coflux::make_environment(object, &memory, coflux::clock::now() + 5ms);
+    sim_fork f = shields(nearer, what, given, &here, &object);
+    co_await coflux::sleep_for(10ms);
+    nearer.request_stop();
+    object.request_stop();
+    f.request_stop();
+    here.request_stop();
+    (void)co_await coflux::as_outcome(std::move(f));
+}
+coflux::task<void, sim_executor> root_of_shield(environment&, awaited what, above given) {
+    auto&& here = co_await coflux::context();
+    (void)co_await coflux::as_outcome(stops_all_above(here, what, given));
+}
+
+TEST(law_04_awaiter, a_stop_from_above_a_shield_reaches_no_call_that_is_awaited_in_it) {
+    for (int what = 0; what != static_cast<int>(awaited::last); ++what) {
+        // A child that is made above the shield is stopped there.
+        if (static_cast<awaited>(what) == awaited::fork || static_cast<awaited>(what) == awaited::task) continue;
+        for (int given = 0; given != static_cast<int>(above::last); ++given) {
+            EXPECT_EQ(simulated([=](environment& env) {
+                          root_of_shield(env, static_cast<awaited>(what), static_cast<above>(given)).join();
+                      }),
+                      1h)
+                << "awaited " << what << ", given " << given;
+        }
+    }
+}
+
+using time_point = std::chrono::steady_clock::time_point;
+
+coflux::call<void> has_both(environment&, std::pmr::memory_resource* memory, time_point deadline) {
+    auto&& here = co_await coflux::context();
+    EXPECT_EQ(here.memory_resource(), memory);
+    EXPECT_EQ(here.deadline(), deadline);
+}
+coflux::call<void> awaits_both(environment&, environment* above, std::pmr::memory_resource* memory, time_point d) {
+    co_await has_both(*above, memory, d);
+    EXPECT_TRUE(co_await coflux::timeout(has_both(*above, memory, d), 1h));
+    co_await coflux::when_all(has_both(*above, memory, d), has_both(*above, memory, d));
+    co_await coflux::shielded(has_both(*above, memory, d));
+    co_await coflux::shielded(coflux::timeout(has_both(*above, memory, d), 1h));
+}
+sim_fork awaits_twice(environment&, environment* above, std::pmr::memory_resource* memory, time_point d) {
+    auto&& here = co_await coflux::context();
+    co_await awaits_both(here, above, memory, d);
+    co_await coflux::shielded(awaits_both(here, above, memory, d));
+    co_return 1;
+}
+coflux::task<void, sim_executor> has_nearer_ones(environment& env) {
+    auto&& here = co_await coflux::context();
+    std::pmr::unsynchronized_pool_resource memory;
+    const time_point deadline = coflux::clock::now() + 2h;
+    auto object = coflux::make_environment(here);
+    auto nearer = coflux::make_environment(object, &memory, deadline);
+    for (environment* const above : {&coflux::outer(env), static_cast<environment*>(&object)}) {
+        sim_fork f = awaits_twice(nearer, above, &memory, deadline);
+        (void)co_await std::move(f);
+    }
+    co_await object.join();
+}
+
+TEST(law_04_awaiter, a_call_has_memory_and_deadline_of_its_awaiter_rather_than_of_what_is_above) {
+    simulated([](environment& env) { has_nearer_ones(env).join(); });
+}
+
+coflux::call<int> naps_in(environment&, environment* in) {
+    co_return co_await naps(*in);
+}
+/// Stops an object that is not above the shield: gives whether what is awaited in the shield was stopped.
+template <typename Make>
+coflux::call<bool> stops_beside(environment&, Make make) {
+    auto&& here = co_await coflux::context();
+    auto sub = coflux::make_environment(here);
+    auto stops = [](environment&, borrowed<environment> of) -> sim_fork {
+        co_await coflux::sleep_for(10ms);
+        of->request_stop();
+        co_return 1;
+    }(here, borrowed<environment>(sub));
+    const auto end = co_await coflux::as_outcome(coflux::shielded(make(here, sub)));
+    (void)co_await std::move(stops);
+    co_await sub.join();
+    co_return end.is_stopped();
+}
+coflux::task<void, sim_executor> has_shields(environment&) {
+    auto&& here = co_await coflux::context();
+    const auto below = [](environment& in, environment& sub) { return naps_in(in, &sub); };
+    EXPECT_TRUE(co_await stops_beside(here, below));
+    const auto itself = [](environment&, environment& sub) { return naps(sub); };
+    EXPECT_FALSE(co_await stops_beside(here, itself));
+}
+
+TEST(law_04_awaiter, a_call_of_an_object_beside_its_shield_is_stopped_with_the_object_unless_it_is_shielded_itself) {
+    EXPECT_EQ(simulated([](environment& env) { has_shields(env).join(); }), 1h + 10ms);
+}
+
+coflux::async_generator<int> limits(environment&) {
+    auto&& here = co_await coflux::context();
+    EXPECT_FALSE(co_await coflux::timeout(naps(here), 10ms));
+    EXPECT_FALSE(co_await coflux::timeout(naps_in(here, &here), 10ms));
+    co_yield 1;
+}
+coflux::task<void, sim_executor> has_a_generator(environment&) {
+    auto&& here = co_await coflux::context();
+    auto g = limits(here);
+    EXPECT_NE(co_await g.next(), nullptr);
+    EXPECT_EQ(co_await g.next(), nullptr);
+}
+
+TEST(law_04_awaiter, a_limit_in_a_generator_reaches_a_call_of_its_context) {
+    EXPECT_EQ(simulated([](environment& env) { has_a_generator(env).join(); }), 20ms);
+}
+
 }  // namespace

@@ -46,10 +46,6 @@ void promise_base::end_inline_start() noexcept {
     if (c.word.is_counted_by_owner()) parent_->own_.children.add_by_owner();
 }
 
-environment& promise_base::home(promise_base& caller) const noexcept {
-    return environment_tree::is_object(*parent_) && !parent_->is_of_generator() ? *parent_ : caller;
-}
-
 /// True if a call that was made in `object` stays there, where `caller` awaits it: a stop of `object`, its deadline and
 /// its memory are not all above `caller`.
 bool promise_base::stays_in(const environment& object, const promise_base& caller) noexcept {
@@ -59,6 +55,11 @@ bool promise_base::stays_in(const environment& object, const promise_base& calle
         if (above == &data_of(object)) return false;
     }
     return true;
+}
+
+environment& promise_base::home(promise_base& caller) const noexcept {
+    if (!environment_tree::is_object(*parent_) || parent_->is_of_generator()) return caller;
+    return stays_in(*parent_, caller) ? *parent_ : caller;
 }
 
 void promise_base::set_caller(promise_base& caller) noexcept {

@@ -46,9 +46,9 @@ public:
     [[nodiscard]] const environment_data& data() const noexcept { return *data_; }
     /// A call takes its caller's executor.
     COFLUX_INLINE void use_executor_of(const promise_base& caller) noexcept { executor_ = caller.runs_on(); }
-    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object stays
-    /// below that, from which it has its memory, its deadline and its stop; what a generator makes its children in has
-    /// none of its own.
+    /// Where `caller` makes a coroutine that runs this call, which has not begun. One of an environment object that is
+    /// not above `caller` stays below that, from which it has its memory, its deadline and its stop; what a generator
+    /// makes its children in has none of its own.
     [[nodiscard]] environment& home(promise_base& caller) const noexcept;
     /// The call begins, in an await that suspends `caller`.
     COFLUX_INLINE void begin_as_part_of(promise_base& caller) noexcept {
