@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <coflux/base/stack.hpp>
+#include <coflux/core/as_outcome.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/detail/thread/worker.hpp>
 #include <coflux/core/fork.hpp>
@@ -386,6 +387,25 @@ struct stop_of_awaiter : of_nested<stop_of_awaiter> {
     }
 };
 
+/// A call that runs nested, and computes, was given the environment of its awaiter's parent: a stop of the awaiter
+/// alone reaches it, also one that comes while it begins.
+struct stop_reaches_call : of_nested<stop_reaches_call> {
+    static call<void> looks(environment&) {
+        auto&& here = co_await coflux::context();
+        while (!here.stop_requested()) detail::cpu_pause();
+    }
+    static fork<void> awaits(environment& env) { co_await looks(env); }
+    static task<void> root(environment&, stop_reaches_call* s) {
+        auto&& here = co_await coflux::context();
+        auto f = awaits(here);
+        coflux::model::wait_a_while(32);  // often until it is stolen, and begins the call
+        f.request_stop();
+        (void)co_await coflux::as_outcome(std::move(f));
+        s->by_child.set(7);
+        s->by_parent.set(2);
+    }
+};
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -407,5 +427,6 @@ int main(int count, char** arguments) {
          sampled<fork_fails>("fork_fails", "an error of a fork that has suspended"),
          sampled<call_fails_at_once>("call_fails_at_once", "an error that makes a call leave"),
          sampled<stop_comes_late>("stop_comes_late", "a stop of the awaiter of a call that has suspended"),
-         sampled<stop_of_awaiter>("stop_of_awaiter", "a stop of the awaiter of a fork that has suspended")});
+         sampled<stop_of_awaiter>("stop_of_awaiter", "a stop of the awaiter of a fork that has suspended"),
+         sampled<stop_reaches_call>("stop_reaches_call", "a stop of the awaiter of a call that begins nested")});
 }

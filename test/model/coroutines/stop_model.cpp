@@ -1,6 +1,8 @@
 // A stop request against waiters: the marks, the count, the records, and which side gets the wait
 // (docs/design/stop.md).
 #include <coroutine>
+#include <cstddef>
+#include <memory_resource>
 #include <utility>
 
 #include <coflux/core/as_outcome.hpp>
@@ -10,6 +12,7 @@
 #include <coflux/core/make_environment.hpp>
 #include <coflux/core/task.hpp>
 #include <coflux/core/this_coroutine.hpp>
+#include <coflux/memory/frame_pool.hpp>
 #include <coflux/sync/manual_reset_event.hpp>
 #include <coflux/sync/mutex.hpp>
 
@@ -364,6 +367,115 @@ struct stop_of_call : of_stop<stop_of_call, 3> {
     }
 };
 
+/// A call that was given what its awaiter was not made in. It is a part of its awaiter: it has memory from there, what
+/// waits in it is in that record, and a stop of the awaiter alone reaches it.
+struct call_given_above : of_stop<call_given_above, 3> {
+    struct resource final : std::pmr::memory_resource {
+        void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+            return coflux::frame_pool::shared().allocate(bytes, alignment);
+        }
+        void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override {
+            coflux::frame_pool::shared().deallocate(block, bytes, alignment);
+        }
+        bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+    };
+    resource memory;
+    manual_reset_event never;
+
+    static coflux::call<void> waits(environment&, call_given_above* s, manual_reset_event* e) {
+        auto&& here = co_await coflux::context();
+        MODEL_CHECK(here.memory_resource() == &s->memory);
+        co_await e->wait();
+        ++s->went_on;
+    }
+    /// Neither asks for its context: it has a scope for what waits in its call.
+    static fork<void> is_woken(environment&, call_given_above* s, environment* given) {
+        co_await waits(*given, s, &s->event);
+    }
+    static fork<void> is_stopped(environment&, call_given_above* s, environment* given) {
+        const counts_unwinding counts{*s};
+        co_await waits(*given, s, &s->never);
+    }
+    static task<void> root(environment&, call_given_above* s) {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here, &s->memory);
+        auto woken = is_woken(sub, s, &here);
+        auto stopped = is_stopped(sub, s, &here);
+        coflux::model::wait_a_while(48);
+        stopped.request_stop();
+        const auto ended = co_await coflux::as_outcome(std::move(stopped));
+        MODEL_CHECK(ended.is_stopped());
+        co_await std::move(woken);
+        co_await sub.join();
+    }
+    void stop(task<void>&, environment&) {}
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 1);
+    }
+};
+
+/// A call that computes begins while a stop of its awaiter comes: it sees that.
+struct call_computes : of_stop<call_computes, 2> {
+    static coflux::call<void> looks(environment&) {
+        auto&& here = co_await coflux::context();
+        while (!here.stop_requested()) coflux::detail::cpu_pause();
+    }
+    static fork<void> awaits(environment&, environment* given) { co_await looks(*given); }
+    static task<void> root(environment&, call_computes*) {
+        auto&& here = co_await coflux::context();
+        auto f = awaits(here, &here);
+        coflux::model::wait_a_while(16);
+        f.request_stop();
+        (void)co_await coflux::as_outcome(std::move(f));
+    }
+    void stop(task<void>&, environment&) {}
+    void holds() {}
+};
+
+/// A call that was given an object above its awaiter: it does not stay there, where a stop of the awaiter alone would
+/// pass it by.
+struct call_of_object_above : of_stop<call_of_object_above, 2> {
+    static coflux::call<void> waits(environment&, manual_reset_event& e) { co_await e.wait(); }
+    static fork<void> awaits(environment& env, call_of_object_above* s) {
+        const counts_unwinding counts{*s};
+        co_await waits(env, s->event);
+        ++s->went_on;
+    }
+    static task<void> root(environment&, call_of_object_above* s) {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        auto f = awaits(sub, s);
+        coflux::model::wait_a_while(48);
+        f.request_stop();
+        (void)co_await coflux::as_outcome(std::move(f));
+        co_await sub.join();
+    }
+    void stop(task<void>&, environment&) {}
+    void holds() {
+        MODEL_CHECK(unwound == 1);
+        MODEL_CHECK(went_on == 0);
+    }
+};
+
+/// One that was given an object beside its awaiter stays there: it sees a stop of the object, also one that came before
+/// the await.
+struct call_of_object_beside : of_stop<call_of_object_beside, 2> {
+    static fork<void> awaits(environment&, environment* given) { co_await call_computes::looks(*given); }
+    static task<void> root(environment&, call_of_object_beside*) {
+        auto&& here = co_await coflux::context();
+        auto sub = coflux::make_environment(here);
+        const bool early = rl::rand(2) == 0;
+        if (early) sub.request_stop();
+        auto f = awaits(here, &sub);
+        if (!early) sub.request_stop();
+        (void)co_await coflux::as_outcome(std::move(f));
+        co_await sub.join();
+    }
+    void stop(task<void>&, environment&) {}
+    void holds() {}
+};
+
 /// Two requests, one of the root and one of a child, and a child below both that ends: each walk, of which a step is
 /// one record, stands somewhere while the other goes by.
 struct stop_twice : of_stop<stop_twice, 3> {
@@ -499,6 +611,10 @@ int main(int count, char** arguments) {
                                sampled<asked_below>("asked_below", "a request below a walk, and a look"),
                                sampled<stop_in_call>("stop_in_call", "the record of a call's recorder"),
                                sampled<stop_of_call>("stop_of_call", "a call is stopped alone"),
+                               sampled<call_given_above>("call_given_above", "a call becomes a part of its awaiter"),
+                               sampled<call_computes>("call_computes", "the count of a call that begins"),
+                               sampled<call_of_object_above>("call_of_object_above", "a call of an object leaves it"),
+                               sampled<call_of_object_beside>("call_of_object_beside", "a call that stays there"),
                                sampled<stop_twice>("stop_twice", "two walks in steps, and a record that ends"),
                                sampled<stop_of_child>("stop_of_child", "two requests, an outcome"),
                                sampled<cuts_off>("cuts_off", "the mark of a scope before its child is released"),

@@ -52,8 +52,10 @@ bool promise_base::stays_in(const environment& object, const promise_base& calle
     if (environment_tree::owner(object) == &caller) return true;  // as most are: it is below
     if (object.is_of_generator()) return false;                   // which has none of its own
     for (const environment_data* above = &caller.data(); above != nullptr; above = above->around) {
+        // [call.stays_in.above]
         if (above == &data_of(object)) return false;
     }
+    // [call.stays_in.beside]
     return true;
 }
 
@@ -64,8 +66,11 @@ environment& promise_base::home(promise_base& caller) const noexcept {
 
 void promise_base::set_caller(promise_base& caller) noexcept {
     if (environment_tree::is_object(*parent_) && stays_in(*parent_, caller)) return take_stops_seen_of_parent();
+    // [call.set_caller.record]
     caller.open_for_waits();  // the record of what waits in the call will be the caller's
+    // [call.set_caller.parent]
     parent_.become(&caller);
+    // [call.set_caller.data]
     data_ = caller.data_;
 }
 

@@ -53,7 +53,9 @@ public:
     /// The call begins, in an await that suspends `caller`.
     COFLUX_INLINE void begin_as_part_of(promise_base& caller) noexcept {
         use_executor_of(caller);
+        // [call.begin.counts]
         own_.stops_seen = caller.own_.stops_seen.own();  // which does not start inline, or has left that
+        // [call.begin.caller]
         if (!is_unshared_child_of(caller)) [[unlikely]]
             set_caller(caller);
     }
