@@ -19,7 +19,7 @@ using key = std::uint64_t;
 using result = stream::windowed<key, std::uint64_t>;
 
 struct last_operator {
-    static constexpr bool has_state = false;
+    [[maybe_unused]] static constexpr bool has_state = false;
     std::uint64_t sum = 0;
 
     void process(stream::place&, result& out) { sum += out.value; }
