@@ -28,7 +28,7 @@ public:
         auto& here = co_await context();
         results_.clear();
         results_.resize(records.size());
-        errors_.assign(records.size(), nullptr);
+        if (errors_.size() < records.size()) errors_.resize(records.size());
         if (first.in_flight <= 1) {
             co_await one_by_one(here, first, records);
         } else {
@@ -96,7 +96,7 @@ private:
     }
 
     std::vector<std::optional<Out>> results_;
-    std::vector<std::exception_ptr> errors_;
+    std::vector<std::exception_ptr> errors_;  // none between two batches
     std::vector<std::size_t> heads_;
     std::vector<std::size_t> next_;
     std::unordered_map<std::uint32_t, std::size_t> newest_;
