@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
+#include <coflux/stream/detail/keyed_table.hpp>
 #include <coflux/stream/key.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/source.hpp>
@@ -23,14 +23,11 @@ template <typename Key, typename Row>
 class side_input {
 public:
     /// The row of `key`, or nullptr.
-    [[nodiscard]] const Row* find(const Key& key) const noexcept {
-        const auto found = rows_->find(key);
-        return found == rows_->end() ? nullptr : &found->second;
-    }
+    [[nodiscard]] const Row* find(const Key& key) const noexcept { return rows_->find(key); }
     [[nodiscard]] std::size_t size() const noexcept { return rows_->size(); }
 
     /// How read_side_input() makes one.
-    using table = std::unordered_map<Key, Row, key_hash>;
+    using table = detail::keyed_table<Key, Row>;
     explicit side_input(std::shared_ptr<const table> rows) noexcept : rows_(std::move(rows)) {}
 
 private:
@@ -60,8 +57,7 @@ template <source Source, typename F>
     batch<row> some;
     for (bool more = true; more; some.clear()) {
         more = co_await from.read(here, some, 1000);
-        for (auto& each : some)
-            rows->insert_or_assign(std::invoke(key_of, std::as_const(each.value)), std::move(each.value));
+        for (auto& each : some) rows->set(std::invoke(key_of, std::as_const(each.value)), std::move(each.value));
     }
     co_return result(std::move(rows));
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -18,12 +19,18 @@ TEST(keyed_table, is_a_map) {
     std::mt19937 random(1);
     for (int i = 0; i != 200'000; ++i) {
         const int key = static_cast<int>(random() % 500);
-        switch (random() % 4) {
+        switch (random() % 5) {
         case 0: EXPECT_EQ(table.erase(key), model.erase(key) == 1); break;
         case 1: {
-            const int* const found = table.find(key);
+            const int* const found = std::as_const(table).find(key);
             ASSERT_EQ(found != nullptr, model.contains(key));
             if (found != nullptr) EXPECT_EQ(*found, model[key]);
+            break;
+        }
+        case 2: {
+            int value = i;
+            table.set(key, std::move(value));
+            model[key] = i;
             break;
         }
         default: table[key] = i; model[key] = i;
@@ -33,6 +40,18 @@ TEST(keyed_table, is_a_map) {
     std::map<int, int> walked;
     for (const auto& each : table) walked.emplace(each.key, each.state);
     EXPECT_EQ(walked, model);
+}
+
+TEST(keyed_table, takes_a_key_that_is_a_part_of_the_state) {
+    const std::string name = "a key that has memory of its own";
+    stream::detail::keyed_table<std::string, std::pair<std::string, int>> table;
+    for (int i = 0; i != 2; ++i) {
+        std::pair state(name, i);
+        table.set(state.first, std::move(state));
+        ASSERT_EQ(table.size(), 1U);
+        ASSERT_NE(table.find(name), nullptr);
+        EXPECT_EQ(*table.find(name), std::pair(name, i));
+    }
 }
 
 TEST(keyed_table, gives_back_what_was_stored) {

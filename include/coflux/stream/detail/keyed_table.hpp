@@ -40,7 +40,15 @@ public:
                 if (found.key == key) return found.state;
             }
         }
-        return add(key, hash);
+        return add(key, hash, State());
+    }
+    /// Lets the state of `key`, which may be a part of it, be this one.
+    void set(const Key& key, State&& state) {
+        if (State* const found = find(key)) {
+            *found = std::move(state);
+        } else {
+            add(key, hash_of(key), std::move(state));
+        }
     }
     /// Calls `change(state)`. A key that is new goes again where that throws.
     template <typename Change>
@@ -57,6 +65,10 @@ public:
     }
     /// The state of `key`, or nullptr.
     [[nodiscard]] State* find(const Key& key) noexcept {
+        const std::size_t at = place_of(key);
+        return at == absent ? nullptr : &entries_[index_[at].entry].state;
+    }
+    [[nodiscard]] const State* find(const Key& key) const noexcept {
         const std::size_t at = place_of(key);
         return at == absent ? nullptr : &entries_[index_[at].entry].state;
     }
@@ -141,11 +153,11 @@ private:
     }
 
     // Returns: the state of a key that is not in the table.
-    [[gnu::noinline]] State& add(const Key& key, std::uint64_t hash) {
+    [[gnu::noinline]] State& add(const Key& key, std::uint64_t hash, State&& state) {
         if ((entries_.size() + 1) * 4 > index_.size() * 3) grow();
         std::size_t at = hash & mask_;
         while (index_[at].entry != none) at = (at + 1) & mask_;
-        entries_.push_back(entry{key, State()});
+        entries_.push_back(entry{key, std::move(state)});
         index_[at] = {static_cast<std::uint32_t>(entries_.size() - 1), tag_of(hash)};
         return entries_.back().state;
     }
