@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include <coflux/core/context.hpp>
@@ -32,8 +33,22 @@ public:
 
     [[nodiscard]] const std::string& path_of(std::uint32_t p) const { return parts_.at(p).path; }
 
+    std::vector<partition_extent> measure() {
+        is_watched_ = true;
+        std::vector<partition_extent> all;
+        for (std::uint32_t p = 0; p != parts_.size(); ++p) {
+            const part& of = parts_[p];
+            if (!of.size) continue;
+            all.push_back(
+                {p, static_cast<std::int64_t>(of.begin()), static_cast<std::int64_t>(std::max(*of.size, of.begin()))});
+        }
+        return all;
+    }
+    [[nodiscard]] bool is_bounded() const noexcept { return !options_.follow; }
+
     call<bool> read(environment&, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
+        if (is_watched_ && !has_sizes_) co_await take_sizes(here);
         for (;;) {
             for (std::size_t at_end = 0; at_end != parts_.size();) {
                 part& p = parts_[turn_];
@@ -90,12 +105,26 @@ private:
         std::uint64_t lines = 0;   // before it
         std::uint64_t target = 0;  // where the first record begins
         bool ended = false;
+        std::optional<std::uint64_t> size{};  // when it was last looked at
 
         [[nodiscard]] std::string_view left() const noexcept { return std::string_view(held).substr(taken); }
         [[nodiscard]] std::uint64_t begin() const noexcept { return offset - left().size(); }
     };
 
     call<void> open(environment&, part& p) { p.in = co_await file::open(p.path, {.pool = options_.pool}); }
+
+    // Sizes of all files, where somebody asks how much is left. What cannot be opened is told when it is to be read.
+    call<void> take_sizes(environment&) {
+        for (part& p : parts_) {
+            try {
+                file in = co_await file::open(p.path, {.pool = options_.pool});
+                p.size = co_await in.size();
+            } catch (const std::system_error&) {
+                continue;
+            }
+        }
+        has_sizes_ = true;
+    }
 
     /// How many bytes more are held; 0 at the end.
     call<std::size_t> fill(environment&, part& p) {
@@ -116,6 +145,7 @@ private:
             const std::size_t held = p.held.size() - p.taken;
             if (co_await fill(here, p) != 0) continue;
             const std::uint64_t size = co_await p.in.size();
+            p.size = size;
             if (size < p.offset)
                 throw bad_text(p.path, 0,
                                "it has become shorter: it has " + std::to_string(size) + " bytes, and " +
@@ -188,6 +218,8 @@ private:
     line_source_options options_;
     std::vector<part> parts_;
     std::size_t turn_ = 0;
+    bool is_watched_ = false;  // measure() is called
+    bool has_sizes_ = false;
     std::string room_;  // a stop while it is filled leaves what is held as it was
 };
 
@@ -204,6 +236,12 @@ call<bool> line_source::read(environment& here, batch<text_line>& into, std::siz
 }
 std::string line_source::partition_name(std::uint32_t p) const {
     return state_->path_of(p);
+}
+std::vector<partition_extent> line_source::measure() {
+    return state_->measure();
+}
+bool line_source::is_bounded() const noexcept {
+    return state_->is_bounded();
 }
 call<void> line_source::seek(environment& here, const positions& to) {
     return state_->seek(here, to);

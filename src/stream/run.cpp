@@ -15,21 +15,6 @@
 
 namespace coflux::stream {
 
-job_report job_control::snapshot() const noexcept {
-    constexpr auto relaxed = std::memory_order_relaxed;  // counts; nothing is read because of them
-    job_report r;
-    r.records = counts_.records.load(relaxed);
-    r.outputs = counts_.outputs.load(relaxed);
-    r.retried = counts_.retried.load(relaxed);
-    r.skipped = counts_.skipped.load(relaxed);
-    r.dead = counts_.dead.load(relaxed);
-    r.late = counts_.late.load(relaxed);
-    r.commits = counts_.commits.load(relaxed);
-    r.moves = counts_.moves.load(relaxed);
-    r.batches = counts_.batches.load(relaxed);
-    return r;
-}
-
 namespace detail {
 
 std::string text_of(const std::exception_ptr& error) {

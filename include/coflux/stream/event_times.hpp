@@ -54,6 +54,10 @@ public:
         }
         return least < latest;
     }
+    /// That of one partition: no_time where it has given nothing.
+    [[nodiscard]] event_time of(std::uint32_t partition) const noexcept {
+        return partition < of_.size() ? earlier(of_[partition].latest) : no_time;
+    }
     /// A partition that is known and gives nothing holds the watermark, until it is idle.
     void add(std::uint32_t partition) { note(partition, no_time); }
     /// A partition that is gone does not hold it any more.

@@ -1,12 +1,12 @@
 // job: how a stream job runs, and what it says of itself.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/sync/manual_reset_event.hpp>
 
 namespace coflux::stream {
@@ -38,6 +38,7 @@ struct retry {
 struct job_report {
     std::uint64_t records = 0;  ///< read and processed
     std::uint64_t outputs = 0;  ///< written by the sink
+    std::uint64_t failed = 0;   ///< attempts of a stage or the sink that threw
     std::uint64_t retried = 0;  ///< attempts after a failure
     std::uint64_t skipped = 0;  ///< given up, and counted only
     std::uint64_t dead = 0;     ///< given to the dead letters
@@ -48,10 +49,12 @@ struct job_report {
     bool drained = false;       ///< ended by drain(), not at the end of its source
 };
 
+struct job_snapshot;
+
 /// Looks at a job while it runs, and ends it.
 ///
 /// Threads: any.
-/// Lifetime: outlives the run that it was given to.
+/// Lifetime: outlives the run that it was given to. It is of one run at a time, and counts anew in each.
 class job_control {
 public:
     /// The job reads no more, processes what it has read, commits, and ends. Its windows stay open, for the next run.
@@ -60,20 +63,29 @@ public:
     /// `co_await control.drain_requested()` waits for drain().
     [[nodiscard]] auto drain_requested() noexcept { return draining_.wait(); }
 
-    /// Counts of now; those of different workers may be a batch apart.
-    [[nodiscard]] job_report snapshot() const noexcept;
+    /// The job as it is now; behind the run: as it was at its end.
+    ///
+    /// Costs: it takes no lock and holds no actor of the job up, and allocates what it returns. The job stores its counts
+    /// once a batch, whether they are looked at or not.
+    [[nodiscard]] job_snapshot snapshot() const;
+
+    /// `co_await control.run_ended()` waits for the end of the run, or of the one to come: whatever ends it.
+    [[nodiscard]] auto run_ended() noexcept { return ended_.wait(); }
 
     /// The engine's.
-    struct counts {
-        std::atomic<std::uint64_t> records{0}, outputs{0}, retried{0}, skipped{0}, dead{0}, late{0}, commits{0},
-            batches{0}, moves{0};
-    };
-    [[nodiscard]] counts& now() noexcept { return counts_; }
+    [[nodiscard]] detail::observed& seen() noexcept { return seen_; }
+    void begin_run() noexcept { ended_.reset(); }
+    void end_run() noexcept { ended_.set(); }
 
 private:
     manual_reset_event draining_;
-    counts counts_;
+    manual_reset_event ended_;
+    detail::observed seen_;
 };
+
+namespace detail {
+[[nodiscard]] job_report report_of(const observed& of) noexcept;
+}  // namespace detail
 
 /// How a job runs: `stream::job{.workers = 4, .delivery = stream::exactly_once}`.
 ///

@@ -59,12 +59,16 @@ public:
     [[nodiscard]] call<bool> read(environment& here, batch<text_line>& into, std::size_t most);
     [[nodiscard]] std::string partition_name(std::uint32_t p) const;
     [[nodiscard]] call<void> seek(environment& here, const positions& to);
+    /// Sizes are those of the first read behind the first call, and of later looks at the ends of files.
+    [[nodiscard]] std::vector<partition_extent> measure();
+    [[nodiscard]] bool is_bounded() const noexcept;
 
 private:
     class state;
     std::unique_ptr<state> state_;
 };
 static_assert(seekable_source<line_source>);
+static_assert(measured_source<line_source>);
 
 /// The files in a folder whose names end with `ending`, as paths, in the order of their names: for a line_source.
 ///

@@ -57,6 +57,15 @@ public:
         }
         return all;
     }
+    [[nodiscard]] std::vector<partition_extent> measure() const {
+        std::vector<partition_extent> all;
+        for (std::uint32_t p = 0; p != parts_.size(); ++p) {
+            all.push_back(
+                {p, static_cast<std::int64_t>(parts_[p].next), static_cast<std::int64_t>(parts_[p].values.size())});
+        }
+        return all;
+    }
+    [[nodiscard]] bool is_bounded() const noexcept { return true; }
     [[nodiscard]] call<void> seek(environment&, const positions& to) {
         for (const position& each : to) {
             const std::size_t p = std::stoul(each.partition);

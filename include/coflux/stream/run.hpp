@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -111,9 +112,9 @@ public:
     job_run(Flow& f, Job& j)
         : flow_(f),
           job_(j),
-          control_(j.control == nullptr ? own_control_ : *j.control),
+          control_(j.control == nullptr ? own_control_.emplace() : *j.control),
           policy_{j.on_error, j.retries, j.name, [this](std::uint32_t p) { return flow_.from.partition_name(p); },
-                  control_.now()},
+                  control_.seen()},
           writer_(flow_.from, flow_.sink, job_, policy_, barriers_,
                   [this](const std::vector<slot_loads>& loads) { balance(loads, std::make_index_sequence<count>()); }) {
         check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every);
@@ -121,6 +122,7 @@ public:
         make_regions(std::make_index_sequence<count>());
         copy_owners(std::make_index_sequence<count>());
         connect(std::make_index_sequence<count>());
+        begin_counts(std::make_index_sequence<count>());
     }
 
     [[nodiscard]] call<job_report> run(environment&) {
@@ -132,11 +134,12 @@ public:
             spawn(scope, std::make_index_sequence<count>());
             scope.spawn(run_writer, borrowed(*this));
             reader_type reading(flow_.from, flow_.head, *first_, barriers_, policy_,
-                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after},
+                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after,
+                                 job_.control != nullptr},
                                 std::move(at));
             drained = co_await reading.run(inside, control_);
         });
-        job_report report = control_.snapshot();
+        job_report report = report_of(control_.seen());
         report.drained = drained;
         co_return report;
     }
@@ -164,6 +167,11 @@ private:
     void copy_owners(std::index_sequence<I...>) {
         owners_ = {slot_owners(), *std::get<I>(regions_)->owners()...};
     }
+    template <std::size_t... I>
+    void begin_counts(std::index_sequence<I...>) {
+        const std::array<std::size_t, count> workers{std::get<I>(regions_)->workers()...};
+        control_.seen().begin(workers);
+    }
     // After a commit: slots move from workers that have much more to do than others, at the next barrier.
     template <std::size_t... I>
     void balance(const std::vector<slot_loads>& loads, std::index_sequence<I...>) {
@@ -171,7 +179,7 @@ private:
     }
     void balance_region(std::uint32_t number, std::size_t workers, const slot_loads& loads) {
         if (auto better = balanced(owners_[number], loads, workers)) {
-            control_.now().moves.fetch_add(1, std::memory_order_relaxed);
+            control_.seen().writer().moves.add(1);
             owners_[number] = *better;
             barriers_.plan(number, *std::move(better));
         }
@@ -258,7 +266,7 @@ private:
 
     Flow& flow_;
     Job& job_;
-    job_control own_control_;
+    std::optional<job_control> own_control_;
     job_control& control_;
     barriers barriers_{count};
     failure_policy<on_error> policy_;
@@ -270,9 +278,26 @@ private:
     std::unique_ptr<typename reader_type::outlet_type> first_;
 };
 
+/// A run lets its control know that it has begun, and that it has ended.
+class told_run {
+public:
+    explicit told_run(job_control* control) noexcept : control_(control) {
+        if (control_ != nullptr) control_->begin_run();
+    }
+    told_run(const told_run&) = delete;
+    told_run& operator=(const told_run&) = delete;
+    ~told_run() {
+        if (control_ != nullptr) control_->end_run();
+    }
+
+private:
+    job_control* control_;
+};
+
 template <typename Flow, typename Job>
 call<job_report> run_flow(environment&, Flow f, Job j) {
     auto& here = co_await context();
+    const told_run told(j.control);
     job_run<Flow, Job> running(f, j);
     co_return co_await running.run(here);
 }

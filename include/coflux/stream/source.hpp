@@ -88,4 +88,23 @@ concept partitioned_source = source<S> && requires(S& s) {
     { s.partitions() } -> std::same_as<std::vector<std::uint32_t>>;
 };
 
+/// A partition of a source: how far it has been read, and where it ends at present.
+///
+/// Units: those of record::next.
+struct partition_extent {
+    std::uint32_t partition;
+    std::int64_t next;
+    std::int64_t end;
+};
+
+/// A source that knows how much is left to be read.
+///
+/// Laws: `s.measure()` gives the extents of the partitions that it knows, and does not wait; it is called behind a seek,
+/// and between two reads. `s.is_bounded()`: it ends there, and gives what it has in the meantime.
+template <typename S>
+concept measured_source = source<S> && requires(S& s) {
+    { s.measure() } -> std::same_as<std::vector<partition_extent>>;
+    { s.is_bounded() } -> std::same_as<bool>;
+};
+
 }  // namespace coflux::stream

@@ -1,13 +1,13 @@
 // stage: what a flow does with each record, and how stages become one function.
 #pragma once
 
-#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/stream/state.hpp>
 
@@ -33,10 +33,10 @@ struct place {
     void* times = nullptr;
     const std::shared_ptr<const original>* read = nullptr;
     /// Counts values that are late, and dropped; the engine's.
-    std::atomic<std::uint64_t>* late = nullptr;
+    detail::late_counts* late = nullptr;
 
     void count_late() const noexcept {
-        if (late != nullptr) late->fetch_add(1, std::memory_order_relaxed);  // a count
+        if (late != nullptr) late->count(partition);
     }
 };
 

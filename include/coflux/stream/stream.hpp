@@ -21,11 +21,13 @@
 #include <coflux/stream/memory.hpp>            // IWYU pragma: export
 #include <coflux/stream/merge.hpp>             // IWYU pragma: export
 #include <coflux/stream/parse.hpp>             // IWYU pragma: export
+#include <coflux/stream/progress.hpp>          // IWYU pragma: export
 #include <coflux/stream/receiver_source.hpp>   // IWYU pragma: export
 #include <coflux/stream/record.hpp>            // IWYU pragma: export
 #include <coflux/stream/run.hpp>               // IWYU pragma: export
 #include <coflux/stream/side_input.hpp>        // IWYU pragma: export
 #include <coflux/stream/sink.hpp>              // IWYU pragma: export
+#include <coflux/stream/snapshot.hpp>          // IWYU pragma: export
 #include <coflux/stream/source.hpp>            // IWYU pragma: export
 #include <coflux/stream/split.hpp>             // IWYU pragma: export
 #include <coflux/stream/stage.hpp>             // IWYU pragma: export

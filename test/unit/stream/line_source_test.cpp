@@ -99,6 +99,29 @@ TEST(line_source, reads_files_one_after_the_other_as_partitions) {
               (texts{"c:1:2:3", "c:2:4:4", "c:3:6:5", "c:4:8:6", "a:1:2:1", "a:2:4:2"}));
 }
 
+TEST(line_source, tells_how_much_is_left_of_all_its_files) {
+    one_disk d;
+    d.disk.put("a", "1\n2\n3\n");
+    d.disk.put("b", "44444\n");
+    line_source from(texts{"a", "gone", "b"});
+    EXPECT_TRUE(from.is_bounded());
+    EXPECT_TRUE(from.measure().empty());  // nothing was looked at
+    d.run([&](environment& here) -> coflux::call<void> {
+        lines batch;
+        (void)co_await from.read(here, batch, 2);
+        const auto now = from.measure();
+        EXPECT_EQ(now.size(), 2U);
+        if (now.size() != 2) co_return;
+        EXPECT_EQ(now[0].partition, 0U);
+        EXPECT_EQ(now[0].next, 4);
+        EXPECT_EQ(now[0].end, 6);
+        EXPECT_EQ(now[1].partition, 2U);
+        EXPECT_EQ(now[1].next, 0);
+        EXPECT_EQ(now[1].end, 6);
+    });
+    EXPECT_FALSE(line_source("a", {.follow = true}).is_bounded());
+}
+
 TEST(line_source, gives_lines_that_are_longer_than_what_it_reads_at_a_time) {
     one_disk d;
     std::string text;

@@ -1,8 +1,6 @@
 // What a job does by time, in virtual time.
 #include <coflux/coflux.hpp>
 #include <coflux/stream/stream.hpp>
-#include <coflux/testing/explore.hpp>
-#include <coflux/testing/sim_executor.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,12 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "in_simulation.hpp"
+
 namespace {
 
 using namespace std::chrono_literals;
 namespace stream = coflux::stream;
-using coflux::testing::sim_executor;
 using stream::event_time;
+using stream_test::in_simulation;
 
 /// Gives a record of a partition at each moment of a list, and then ends, or waits for ever.
 struct timed_source {
@@ -61,20 +61,6 @@ struct timing_sink {
     }
     coflux::call<void> flush(coflux::environment&) { co_return; }
 };
-
-template <typename Block>
-void in_simulation(Block block) {
-    const auto r = coflux::testing::explore({.runs = 50}, [&](coflux::testing::simulation&) {
-        sim_executor on;
-        auto env = coflux::make_environment(on);
-        constexpr auto root = [](coflux::environment&, coflux::borrowed<Block> b) -> coflux::task<void, sim_executor> {
-            auto& here = co_await coflux::context();
-            co_await (*b)(here);
-        };
-        root(env, coflux::borrowed(block)).get();
-    });
-    EXPECT_TRUE(r.ok()) << r.report();
-}
 
 TEST(pace, a_record_waits_for_no_other_where_its_source_has_none) {
     in_simulation([](coflux::environment& here) -> coflux::call<void> {

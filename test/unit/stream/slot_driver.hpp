@@ -1,7 +1,6 @@
 // slot_driver: the stages of one slot, without an engine: a test says what comes, and when the watermark moves.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +92,7 @@ public:
         for (const auto& each : outputs_) all.push_back(each.value);
         return all;
     }
-    [[nodiscard]] std::uint64_t late() const noexcept { return late_; }
+    [[nodiscard]] std::uint64_t late() const noexcept { return late_.all(); }
     [[nodiscard]] bool touched() const noexcept { return place_.touched; }
 
 private:
@@ -103,7 +102,8 @@ private:
     std::vector<output_at<output>> outputs_;
     std::optional<decltype(bind_all<In, Key, output>(std::declval<const stages&>(), nullptr))> op_;
     stream::place place_{};
-    std::atomic<std::uint64_t> late_{0};
+    stream::detail::observed seen_;
+    stream::detail::late_counts late_{seen_};
 };
 
 template <typename In, typename Key, typename... Stages>

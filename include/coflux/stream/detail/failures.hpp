@@ -14,6 +14,7 @@
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/stream/dead_letters.hpp>
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/job.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/time/sleep.hpp>
@@ -27,7 +28,7 @@ struct failure_policy {
     retry retries;
     std::string job;
     std::function<std::string(std::uint32_t)> partition_name;
-    job_control::counts& counts;
+    observed& seen;
 };
 
 [[nodiscard]] std::string text_of(const std::exception_ptr& error);
@@ -40,18 +41,24 @@ inline constexpr bool has_dead_letters = !std::is_same_v<OnError, fail_job> && !
 template <typename OnError>
 class failures {
 public:
-    failures(failure_policy<OnError>& policy, std::string stage, std::uint32_t seed)
+    /// `counts`: where what it decides is counted.
+    failures(failure_policy<OnError>& policy, std::string stage, std::uint32_t seed, actor_counts& counts)
         : policy_(policy),
+          counts_(counts),
           stage_(std::move(stage)),
           random_(seed + 1) {}
 
-    /// Waits before another attempt. Returns: false where there is none left.
-    [[nodiscard]] call<bool> try_again(environment&) {
+    /// A record of `partition` has failed: waits before another attempt. Returns: false where there is none left.
+    [[nodiscard]] call<bool> try_again(environment&, std::uint32_t partition) {
+        counts_.failed.add(1);
+        partition_counts* const of_partition = policy_.seen.partition(partition);
+        if (of_partition != nullptr) of_partition->failed.add(1);
         if (attempts_ == policy_.retries.attempts) {
             attempts_ = 0;
             co_return false;
         }
-        policy_.counts.retried.fetch_add(1, std::memory_order_relaxed);
+        counts_.retried.add(1);
+        if (of_partition != nullptr) of_partition->retried.add(1);
         const auto doubled = policy_.retries.first * (std::int64_t{1} << std::min(attempts_, 30U));
         const auto most = std::min<std::chrono::nanoseconds>(doubled, policy_.retries.most);
         ++attempts_;
@@ -69,7 +76,8 @@ public:
         if constexpr (std::is_same_v<OnError, fail_job>) {
             std::rethrow_exception(error);
         } else if constexpr (std::is_same_v<OnError, skip_record>) {
-            policy_.counts.skipped.fetch_add(1, std::memory_order_relaxed);
+            counts_.skipped.add(1);
+            if (partition_counts* const p = policy_.seen.partition(r.partition)) p->skipped.add(1);
         } else {
             auto& here = co_await context();
             dead_letter letter{policy_.job,
@@ -81,13 +89,15 @@ public:
                                r.time,
                                r.original == nullptr ? original{} : *r.original};
             co_await policy_.on_error.put(here, std::move(letter));
-            policy_.counts.dead.fetch_add(1, std::memory_order_relaxed);
+            counts_.dead.add(1);
+            if (partition_counts* const p = policy_.seen.partition(r.partition)) p->dead.add(1);
         }
         co_return;
     }
 
 private:
     failure_policy<OnError>& policy_;
+    actor_counts& counts_;
     std::string stage_;
     std::minstd_rand random_;
     std::uint32_t attempts_ = 0;

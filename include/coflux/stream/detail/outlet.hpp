@@ -106,6 +106,9 @@ public:
         if (owners != nullptr) owners_ = std::move(owners);
     }
 
+    /// How many parcels were sent.
+    [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+
     /// A link has no parcel: call refill().
     [[nodiscard]] bool must_wait() const noexcept { return missing_ != 0; }
     /// Waits until each link has a parcel.
@@ -142,6 +145,7 @@ private:
         p.kind = kind;
         to.told = watermark;
         (void)to.to.full.send(&p);
+        ++sent_;
         const auto next = to.to.empties.try_receive();
         to.filled = next ? *next : nullptr;
         if (!next) ++missing_;
@@ -152,6 +156,7 @@ private:
     std::size_t most_;
     std::uint32_t turn_ = 0;
     std::size_t missing_ = 0;
+    std::uint64_t sent_ = 0;
     std::vector<link> links_;
     std::size_t recent_ = 0;                    // put since the mark, where there is one link
     std::vector<std::uint32_t> recent_owners_;  // and where there are several

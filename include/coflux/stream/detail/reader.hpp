@@ -15,6 +15,7 @@
 #include <coflux/scope/with_scope.hpp>
 #include <coflux/stream/detail/barriers.hpp>
 #include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/detail/outlet.hpp>
 #include <coflux/stream/detail/region_run.hpp>
 #include <coflux/stream/event_times.hpp>
@@ -49,6 +50,7 @@ public:
         std::chrono::nanoseconds commit_every;
         std::chrono::nanoseconds lateness;
         std::chrono::nanoseconds idle_after;
+        bool is_watched;  // somebody may ask how much is left
     };
 
     /// `at`: what was restored. A partition that gives nothing stays there.
@@ -58,7 +60,9 @@ public:
           operators_(bind_stages<input, no_key>(head, outlet_operator<outlet_type>())),
           out_(out),
           barriers_(on_their_way),
-          failures_(policy, "head", UINT32_MAX / 4),
+          seen_(policy.seen),
+          read_times_(seen_.reader()),
+          failures_(policy, "head", UINT32_MAX / 4, seen_.reader()),
           pace_(pace),
           times_(pace.lateness),
           at_(std::move(at)) {
@@ -70,7 +74,14 @@ public:
     [[nodiscard]] call<bool> run(environment&, job_control& control) {
         auto& here = co_await context();
         if constexpr (partitioned_source<Source>) {
-            for (const std::uint32_t p : source_.partitions()) times_.add(p);
+            for (const std::uint32_t p : source_.partitions()) {
+                times_.add(p);
+                meet(p);
+            }
+        }
+        if constexpr (measured_source<Source>) {
+            seen_.set_bounded(source_.is_bounded());
+            if (pace_.is_watched) measure();
         }
         co_await with_scope(here, [&](task_scope& pacing) -> call<void> {
             auto& inside = co_await context();
@@ -111,16 +122,20 @@ private:
         for (;;) {
             batch_.clear();
             done_ = 0;
+            read_times_.begin();
             const bool more = co_await source_.read(here, batch_, pace_.max_batch);
             if (!more) break;
+            read_times_.end(batch_.size());
             auto guard = co_await lock_.lock();
             const std::size_t count = batch_.size();
             co_await scatter(here);
+            const event_time watermark = times_.now();
             if (count < pace_.max_batch) {
-                out_.send_all(times_.now());
+                out_.send_all(watermark);
             } else {
-                out_.send_full(times_.now());
+                out_.send_full(watermark);
             }
+            publish(count, watermark);
             if (count != 0 && !has_news_) tell_pacer();
             if constexpr (rebalanced_source<Source>) co_await follow(here);
         }
@@ -133,6 +148,7 @@ private:
         while (const std::optional<partition_change> change = source_.take_change()) {
             if (change->what == partition_event::assigned) {
                 times_.add(change->partition);
+                meet(change->partition);
                 continue;
             }
             if (change->what == partition_event::revoked) {
@@ -141,7 +157,8 @@ private:
                 co_await barriers_.wait_for_commit(here, last_barrier_);
             }
             times_.remove(change->partition);
-            if (change->partition < read_.size()) read_[change->partition] = unread;
+            if (change->partition < read_.size()) read_[change->partition] = {};
+            seen_.lose(change->partition);
             forget_position(at_, source_.partition_name(change->partition));
             if (change->what == partition_event::revoked) co_await source_.release(here, change->partition);
         }
@@ -152,20 +169,64 @@ private:
         auto& here = co_await context();
         if (out_.must_wait()) co_await out_.refill(here);
         while ((done_ = process(done_)) != batch_.size()) {
-            const bool again = co_await failures_.try_again(here);
+            const bool again = co_await failures_.try_again(here, batch_[done_].partition);
             if (!again) {
                 const record<input>& r = batch_[done_];
                 co_await failures_.give_up(here, r, error_);
-                pass(r.partition, r.next);
+                pass(r.partition, r.next, 1);
                 ++done_;
             }
         }
     }
 
-    void pass(std::uint32_t partition, std::int64_t next) {
-        if (partition >= read_.size()) [[unlikely]]
-            read_.resize(partition + 1, unread);
-        read_[partition] = next;
+    void pass(std::uint32_t partition, std::int64_t next, std::size_t count) {
+        if (partition >= read_.size()) [[unlikely]] {
+            for (std::uint32_t p = 0; p <= partition; ++p) seen_.make_room(p);
+            read_.resize(partition + 1);
+        }
+        read_[partition].next = next;
+        read_[partition].records += count;
+    }
+
+    // Counts of a batch that was read. The lock is held.
+    void publish(std::size_t count, event_time watermark) {
+        actor_counts& counts = seen_.reader();
+        counts.records.add(count);
+        counts.batches.add(1);
+        publish(watermark);
+        counts.sent.set(out_.sent());
+        if constexpr (measured_source<Source>) {
+            if (std::exchange(must_measure_, false)) measure();
+        }
+    }
+    // The pacer may come behind the end, so it does not go back.
+    void publish(event_time watermark) noexcept {
+        published<event_time>& told = seen_.reader().watermark;
+        told.set(std::max(told.get(), watermark));
+    }
+    // Counts of all partitions, which would be too much for each batch. The lock is held.
+    void publish_partitions() {
+        for (std::uint32_t p = 0; p != read_.size(); ++p) {
+            if (read_[p].next == unread) continue;
+            partition_counts& line = meet(p);
+            line.records.set(read_[p].records);
+            line.next.set(read_[p].next);
+            line.watermark.set(times_.of(p));
+        }
+        publish(times_.now());
+        seen_.reader().sent.set(out_.sent());
+        must_measure_ = pace_.is_watched;
+    }
+    partition_counts& meet(std::uint32_t p) {
+        partition_counts* const known = seen_.partition(p);
+        return known != nullptr && known->is_here.get() ? *known : seen_.meet(p, source_.partition_name(p));
+    }
+    void measure() {
+        for (const partition_extent& each : source_.measure()) {
+            partition_counts& line = meet(each.partition);
+            line.end.set(each.end);
+            if (line.next.get() == partition_counts::unknown) line.next.set(each.next);
+        }
     }
 
     // Notes positions and times of the whole batch.
@@ -178,7 +239,7 @@ private:
                 latest = std::max(latest, batch_[end].time);
             }
             times_.note(partition, latest);
-            pass(partition, batch_[end - 1].next);
+            pass(partition, batch_[end - 1].next, end - i);
             i = end;
         }
     }
@@ -212,7 +273,7 @@ private:
                 }
                 if constexpr (!has_event_times) times_.note(r.partition, r.time);
                 operators_.process(at, r.value);
-                pass(r.partition, r.next);
+                pass(r.partition, r.next, 1);
             }
             failures_.reset();
         } catch (...) {
@@ -231,14 +292,17 @@ private:
         co_await mark_barrier(here, watermark);
         if (out_.must_wait()) co_await out_.refill(here);
         out_.close(parcel_kind::end, 0, watermark);
+        publish_partitions();
+        publish(watermark);
     }
 
     [[nodiscard]] call<void> mark_barrier(environment&, event_time watermark) {
         auto& here = co_await context();
         if (out_.must_wait()) co_await out_.refill(here);
         for (std::uint32_t p = 0; p != read_.size(); ++p) {
-            if (read_[p] != unread) set_position(at_, source_.partition_name(p), read_[p]);
+            if (read_[p].next != unread) set_position(at_, source_.partition_name(p), read_[p].next);
         }
+        publish_partitions();
         // [stream.barrier.positions]
         last_barrier_ = barriers_.open(at_);
         auto owners = barriers_.owners(last_barrier_, 1);
@@ -277,6 +341,7 @@ private:
             }
             if (out_.must_wait()) co_await out_.refill(here);
             out_.pulse(times_.now());
+            publish_partitions();
             if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
             has_news = has_news_;
             busy = has_news || times_.is_held();
@@ -284,6 +349,10 @@ private:
     }
 
     static constexpr std::int64_t unread = INT64_MIN;
+    struct read_part {
+        std::int64_t next = unread;
+        std::uint64_t records = 0;
+    };
     static constexpr bool has_event_times = []<typename... S>(std::tuple<S...>*) {
         return (is_event_times<S> || ...);
     }(static_cast<Head*>(nullptr));
@@ -292,16 +361,19 @@ private:
     operators operators_;
     outlet_type& out_;
     barriers& barriers_;
+    observed& seen_;
+    sampled_times read_times_;
     failures<OnError> failures_;
     paces pace_;
     watermarks times_;
     batch<input> batch_;
     std::size_t done_ = 0;
-    std::vector<std::int64_t> read_;  // by partition, since the beginning of the run
-    positions at_;                    // of the last barrier
+    std::vector<read_part> read_;  // by partition, since the beginning of the run
+    positions at_;                 // of the last barrier
     std::exception_ptr error_;
     std::uint64_t last_barrier_ = 0;
     bool at_end_ = false;
+    bool must_measure_ = false;
     mutex lock_;
     auto_reset_event news_;
     bool has_news_ = false;      // records since the last barrier

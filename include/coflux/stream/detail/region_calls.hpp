@@ -44,7 +44,7 @@ public:
         }
         for (std::size_t i = 0; i != records.size(); ++i) {
             while (errors_[i] != nullptr) {
-                const bool again = co_await failures.try_again(here);
+                const bool again = co_await failures.try_again(here, records[i].partition);
                 if (!again) {
                     co_await failures.give_up(here, records[i], std::exchange(errors_[i], nullptr));
                     break;

@@ -13,6 +13,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/stream/detail/barriers.hpp>
 #include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/detail/outlet.hpp>
 #include <coflux/stream/detail/parcel.hpp>
 #include <coflux/stream/detail/region_calls.hpp>
@@ -138,8 +139,10 @@ public:
           number_(number),
           in_(of.inbox_of(number)),
           out_(of.outlet_of(number)),
-          failures_(policy, "region " + std::to_string(of.number), static_cast<std::uint32_t>(number)),
-          counts_(policy.counts),
+          counts_(policy.seen.worker(of.number, number)),
+          times_(counts_),
+          late_(policy.seen),
+          failures_(policy, "region " + std::to_string(of.number), static_cast<std::uint32_t>(number), counts_),
           owners_(of.owners()),
           loads_(of.slots()),
           barriers_(on_their_way),
@@ -158,21 +161,23 @@ public:
                 } while (in_.holds_back(*got));
             }
             if (out_.must_wait()) co_await out_.refill(here);
+            times_.begin();
             if constexpr (calls_first) co_await calls_.run(here, of_.call_first(), got->records, failures_);
             for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
-                const bool again = co_await failures_.try_again(here);
+                const bool again = co_await failures_.try_again(here, got->records[i].partition);
                 if (!again) {
                     co_await failures_.give_up(here, got->records[i], error_);
                     ++i;
                 }
             }
+            times_.end(got->records.size());
             records_ += got->records.size();
             ++batches_;
             if (in_.watermark() > advanced_) advance(in_.watermark());
             if (in_.pass_barrier()) {
                 // [stream.barrier.state]
                 if (keeps_state_) save(got->barrier);
-                publish_counts();
+                publish_counts();  // before the barrier: a commit has counts of all that it covers
                 barriers_.add(got->barrier, of_.number, loads_);
                 loads_.assign(loads_.size(), 0);
                 auto changed = barriers_.owners(got->barrier, of_.number);
@@ -185,9 +190,11 @@ public:
                 }
             } else if (in_.has_ended()) {
                 out_.close(parcel_kind::end, 0, advanced_);
+                publish_counts();
                 co_return;
             } else {
                 out_.send_full(advanced_);
+                publish_counts();
             }
             in_.give_back(*got);
         }
@@ -195,18 +202,19 @@ public:
 
 private:
     void publish_counts() noexcept {
-        // relaxed: counts; nothing is read because of them
-        if (of_.number == 1) counts_.records.fetch_add(records_, std::memory_order_relaxed);
-        counts_.batches.fetch_add(batches_, std::memory_order_relaxed);
-        records_ = 0;
-        batches_ = 0;
+        counts_.records.set(records_);
+        counts_.batches.set(batches_);
+        counts_.sent.set(out_.sent());
+        counts_.watermark.set(advanced_);
+        counts_.late.set(late_.all());
+        late_.publish();
     }
 
     // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
     std::size_t process(batch<input>& records, std::size_t first) {
         place at;
         at.outlet = &out_;
-        at.late = &counts_.late;
+        at.late = &late_;
         at.watermark = advanced_;
         std::size_t i = first;
         std::uint32_t slot = UINT32_MAX;
@@ -250,7 +258,7 @@ private:
         if constexpr (Region::has_state) {
             place at;
             at.outlet = &out_;
-            at.late = &counts_.late;
+            at.late = &late_;
             at.watermark = before;
             of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 at.slot = slot;
@@ -275,9 +283,11 @@ private:
     std::size_t number_;
     inbox<input>& in_;
     typename Region::outlet_type& out_;
+    actor_counts& counts_;
+    sampled_times times_;
+    late_counts late_;
     failures<OnError> failures_;
     [[no_unique_address]] region_calls<input, typename Region::called> calls_;
-    job_control::counts& counts_;
     std::shared_ptr<const slot_owners> owners_;
     slot_loads loads_;
     barriers& barriers_;

@@ -14,6 +14,7 @@
 #include <coflux/stream/checkpoint.hpp>
 #include <coflux/stream/detail/barriers.hpp>
 #include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/detail/parcel.hpp>
 #include <coflux/stream/job.hpp>
 #include <coflux/stream/sink.hpp>
@@ -38,7 +39,9 @@ public:
           sink_(sink),
           job_(job),
           policy_(policy),
-          failures_(policy, "sink", UINT32_MAX / 2),
+          counts_(policy.seen.writer()),
+          times_(counts_),
+          failures_(policy, "sink", UINT32_MAX / 2, counts_),
           barriers_(on_their_way),
           balance_(std::move(balance)) {}
 
@@ -56,15 +59,17 @@ public:
                 co_await open(here);
                 const std::span records = got->records.all();
                 std::exception_ptr refused;
+                times_.begin();
                 try {
                     co_await sink_.write(here, records);
                 } catch (...) {
                     refused = std::current_exception();
                 }
                 if (refused != nullptr) co_await write_again(here, records, refused);
-                // relaxed: a count; nothing is read because of it
-                policy_.counts.outputs.fetch_add(records.size(), std::memory_order_relaxed);
+                times_.end(records.size());
+                counts_.records.add(records.size());
             }
+            counts_.batches.add(1);
             if (in_.pass_barrier()) co_await commit(here, got->barrier);
             if (in_.has_ended()) co_return;
             in_.give_back(*got);
@@ -87,7 +92,7 @@ private:
     [[nodiscard]] call<void> write_again(environment&, std::span<record<Out>> records, std::exception_ptr refused) {
         auto& here = co_await context();
         for (;;) {
-            const bool again = co_await failures_.try_again(here);
+            const bool again = co_await failures_.try_again(here, records[0].partition);
             if (!again) break;
             try {
                 co_await sink_.write(here, records);
@@ -130,13 +135,15 @@ private:
         if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
         barriers_.committed(barrier);
         balance_(loads);
-        policy_.counts.commits.fetch_add(1, std::memory_order_relaxed);
+        counts_.commits.add(1);
     }
 
     Source& source_;
     Sink& sink_;
     Job& job_;
     failure_policy<on_error>& policy_;
+    actor_counts& counts_;
+    sampled_times times_;
     failures<on_error> failures_;
     barriers& barriers_;
     std::function<void(const std::vector<slot_loads>&)> balance_;
