@@ -33,6 +33,7 @@
 #include <coflux/stream/stage.hpp>             // IWYU pragma: export
 #include <coflux/stream/state.hpp>             // IWYU pragma: export
 #include <coflux/stream/text_line.hpp>         // IWYU pragma: export
+#include <coflux/stream/timed_fold.hpp>        // IWYU pragma: export
 #include <coflux/stream/transform.hpp>         // IWYU pragma: export
 #include <coflux/stream/window.hpp>            // IWYU pragma: export
 #include <coflux/stream/windowed.hpp>          // IWYU pragma: export
