@@ -25,6 +25,9 @@ public:
         p.latest = std::max(p.latest, t);
         p.has_given = true;
     }
+    /// By processing time: all partitions are at `now`, unless the clock went back.
+    void arrive(event_time now) noexcept { arrival_ = std::max(arrival_, now); }
+    [[nodiscard]] event_time arrival() const noexcept { return arrival_; }
     /// Partitions that have given nothing since the last call with `true` are idle until they give something.
     void look_for_idle() noexcept {
         (void)now();  // what was reached stays
@@ -35,6 +38,7 @@ public:
     }
     /// The least of the partitions that are not idle, the latest where all are; never goes back.
     [[nodiscard]] event_time now() noexcept {
+        if (arrival_ != no_time) return arrival_;
         event_time least = end_of_time;
         event_time latest = no_time;
         for (const one& p : of_) {
@@ -56,6 +60,7 @@ public:
     }
     /// That of one partition: no_time where it has given nothing.
     [[nodiscard]] event_time of(std::uint32_t partition) const noexcept {
+        if (arrival_ != no_time) return arrival_;
         return partition < of_.size() ? earlier(of_[partition].latest) : no_time;
     }
     /// A partition that is known and gives nothing holds the watermark, until it is idle.
@@ -77,6 +82,7 @@ private:
 
     event_time::duration lateness_;
     event_time reached_ = no_time;
+    event_time arrival_ = no_time;
     std::vector<one> of_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <coflux/stream/aggregate.hpp>         // IWYU pragma: export
+#include <coflux/stream/arrival_times.hpp>     // IWYU pragma: export
 #include <coflux/stream/byte_lines.hpp>        // IWYU pragma: export
 #include <coflux/stream/call_each.hpp>         // IWYU pragma: export
 #include <coflux/stream/checkpoint.hpp>        // IWYU pragma: export

@@ -13,6 +13,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/core/fork.hpp>
 #include <coflux/scope/with_scope.hpp>
+#include <coflux/stream/arrival_times.hpp>
 #include <coflux/stream/detail/barriers.hpp>
 #include <coflux/stream/detail/failures.hpp>
 #include <coflux/stream/detail/observed.hpp>
@@ -57,6 +58,7 @@ public:
     reader(Source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy<OnError>& policy,
            const paces& pace, positions at)
         : source_(from),
+          head_(head),
           operators_(bind_stages<input, no_key>(head, outlet_operator<outlet_type>())),
           out_(out),
           barriers_(on_their_way),
@@ -256,6 +258,7 @@ private:
         place at;
         at.outlet = &out_;
         at.times = &times_;
+        if constexpr (has_arrival_times) times_.arrive(time_of_day());
         static constexpr no_key key{};
         at.key = &key;
         std::shared_ptr<const original> read;
@@ -309,6 +312,7 @@ private:
         out_.close(parcel_kind::barrier, last_barrier_, watermark);
         out_.change(std::move(owners));
         has_news_ = false;
+        outputs_ = seen_.writer().records.get();
     }
 
     void tell_pacer() {
@@ -317,13 +321,20 @@ private:
         news_.set();
     }
 
+    // Windows and timers give outputs while nothing comes, which are to be committed, too. The lock is held.
+    void commit_outputs(clock::time_point now) noexcept {
+        if (has_news_ || seen_.writer().records.get() == outputs_) return;
+        has_news_ = true;
+        begin_ = now;
+    }
+
     // Sleeps only while something lingers, is to be committed, or holds the watermark.
     [[nodiscard]] call<void> keep_pace(environment&) {
         auto& here = co_await context();
         auto looked = clock::now();
         const auto short_pause = std::max<std::chrono::nanoseconds>(std::min(pace_.linger, pace_.commit_every),
                                                                     std::chrono::microseconds(100));
-        for (bool has_news = true, busy = false;;) {
+        for (bool has_news = true, busy = has_arrival_times;;) {
             if (!busy) {
                 co_await news_.wait();
                 has_news = true;
@@ -331,10 +342,11 @@ private:
             if (has_news) {
                 co_await sleep_for(short_pause);
             } else {  // a partition holds the watermark
-                (void)co_await timeout(news_.wait(), pace_.idle_after);
+                (void)co_await timeout(news_.wait(), idle_pause());
             }
             auto guard = co_await lock_.lock();
             const auto now = clock::now();
+            if constexpr (has_arrival_times) times_.arrive(time_of_day());
             if (now - looked >= pace_.idle_after) {
                 times_.look_for_idle();
                 looked = now;
@@ -343,8 +355,20 @@ private:
             out_.pulse(times_.now());
             publish_partitions();
             if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
+            if constexpr (has_arrival_times) commit_outputs(now);
             has_news = has_news_;
-            busy = has_news || times_.is_held();
+            busy = has_news || has_arrival_times || times_.is_held();
+        }
+    }
+
+    static constexpr bool has_arrival_times = []<typename... S>(std::tuple<S...>*) {
+        return (std::is_same_v<S, arrival_times> || ...);
+    }(static_cast<Head*>(nullptr));
+    [[nodiscard]] std::chrono::nanoseconds idle_pause() const noexcept {
+        if constexpr (has_arrival_times) {
+            return std::get<arrival_times>(head_).every;
+        } else {
+            return pace_.idle_after;
         }
     }
 
@@ -358,6 +382,7 @@ private:
     }(static_cast<Head*>(nullptr));
 
     Source& source_;
+    const Head& head_;
     operators operators_;
     outlet_type& out_;
     barriers& barriers_;
@@ -376,6 +401,7 @@ private:
     bool must_measure_ = false;
     mutex lock_;
     auto_reset_event news_;
+    std::uint64_t outputs_ = 0;  // written before the last barrier
     bool has_news_ = false;      // records since the last barrier
     clock::time_point begin_{};  // of them
 };
