@@ -28,7 +28,7 @@ import tree
 SETUP = Path("scripts/setup")
 SEASTAR = Path("lab/runtimes/seastar/packages.txt")
 # What installs the packages of a root: scripts/setup with an argument, or a list.
-RECIPES = {"bookworm": [str(SETUP), "--lab"], "trixie": [str(SETUP), "--gcc"], "sid": []}
+RECIPES = {"bookworm": [str(SETUP), "--lab", "--kafka"], "trixie": [str(SETUP), "--gcc"], "sid": []}
 # In a root: what it was made of.
 MADE_OF = "made-of.txt"
 # What apt is told of fetching. The rest of its configuration names files of this machine.
@@ -40,6 +40,8 @@ TOLD = re.compile(r"(?i:https?|ftp|all|no)_proxy|CARGO_(?:HTTP|NET|REGISTR)\w+|"
                   r"SSL_CERT_FILE|CURL_CA_BUNDLE|REQUESTS_CA_BUNDLE|"
                   r"PIP_(?:CERT|DEFAULT_TIMEOUT|EXTRA_INDEX_URL|INDEX_URL|RETRIES|TRUSTED_HOST)")
 CERTIFICATES = Path("/etc/ssl/certs/ca-certificates.crt")
+# The same, as Java has them.
+JAVA_CERTIFICATES = Path("/etc/ssl/certs/java/cacerts")
 MOUNTS = Path("/proc/self/mounts")
 # No mount that is made in it is seen outside or outlives it.
 NAMESPACE = ("unshare", "--mount", "--propagation", "private")
@@ -195,9 +197,10 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
               (compiler_cache(), HOME / ".cache/ccache")]
     settings = [(Path("/etc/resolv.conf"),) * 2, (Path("/etc/hosts"),) * 2, (Path("/etc/pip.conf"),) * 2,
                 (home / ".config/pip/pip.conf", HOME / ".config/pip/pip.conf"),
-                (home / ".cargo/config.toml", HOME / ".cargo/config.toml")]
+                (home / ".cargo/config.toml", HOME / ".cargo/config.toml"),
+                (home / ".m2/settings.xml", HOME / ".m2/settings.xml")]
     if certificates:
-        settings.append((CERTIFICATES,) * 2)
+        settings += [(CERTIFICATES,) * 2, (JAVA_CERTIFICATES,) * 2]
     place = shlex.quote(str(root))
     # In a root of its own a process asks for its mounts by the root folder: that must be one.
     steps = ["set -e", f"mount --bind {place} {place}", f"mount -t proc proc {place}/proc"]
@@ -208,7 +211,8 @@ def inside(root: Path, command: list[str], certificates: bool = True) -> list[st
         if what.is_file():
             there = f"{place}{shlex.quote(str(where))}"
             steps += [f"mkdir -p {place}{shlex.quote(str(where.parent))}", f"[ -e {there} ] || touch {there}",
-                      f"mount --bind {shlex.quote(str(what.resolve()))} {there}"]
+                      f"mount --bind {shlex.quote(str(what.resolve()))} {there}",
+                      f"mount -o remount,bind,ro {there}"]
     variables = [f"{name}={value}" for name, value in environment().items()]
     steps.append('exec chroot "$@"')
     return [*NAMESPACE, "/bin/sh", "-c", "\n".join(steps), "sh", str(root), "/usr/bin/env", "-i", *variables,
@@ -284,7 +288,7 @@ def main() -> int:
         usage="scripts/root SUITE [-- COMMAND [ARGUMENT...]]\n       scripts/root --path SUITE\n"
               "       scripts/root --remove [SUITE...]",
         description="Makes a root of a Debian suite, or keeps the one that is there, and runs a command of this checkout in it.",
-        epilog="suites:\n  bookworm  an empty Debian 12 with what scripts/setup --lab installs\n"
+        epilog="suites:\n  bookworm  an empty Debian 12 with what scripts/setup --lab --kafka installs\n"
                "  trixie    an empty Debian 13 with what scripts/setup --gcc installs: g++ 14\n"
                "  sid       what the lab's adapter of Seastar needs\n"
                f"They stand in {cache_folder()}, and are made anew where scripts/setup or the list of packages has changed.")

@@ -66,6 +66,10 @@ LOGGING = """Configuration:
   Loggers:
     Root: {level: WARN, AppenderRef: {ref: out}}
 """
+# The exit status where Java or the jars are not to be had; ctest takes it for skipped.
+MISSING = 77
+# Maven waits long for a repository that does not answer.
+JARS_WITHIN = 180
 COMMANDS = ("start", "status", "stop", "kill", "topic")
 # Requests of Kafka's protocol: (key, version).
 METADATA, CREATE_TOPICS, CREATE_PARTITIONS = (3, 1), (19, 2), (37, 0)
@@ -74,6 +78,10 @@ UNKNOWN_TOPIC, LEADER_NOT_AVAILABLE = 3, 5
 
 class BrokerError(Exception):
     """It cannot be done, and why."""
+
+
+class MissingError(BrokerError):
+    """What a broker is made of is not to be had on this machine, and why."""
 
 
 def cache_folder() -> Path:
@@ -103,7 +111,7 @@ def locked(path: Path) -> Iterator[None]:
 def required(tool: str) -> str:
     found = shutil.which(tool)
     if found is None:
-        raise BrokerError(f"there is no {tool}: run scripts/setup --kafka")
+        raise MissingError(f"there is no {tool}: run scripts/setup --kafka")
     return found
 
 
@@ -120,11 +128,15 @@ def provide_jars() -> Path:
         with tempfile.TemporaryDirectory(dir=cache_folder(), prefix="jars.") as made:
             work = Path(made)
             (work / "pom.xml").write_text(pom(), encoding="utf-8")
-            done = subprocess.run(
-                [maven, "--batch-mode", "--quiet", "dependency:copy-dependencies", f"-DoutputDirectory={work / 'jars'}"],
-                cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+            try:
+                done = subprocess.run(
+                    [maven, "--batch-mode", "--quiet", "dependency:copy-dependencies", f"-DoutputDirectory={work / 'jars'}"],
+                    cwd=work, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                    timeout=JARS_WITHIN)
+            except subprocess.TimeoutExpired:
+                raise MissingError(f"Maven could not get Kafka's jars within {JARS_WITHIN} s") from None
             if done.returncode != 0 or not (work / "jars").is_dir():
-                raise BrokerError(f"Maven could not get Kafka's jars:\n{done.stdout.strip()}")
+                raise MissingError(f"Maven could not get Kafka's jars:\n{done.stdout.strip()}")
             (work / "jars").rename(folder)
     return folder
 
@@ -389,6 +401,7 @@ def main() -> int:
                "  topic   makes a topic, or gives it more partitions\n"
                "  stop    ends the broker; the data stay, and the next start has the same port\n"
                "  kill    ends it as a crash does\n"
+               f"The exit status is {MISSING} where Java or the jars are not to be had.\n"
                f"Jars and data stand in {cache_folder()}. scripts/setup --kafka installs what it needs.")
     parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("name", nargs="?", type=topic_name, metavar="NAME", help="of the topic")
@@ -411,7 +424,7 @@ def main() -> int:
         return carry_out(chosen)
     except (BrokerError, OSError, struct.error) as error:
         print(f"scripts/kafka: {error}", file=sys.stderr)
-        return 1
+        return MISSING if isinstance(error, MissingError) else 1
     except KeyboardInterrupt:
         print("scripts/kafka: interrupted", file=sys.stderr)
         return 130

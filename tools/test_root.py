@@ -91,10 +91,10 @@ class Making(RootTest):
                          "deb http://mirror.invalid/debian/ bookworm main\n")
 
     def test_scripts_setup_installs_what_a_root_of_a_release_has(self) -> None:
-        for suite, option in (("bookworm", "--lab"), ("trixie", "--gcc")):
+        for suite, options in (("bookworm", ["--lab", "--kafka"]), ("trixie", ["--gcc"])):
             self.provide(suite)
             (_, words, _), = [call for call in self.calls if call[0].startswith("scripts/setup")]
-            self.assertEqual(words[-2:], ["scripts/setup", option])
+            self.assertEqual(words[-1 - len(options):], ["scripts/setup", *options])
 
     def test_a_list_of_packages_may_name_the_suite_of_one(self) -> None:
         self.provide("sid")
@@ -164,6 +164,16 @@ class Running(RootTest):
         self.assertIn("PIP_INDEX_URL=http://index.invalid", given)
         self.assertNotIn("CXX=g++-of-this-machine", given)
         self.assertEqual(given[-2:], [str(self.sources), "x"])
+
+    def test_it_sees_the_settings_of_the_registries_clients_and_cannot_change_them(self) -> None:
+        for name in (".m2/settings.xml", ".cargo/config.toml"):
+            (self.root / name).parent.mkdir(parents=True)
+            (self.root / name).write_text("", encoding="utf-8")
+        with mock.patch("debian_root.Path.home", return_value=self.root):
+            script = " ".join(debian_root.inside(self.root, ["x"]))
+        for name in (".m2/settings.xml", ".cargo/config.toml"):
+            self.assertIn(f"mount --bind {self.root / name} {self.root}{debian_root.HOME / name}\n"
+                          f"mount -o remount,bind,ro {self.root}{debian_root.HOME / name}\n", script)
 
     def test_the_machine_s_certificates_are_not_there_while_a_package_installs_its_own(self) -> None:
         certificates = self.root / "certificates.crt"

@@ -1,5 +1,5 @@
 // What the brokers of rdkafka_mock.h cannot play, on a real one: its address stands in COFLUX_KAFKA_BROKER.
-// broker_tests.py starts one, and runs these.
+// with_broker.py starts one, and kafka.broker runs these.
 #include <cstdlib>
 
 #include <algorithm>
