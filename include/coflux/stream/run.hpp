@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,7 +86,7 @@ class job_run {
     using all = all_regions<std::make_index_sequence<count>>;
     using output = typename region_type<count - 1>::output;
     using writer_type = writer<output, source_type, sink_type, Job>;
-    using reader_type = reader<source_type, head_type, typename by_of_region<0, regions_type>::type, on_error>;
+    using reader_type = reader<source_type, head_type, typename by_of_region<0, regions_type>::type, Job>;
 
     static_assert(sink_of<sink_type, output>,
                   "coflux: the sink does not take what the flow gives: it needs call<void> write(environment&, "
@@ -129,16 +130,25 @@ public:
         auto& here = co_await context();
         positions at = co_await restore(here);
         bool drained = false;
-        co_await with_scope(here, [&](task_scope& scope) -> call<void> {
-            auto& inside = co_await context();
-            spawn(scope, std::make_index_sequence<count>());
-            scope.spawn(run_writer, borrowed(*this));
-            reader_type reading(flow_.from, flow_.head, *first_, barriers_, policy_,
-                                {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after,
-                                 job_.control != nullptr},
-                                std::move(at));
-            drained = co_await reading.run(inside, control_);
-        });
+        std::exception_ptr failed;
+        try {
+            co_await with_scope(here, [&](task_scope& scope) -> call<void> {
+                auto& inside = co_await context();
+                spawn(scope, std::make_index_sequence<count>());
+                scope.spawn(run_writer, borrowed(*this));
+                reader_type reading(flow_.from, flow_.head, *first_, barriers_, policy_,
+                                    {job_.max_batch, job_.linger, job_.commit_every, job_.lateness, job_.idle_after,
+                                     job_.control != nullptr},
+                                    std::move(at));
+                drained = co_await reading.run(inside, control_);
+            });
+        } catch (...) {
+            failed = std::current_exception();
+        }
+        if (failed != nullptr) {
+            co_await writer_.abandon(here);
+            std::rethrow_exception(failed);
+        }
         job_report report = report_of(control_.seen());
         report.drained = drained;
         co_return report;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,15 @@ enum class partition_event : unsigned char {
 struct partition_change {
     partition_event what;
     std::uint32_t partition;
+};
+
+/// Fails a job that is exactly once: another process may have read the partition again by now, and what is on its way
+/// from it would be there twice. The next run begins where it was committed.
+class partition_lost : public std::runtime_error {
+public:
+    explicit partition_lost(const std::string& partition)
+        : std::runtime_error("coflux: the partition " + partition +
+                             " was lost to another process before its outputs were committed: run the job again") {}
 };
 
 /// A source whose partitions come and go, as those of a consumer group do.

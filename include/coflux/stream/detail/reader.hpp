@@ -33,8 +33,10 @@ namespace coflux::stream::detail {
 /// The first producer of a job, and its pacer, which sends what lingers and marks barriers.
 ///
 /// Both use the outlet, each with `lock_`. The reader does not hold it while it waits for the source.
-template <typename Source, typename Head, typename FirstBy, typename OnError>
+template <typename Source, typename Head, typename FirstBy, typename Job>
 class reader {
+    using on_error = decltype(Job::on_error);
+    static constexpr bool is_exact = std::is_same_v<decltype(Job::delivery), exactly_once_t>;
     using input = typename Source::value_type;
     using output = typename output_type<input, no_key, Head>::type;
 
@@ -55,7 +57,7 @@ public:
     };
 
     /// `at`: what was restored. A partition that gives nothing stays there.
-    reader(Source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy<OnError>& policy,
+    reader(Source& from, const Head& head, outlet_type& out, barriers& on_their_way, failure_policy<on_error>& policy,
            const paces& pace, positions at)
         : source_(from),
           head_(head),
@@ -68,7 +70,7 @@ public:
           pace_(pace),
           times_(pace.lateness),
           at_(std::move(at)) {
-        if constexpr (has_dead_letters<OnError>) batch_.keep_originals();
+        if constexpr (has_dead_letters<on_error>) batch_.keep_originals();
     }
 
     /// Reads to the end, or until `control` drains.
@@ -107,7 +109,7 @@ private:
     }
     static fork<void> source_worker(environment&, borrowed<reader> self) {
         auto& here = co_await context();
-        co_await self->source_.work(here, has_dead_letters<OnError>);
+        co_await self->source_.work(here, has_dead_letters<on_error>);
     }
     static fork<void> all_reader(environment&, borrowed<reader> self, borrowed<task_scope> reading) {
         auto& here = co_await context();
@@ -153,6 +155,8 @@ private:
                 meet(change->partition);
                 continue;
             }
+            if (is_exact && change->what == partition_event::lost)
+                throw partition_lost(source_.partition_name(change->partition));
             if (change->what == partition_event::revoked) {
                 co_await mark_barrier(here, times_.now());
                 // [stream.revoke.committed]
@@ -388,7 +392,7 @@ private:
     barriers& barriers_;
     observed& seen_;
     sampled_times read_times_;
-    failures<OnError> failures_;
+    failures<on_error> failures_;
     paces pace_;
     watermarks times_;
     batch<input> batch_;

@@ -76,6 +76,19 @@ public:
         }
     }
 
+    /// The job has failed: the open transaction is aborted. What it says to that is not told, because the job's error is,
+    /// and the next run fences what is left.
+    [[nodiscard]] call<void> abandon(environment&) {
+        if constexpr (is_exact) {
+            auto& here = co_await context();
+            try {
+                if (is_open_) co_await sink_.abort(here);
+            } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+            }
+        }
+        co_return;
+    }
+
 private:
     [[nodiscard]] call<void> open(environment&) {
         if constexpr (is_exact) {
@@ -128,8 +141,8 @@ private:
         if constexpr (has_store) co_await store_of(job_.state).store(here, reached);
         if constexpr (is_exact) {
             co_await open(here);
+            is_open_ = false;  // a commit that fails may have been one: it is not aborted
             co_await sink_.commit(here, reached.at);
-            is_open_ = false;
         }
         // [stream.commit.source]
         if constexpr (committing_source<Source>) co_await source_.commit(here, reached.at);
