@@ -21,5 +21,5 @@ endif()
 if(COFLUX_HAS_KAFKA)
     coflux_add_library(kafka FOLDERS kafka)
     # No header of ours includes librdkafka's.
-    target_link_libraries(coflux_kafka PUBLIC coflux::runtime PRIVATE PkgConfig::COFLUX_KAFKA)
+    target_link_libraries(coflux_kafka PUBLIC coflux::stream PRIVATE PkgConfig::COFLUX_KAFKA)
 endif()

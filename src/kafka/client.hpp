@@ -27,6 +27,7 @@ namespace coflux::detail {
 
 /// Frees what librdkafka made.
 struct kafka_deleter {
+    void operator()(char* p) const noexcept { rd_kafka_mem_free(nullptr, p); }
     void operator()(rd_kafka_conf_t* p) const noexcept { rd_kafka_conf_destroy(p); }
     void operator()(rd_kafka_error_t* p) const noexcept { rd_kafka_error_destroy(p); }
     void operator()(rd_kafka_queue_t* p) const noexcept { rd_kafka_queue_destroy(p); }

@@ -251,6 +251,7 @@ call<void> consumer::subscribe(environment&, std::vector<std::string> topics) {
     auto&& here = co_await context();
     detail::kafka_consumer& s = get();
     co_await detail::reach_brokers(here, s.client);
+    s.joins.store(true, detail::memory_order_relaxed);  // what is read of it later comes by the program's own order
     co_await blocking([&] {
         std::vector<position> names;
         for (std::string& t : topics) names.emplace_back(std::move(t), RD_KAFKA_PARTITION_UA);

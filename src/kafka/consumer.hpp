@@ -36,6 +36,7 @@ public:
     const kafka_share client;
     const std::chrono::milliseconds looks_each;
     atomic<bool> is_polled{false};  // true from the beginning of a poll() or acknowledge() to its end
+    atomic<bool> joins{false};      // true from the first subscribe()
 
 private:
     void leave() noexcept;

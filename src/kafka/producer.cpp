@@ -70,6 +70,13 @@ call<void> until_done(environment&, kafka_producer& s, std::string what, Operati
     }
 }
 
+/// Where the group has gone on without it, librdkafka forgets the member's id. A broker takes positions without an id from
+/// any producer.
+bool is_member(rd_kafka_t* consumer) {
+    const kafka_owned<char> id(rd_kafka_memberid(consumer));
+    return id != nullptr && *id != '\0';
+}
+
 /// Until all that was sent is reported.
 /// Pre: the caller owns `taking`.
 call<void> until_flushed(environment&, kafka_producer& s) {
@@ -258,10 +265,15 @@ call<void> producer::begin_transaction(environment&) {
 call<void> producer::send_positions(environment&, const consumer& of, std::span<const position> positions) {
     auto&& here = co_await context();
     const detail::kafka_share from = of.get().client;
+    const bool joins = of.get().joins.load(detail::memory_order_relaxed);
     const detail::kafka_list list = detail::list_of(positions);
     co_await detail::until_done(here, get(), "send positions", [&](rd_kafka_t* h, int ms) {
         const detail::kafka_owned<rd_kafka_consumer_group_metadata_t> group(
             rd_kafka_consumer_group_metadata(from->handle()));
+        // Asked behind the metadata: what has an id now had one then, unless the loss was acknowledged meanwhile.
+        if (joins && !detail::is_member(from->handle()))
+            throw detail::make_kafka_error(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, "send positions",
+                                           "the group has gone on without this consumer", {.requires_abort = true});
         return rd_kafka_send_offsets_to_transaction(h, list.get(), group.get(), ms);
     });
 }

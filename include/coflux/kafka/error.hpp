@@ -18,6 +18,7 @@ enum class errc {
     offset_out_of_range = 1,   ///< and there is no rule where to begin
     unknown_topic = 3,
     message_too_large = 10,
+    illegal_generation = 22,     ///< the group was divided anew without this member
     unknown_member = 25,         ///< the group has gone on without this member
     rebalance_in_progress = 27,  ///< the group is being divided anew
     topic_exists = 36,

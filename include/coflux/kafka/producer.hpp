@@ -103,6 +103,8 @@ public:
     call<void> init_transactions(environment& env);
     call<void> begin_transaction(environment& env);
     /// The positions of `of` are committed with the transaction, or not at all. Its members must not commit() beside.
+    /// Errors: errc::unknown_member, with requires_abort(), where `of` has subscribed and the group has gone on without
+    /// it: its partitions are another member's.
     call<void> send_positions(environment& env, const consumer& of, std::span<const position> positions);
     /// Delivers what was sent, and commits.
     /// Errors: requires_abort(): abort it. is_fatal(): another producer has the id; close this one.
