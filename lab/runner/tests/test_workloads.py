@@ -80,6 +80,35 @@ def cache_by_definition(calculations: int) -> int:
     return sum(counter * int(value) for counter, value in enumerate(cache.values(), start=1))
 
 
+def scenario_rows_by_definition(records: int) -> dict[str, list[tuple[int, ...]]]:
+    """Order by order, with a table for each scenario that keeps something."""
+    rows: dict[str, list[tuple[int, ...]]] = {name: [] for name in WORKLOADS["stream_scenarios"].SCENARIOS}
+    amounts: list[int] = []
+    groups: dict[int, list[int]] = {}
+    windows: dict[tuple[int, int], list[int]] = {}
+    for order in range(records):
+        customer, amount, begin = order % 1_000, 150 + order % 100, order - order % 3_600
+        if amount > 100:
+            rows["filter"].append((order, customer, amount))
+        amounts.append(amount)
+        rows["rows"].append((order, sum(amounts[-100:])))
+        groups.setdefault(customer, []).append(amount)
+        window = windows.setdefault((customer, begin), [])
+        window.append(amount)
+        rows["changes"].append((customer, begin, len(window), sum(window)))
+    rows["group"] = [(customer, len(of), sum(of)) for customer, of in groups.items()]
+    rows["tumbling"] = [(*key, len(of), sum(of)) for key, of in windows.items()]
+    return rows
+
+
+def hash_by_definition(row: tuple[int, ...]) -> int:
+    value = 0x9E3779B97F4A7C15
+    for field in row:
+        value = (value ^ field) * 0xBF58476D1CE4E5B9 % 2 ** 64
+        value ^= value >> 32
+    return value
+
+
 class Definitions(unittest.TestCase):
     def assert_defined(self, name: str, params: catalog.Params, threads: int, answer: int, items: int) -> None:
         workload = WORKLOADS[name]
@@ -94,8 +123,8 @@ class Definitions(unittest.TestCase):
                                            "io_socket", "latency_under_load", "matmul", "memory_after",
                                            "mpsc_batches", "mutex_handoff", "nexmark", "nqueens", "outside_wake",
                                            "oversubscribed", "partition_receiver", "pipeline", "record_path",
-                                           "skynet", "spawn_join", "suspend_chain", "timer_storm", "unbalanced",
-                                           "wait", "yield"])
+                                           "skynet", "spawn_join", "stream_scenarios", "suspend_chain", "timer_storm",
+                                           "unbalanced", "wait", "yield"])
 
     def test_trees_agree_with_their_definition(self) -> None:
         for n in (0, 1, 2, 10, 18):
@@ -314,6 +343,12 @@ class Definitions(unittest.TestCase):
         for path in ("plain", "shared"):
             params = {"path": path, "records": 30, "batch": 8, "partitions": 3, "steps": 17}
             self.assert_defined("record_path", params, 2, sum(result(record, 17) for record in range(1, 31)) % 2 ** 64, 30)
+
+    def test_the_rows_of_stream_scenarios_agree_with_their_definition(self) -> None:
+        for records in (50, 1_000, 7_300):
+            for scenario, rows in scenario_rows_by_definition(records).items():
+                params = {"scenario": scenario, "records": records, "batch": 100, "partitions": 8}
+                self.assert_defined("stream_scenarios", params, 2, sum(map(hash_by_definition, rows)) % 2 ** 64, records)
 
 
 class Plans(unittest.TestCase):

@@ -46,7 +46,9 @@ int main(int argc, char** argv) {
     app.add("accept_churn", lab::accept_churn,
             "a coroutine a connection, on an io_context with epoll that one thread runs");
     app.add("io_socket", lab::io_socket, "an io_context and a thread for each side, a coroutine a connection");
-    app.unsupported("nexmark", "no stream engine: its part in a query would be the loop that bare has");
+    for (const char* const name : {"nexmark", "stream_scenarios"}) {
+        app.unsupported(name, "no stream engine: its part would be the loop that bare has");
+    }
     app.unsupported("file_read",
                     "Asio reads files only where it is built on io_uring, by liburing; it is on epoll here");
     app.add("suspend_chain", lab::suspend_chain, channel);

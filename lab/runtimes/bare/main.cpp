@@ -325,6 +325,7 @@ int main(int argc, char** argv) {
     app.add("coroutine_costs", lab::coroutine_costs, "frames from the heap, or from one free list");
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
     app.add("nexmark", nexmark, "a loop for each query, on one thread");
+    app.add("stream_scenarios", lab::stream_scenarios, "a loop for each scenario, on one thread");
     app.unsupported("wait", "to wait is the system's: std has it");
     app.unsupported("echo_pool", "a pool whose workers share connections would be a runtime: echo_many is the floor");
     app.unsupported("partition_receiver",

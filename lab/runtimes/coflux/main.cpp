@@ -42,6 +42,11 @@ int main(int argc, char** argv) {
     app.add("partition_receiver", lab::partition_receiver,
             "make_unbounded_mpsc between two forks; parks: a receive that waits");
     app.add("record_path", lab::record_path, "make_spsc to each partition; shared: a mutex, taken for each record");
+    app.add_dress(
+        "record_path", "stream", lab::record_path_as_jobs,
+        "a stream job a path, with a worker a thread and a slot a partition; shared: call_each takes the mutex");
+    app.add("stream_scenarios", lab::stream_scenarios,
+            "a stream job a scenario, with a worker a thread and a slot a partition");
     app.add("nexmark", lab::nexmark_query, "a stream job a query, with one worker; values are pointers to events");
     app.add("fib_tasks", lab::fib_tasks, "a fork a task on the pool; a generator");
     app.add("coroutine_costs", lab::coroutine_costs, "a generator, its frame from the frame pool");

@@ -43,6 +43,8 @@ harness::measured forks_of_a_crowd(const harness::request& r);
 harness::measured unbalanced(const harness::request& r);
 harness::measured partition_receiver(const harness::request& r);
 harness::measured record_path(const harness::request& r);
+harness::measured record_path_as_jobs(const harness::request& r);
+harness::measured stream_scenarios(const harness::request& r);
 harness::measured nexmark_query(const harness::request& r);
 harness::measured fib_tasks(const harness::request& r);
 harness::measured coroutine_costs(const harness::request& r);

@@ -146,6 +146,7 @@ var workloads = []workload{
 		plain: variant{"ten goroutines a node, which answer through a chan", skynet}, expert: seldom(skynet)},
 	{name: "spawn_join", params: []string{"count"}, items: product("count"),
 		plain: variant{"goroutines and a sync.WaitGroup", spawnJoin}},
+	{name: "stream_scenarios", unsupported: "no stream engine: its part in a scenario would be the loop that bare has"},
 	{name: "suspend_chain", params: []string{"chains", "depth", "values"}, items: product("chains", "depth", "values"),
 		plain: variant{"a chan of one place between two goroutines", suspendChain}},
 	{name: "timer_storm", params: []string{"count", "shortest_us", "longest_us"}, items: product("count"),

@@ -93,7 +93,9 @@ int main(int argc, char** argv) {
          {"echo_pool", "fork_pool", "inject", "latency_under_load", "oversubscribed", "pipeline"}) {
         app.unsupported(name, no_pool);
     }
-    app.unsupported("nexmark", "no stream engine: its part in a query would be the loop that bare has");
+    for (const char* const name : {"nexmark", "stream_scenarios"}) {
+        app.unsupported(name, "no stream engine: its part would be the loop that bare has");
+    }
     app.unsupported("fairness",
                     "the standard library has no pool: each task would be a thread, and the kernel would let it begin");
     return app.main(argc, argv);

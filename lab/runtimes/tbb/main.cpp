@@ -31,7 +31,9 @@ int main(int argc, char** argv) {
     app.unsupported("mutex_handoff", "a TBB task that waits for a mutex keeps its thread: tasks cannot hand one over");
     app.add("fib_tasks", lab::fib_tasks, "task_group::run of each task");
     app.unsupported("record_path", "a TBB task that waits for a batch keeps its thread: std has it with threads");
-    app.unsupported("nexmark", "no stream engine: its part in a query would be the loop that bare has");
+    for (const char* const name : {"nexmark", "stream_scenarios"}) {
+        app.unsupported(name, "no stream engine: its part would be the loop that bare has");
+    }
     app.unsupported("coroutine_costs", "a TBB task is no coroutine");
     for (const char* const name : {"cachecalc", "cachecalc_sharded", "cachecalc_variants", "idle_tasks",
                                    "partition_receiver", "timer_storm", "wait"}) {

@@ -59,7 +59,7 @@ enum Ability {
 use Ability::{Noted, Supported, Unsupported};
 
 /// Workload, its parameters, and whether Tokio can do it.
-const WORKLOADS: [(&str, &[&str], Ability); 40] = [
+const WORKLOADS: [(&str, &[&str], Ability); 41] = [
     ("accept_churn", &["connections", "in_flight"], Noted("tokio::net, a task a connection")),
     (
         "cachecalc",
@@ -127,6 +127,7 @@ const WORKLOADS: [(&str, &[&str], Ability); 40] = [
     ),
     ("skynet", &["depth"], Supported),
     ("spawn_join", &["count"], Supported),
+    ("stream_scenarios", &["scenario", "records", "batch", "partitions"], Unsupported(NO_STREAMS)),
     ("suspend_chain", &["chains", "depth", "values"], Noted("tokio::sync::mpsc")),
     (
         "timer_storm",
