@@ -39,34 +39,27 @@ public:
     /// Puts a value into the parcel of its owner.
     void put(const place& at, T&& value) {
         record<T> r{std::move(value), at.time, at.next, at.partition};
-        const std::uint32_t owner = owner_of(r);
-        const bool is_only = links_.size() == 1;
-        if (!is_only) recent_owners_.push_back(owner);  // before: what is in a parcel can be taken back
-        try {
-            if (at.read == nullptr || *at.read == nullptr) [[likely]] {
-                links_[owner].filled->records.push_back(std::move(r));
-            } else {
-                links_[owner].filled->records.push_back(std::move(r), *at.read);
-            }
-        } catch (...) {
-            if (!is_only) recent_owners_.pop_back();
-            throw;
+        route(r);
+        if (!has_one_link() || at.read != nullptr) {
+            put_apart(std::move(r), at.read);
+            return;
         }
-        if (is_only) ++recent_;
+        links_[0].filled->records.push_back(std::move(r));
+        ++recent_;
+    }
+    /// Writes the slot of the record.
+    void route(record<T>& r) {
+        if constexpr (!by::one_worker) r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_->size()), turn_);
     }
     /// There is one consumer, and nothing has been put for it: it can take a batch as it is.
-    [[nodiscard]] bool takes_whole() const noexcept { return links_.size() == 1 && links_[0].filled->records.empty(); }
-    void take_whole(batch<T>& records) {
-        if constexpr (!by::one_worker) {
-            for (record<T>& r : records) (void)owner_of(r);
-        }
-        links_[0].filled->records.swap(records);
-    }
+    [[nodiscard]] bool takes_whole() const noexcept { return has_one_link() && links_[0].filled->records.empty(); }
+    /// Pre: takes_whole(), and each record has its slot.
+    void take_whole(batch<T>& records) noexcept { links_[0].filled->records.swap(records); }
 
     /// What was put since the last mark stays.
     void mark() noexcept {
         recent_ = 0;
-        recent_owners_.clear();
+        if constexpr (!by::one_worker) recent_owners_.clear();
     }
     /// What was put since the last mark goes.
     void undo() noexcept {
@@ -128,14 +121,25 @@ private:
         event_time told = no_time;
     };
 
-    [[nodiscard]] std::uint32_t owner_of(record<T>& r) {
-        if constexpr (by::one_worker) {
-            return 0;
-        } else {
-            r.slot = by::slot(by_, r, static_cast<std::uint32_t>(owners_->size()), turn_);
-            return links_.size() == 1 ? 0 : (*owners_)[r.slot];
+    // Where there are several links, or what was read goes with the record. Apart, so that put() is inlined.
+    [[gnu::noinline]] void put_apart(record<T>&& r, const std::shared_ptr<const original>* read) {
+        const bool is_only = has_one_link();
+        const std::uint32_t owner = is_only ? 0 : (*owners_)[r.slot];
+        if (!is_only) recent_owners_.push_back(owner);  // before: what is in a parcel can be taken back
+        try {
+            if (read == nullptr || *read == nullptr) {
+                links_[owner].filled->records.push_back(std::move(r));
+            } else {
+                links_[owner].filled->records.push_back(std::move(r), *read);
+            }
+        } catch (...) {
+            if (!is_only) recent_owners_.pop_back();
+            throw;
         }
+        if (is_only) ++recent_;
     }
+
+    [[nodiscard]] bool has_one_link() const noexcept { return by::one_worker || links_.size() == 1; }
 
     void send(link& to, parcel_kind kind, std::uint64_t barrier, event_time watermark) {
         parcel<T>& p = *to.filled;

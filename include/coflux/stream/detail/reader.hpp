@@ -132,7 +132,8 @@ private:
             read_times_.end(batch_.size());
             auto guard = co_await lock_.lock();
             const std::size_t count = batch_.size();
-            co_await scatter(here);
+            if (out_.must_wait()) co_await out_.refill(here);
+            if (!scatter()) co_await scatter_again(here);
             const event_time watermark = times_.now();
             if (count < pace_.max_batch) {
                 out_.send_all(watermark);
@@ -170,19 +171,23 @@ private:
         }
     }
 
-    // The rest of the batch.
-    [[nodiscard]] call<void> scatter(environment&) {
+    // The rest of the batch: a function, since a call for each batch costs more than a record.
+    // Returns: whether all of it is done; else a record has failed.
+    [[nodiscard]] bool scatter() {
+        done_ = process(done_);
+        return done_ == batch_.size();
+    }
+    // The record that has failed is tried again, or given up, and so is each one behind it that fails.
+    [[nodiscard]] call<void> scatter_again(environment&) {
         auto& here = co_await context();
-        if (out_.must_wait()) co_await out_.refill(here);
-        while ((done_ = process(done_)) != batch_.size()) {
+        do {
             const bool again = co_await failures_.try_again(here, batch_[done_].partition);
             if (!again) {
-                const record<input>& r = batch_[done_];
-                co_await failures_.give_up(here, r, error_);
-                pass(r.partition, r.next, 1);
+                co_await failures_.give_up(here, batch_[done_], error_);
+                note(done_, done_ + 1);
                 ++done_;
             }
-        }
+        } while (!scatter());
     }
 
     void pass(std::uint32_t partition, std::int64_t next, std::size_t count) {
@@ -235,26 +240,31 @@ private:
         }
     }
 
-    // Notes positions and times of the whole batch.
-    void note_all() {
-        for (std::size_t i = 0; i != batch_.size();) {
-            const std::uint32_t partition = batch_[i].partition;
+    // Notes times and positions of the records [first, end), and calls `also(record)` on the way. A run of records of
+    // one partition is noted at once.
+    template <typename Also>
+    void note(std::size_t first, std::size_t end, Also also) {
+        while (first != end) {
+            const std::size_t begin = first;
+            const std::uint32_t partition = batch_[first].partition;
             event_time latest = no_time;
-            std::size_t end = i;
-            for (; end != batch_.size() && batch_[end].partition == partition; ++end) {
-                latest = std::max(latest, batch_[end].time);
+            for (; first != end && batch_[first].partition == partition; ++first) {
+                latest = std::max(latest, batch_[first].time);
+                also(batch_[first]);
             }
-            times_.note(partition, latest);
-            pass(partition, batch_[end - 1].next, end - i);
-            i = end;
+            if constexpr (!has_event_times) times_.note(partition, latest);
+            pass(partition, batch_[first - 1].next, first - begin);
         }
+    }
+    void note(std::size_t first, std::size_t end) {
+        note(first, end, [](const record<input>&) {});
     }
 
     // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
     std::size_t process(std::size_t first) {
         if constexpr (std::tuple_size_v<Head> == 0) {
             if (first == 0 && !batch_.empty() && out_.takes_whole()) {
-                note_all();
+                note(0, batch_.size(), [this](record<input>& r) { out_.route(r); });
                 out_.take_whole(batch_);
                 return 0;
             }
@@ -278,15 +288,14 @@ private:
                     read = batch_.original_of(i);
                     at.read = &read;
                 }
-                if constexpr (!has_event_times) times_.note(r.partition, r.time);
                 operators_.process(at, r.value);
-                pass(r.partition, r.next, 1);
             }
             failures_.reset();
         } catch (...) {
             out_.undo();
             error_ = std::current_exception();
         }
+        note(first, i);
         return i;
     }
 
@@ -294,7 +303,8 @@ private:
     [[nodiscard]] call<void> finish(environment&) {
         auto& here = co_await context();
         auto guard = co_await lock_.lock();
-        co_await scatter(here);
+        if (out_.must_wait()) co_await out_.refill(here);
+        if (!scatter()) co_await scatter_again(here);
         const event_time watermark = at_end_ ? end_of_time : times_.now();
         co_await mark_barrier(here, watermark);
         if (out_.must_wait()) co_await out_.refill(here);

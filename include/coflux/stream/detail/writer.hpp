@@ -56,7 +56,9 @@ public:
                 if (in_.holds_back(*got)) got = nullptr;
             }
             if (!got->records.empty()) {
-                co_await open(here);
+                if constexpr (is_exact) {
+                    if (!is_open_) co_await open(here);
+                }
                 const std::span records = got->records.all();
                 std::exception_ptr refused;
                 times_.begin();
@@ -91,14 +93,9 @@ public:
 
 private:
     [[nodiscard]] call<void> open(environment&) {
-        if constexpr (is_exact) {
-            if (!is_open_) {
-                auto& here = co_await context();
-                co_await sink_.begin(here);
-                is_open_ = true;
-            }
-        }
-        co_return;
+        auto& here = co_await context();
+        co_await sink_.begin(here);
+        is_open_ = true;
     }
 
     // Gives the sink the same records again. After the last attempt it halves them, until the refused ones are found.
@@ -140,7 +137,7 @@ private:
         // [stream.commit.store]
         if constexpr (has_store) co_await store_of(job_.state).store(here, reached);
         if constexpr (is_exact) {
-            co_await open(here);
+            if (!is_open_) co_await open(here);
             is_open_ = false;  // a commit that fails may have been one: it is not aborted
             co_await sink_.commit(here, reached.at);
         }
