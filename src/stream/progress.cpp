@@ -78,8 +78,25 @@ std::string to_text(const progress& p) {
                                       std::pair(p.dead, "dead"), std::pair(p.late, "late")}) {
         if (count != 0) text += ", " + scaled(count) + " " + name;
     }
+    if (!p.hot.empty()) text += ", hot " + p.hot;
     return text;
 }
+
+namespace {
+
+std::string percent(double share) {
+    return formatted(" %d %%", static_cast<int>(std::lround(share * 100)));
+}
+// A key that one worker cannot be relieved of; else a partition with at least twice its part.
+std::string hottest(const job_snapshot& s) {
+    if (!s.hot_keys.empty()) return "key " + s.hot_keys.front().key + percent(s.hot_keys.front().share);
+    if (s.partitions.empty()) return "";
+    const auto& most = *std::ranges::max_element(s.partitions, {}, &partition_snapshot::share);
+    if (s.partitions.size() == 1 || most.share * static_cast<double>(s.partitions.size()) < 2) return "";
+    return "partition " + most.name + percent(most.share);
+}
+
+}  // namespace
 
 progress progress_meter::see(const job_snapshot& now, clock::time_point at) {
     progress p;
@@ -90,6 +107,7 @@ progress progress_meter::see(const job_snapshot& now, clock::time_point at) {
     p.skipped = now.skipped;
     p.dead = now.dead;
     p.late = now.late;
+    p.hot = hottest(now);
     if (!seen_.empty() && now.records < seen_.back().records) seen_.clear();  // another run
     if (!seen_.empty()) {
         const seen& from = seen_.front();

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,6 +22,7 @@ void actor_counts::reset() noexcept {
     }
     watermark.set(no_time);
     timed.set(0);
+    hottest.set({});
 }
 
 void partition_counts::reset() noexcept {
@@ -28,6 +31,7 @@ void partition_counts::reset() noexcept {
     next.set(unknown);
     end.set(unknown);
     watermark.set(no_time);
+    share.set(0);
     for (auto* each : {&failed, &retried, &skipped, &dead, &late}) each->reset();
 }
 
@@ -96,13 +100,38 @@ partition_snapshot look_at(const partition_counts& line, const std::string& name
                          line.dead.get(),
                          line.late.get(),
                          std::nullopt,
-                         line.watermark.get()};
+                         line.watermark.get(),
+                         line.share.get()};
     const std::int64_t next = line.next.get();
     const std::int64_t end = line.end.get();
     if (next != partition_counts::unknown && end != partition_counts::unknown) {
         p.lag = static_cast<std::uint64_t>(std::max<std::int64_t>(end - next, 0));
     }
     return p;
+}
+
+// The hottest keys of all workers, by region. A worker tells how large its sample was, so shares can be compared.
+std::vector<hot_key> hot_keys_of(const observed& of) {
+    struct sampled {
+        hot_share share;
+        std::uint32_t number;
+    };
+    std::map<std::uint32_t, std::vector<sampled>> of_region;
+    each_worker(of, [&](const actor_counts& line) {
+        of_region[line.region.get()].push_back({line.hottest.get().value_or(hot_share()), line.number.get()});
+    });
+    std::vector<hot_key> hot;
+    for (const auto& [region, workers] : of_region) {
+        std::uint64_t samples = 0;
+        for (const sampled& each : workers) samples += each.share.samples;
+        for (const sampled& each : workers) {
+            if (workers.size() == 1 || each.share.seen == 0 || each.share.seen * workers.size() < samples) continue;
+            hot.push_back({std::string(each.share.name()), region, each.number,
+                           static_cast<double>(each.share.seen) / static_cast<double>(samples)});
+        }
+    }
+    std::ranges::sort(hot, std::ranges::greater(), &hot_key::share);
+    return hot;
 }
 
 }  // namespace
@@ -153,6 +182,7 @@ job_snapshot job_control::snapshot() const {
         s.workers.push_back(w);
     });
     sent[0] = seen_.reader().sent.get();
+    s.hot_keys = detail::hot_keys_of(seen_);
     for (std::uint32_t region = 1; region <= regions; ++region) {
         // The two were read at different moments, so what was taken may be ahead.
         s.queued.push_back(sent[region - 1] - std::min(sent[region - 1], taken[region]));

@@ -170,6 +170,10 @@ struct routing<to_one, T> {
 };
 
 template <typename P>
+inline constexpr bool is_by_key = false;
+template <typename F>
+inline constexpr bool is_by_key<by_key<F>> = true;
+template <typename P>
 inline constexpr bool is_partitioner = false;
 template <typename F>
 inline constexpr bool is_partitioner<by_key<F>> = true;

@@ -29,6 +29,8 @@ struct progress {
     std::uint64_t skipped = 0;
     std::uint64_t dead = 0;
     std::uint64_t late = 0;
+    /// What has more than its part of the records: "key ann 63 %", "partition 7 80 %".
+    std::string hot{};
 
     friend bool operator==(const progress&, const progress&) = default;
 };

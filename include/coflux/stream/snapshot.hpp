@@ -41,6 +41,18 @@ struct partition_snapshot {
     std::optional<std::uint64_t> lag{};
     /// No record before it is expected; no_time before the first record.
     event_time watermark = no_time;
+    /// Its part of the records that were read between the last two barriers, from 0 to 1.
+    double share = 0;
+};
+
+/// A key that has at least a worker's part of the records of its region: no move of slots helps its worker.
+struct hot_key {
+    /// A number, a text, "(a, b)", what its to_string() gives, or "#" and its hash; 32 bytes of it at most.
+    std::string key;
+    std::uint32_t region = 0;
+    std::uint32_t worker = 0;
+    /// Its part of the region's records, from 0 to 1, by a sample since the last barrier.
+    double share = 0;
 };
 
 /// A worker of a region; regions are counted from 1.
@@ -71,6 +83,8 @@ struct job_snapshot : job_report {
     std::vector<std::uint64_t> queued{};  ///< batches that wait for each region; the last one: for the sink
     std::vector<partition_snapshot> partitions{};
     std::vector<worker_snapshot> workers{};
+    /// The hottest first; of each worker of a by_key() the hottest, at most.
+    std::vector<hot_key> hot_keys{};
 };
 
 }  // namespace coflux::stream

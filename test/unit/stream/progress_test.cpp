@@ -58,6 +58,20 @@ TEST(progress, fits_a_terminal) {
     EXPECT_EQ(line_for_terminal("0123456789", 1), "\r\x1b[K");
 }
 
+TEST(progress, names_what_is_hot) {
+    EXPECT_EQ(to_text({.late = 1, .hot = "key ann 63 %"}), "0 records, 0/s, 1 late, hot key ann 63 %");
+    stream::job_snapshot s;
+    s.partitions.resize(4);
+    s.partitions[2].name = "orders-2";
+    s.partitions[2].share = 0.499;
+    stream::progress_meter meter;
+    EXPECT_EQ(meter.see(s, {}).hot, "");
+    s.partitions[2].share = 0.5;
+    EXPECT_EQ(meter.see(s, {}).hot, "partition orders-2 50 %");
+    s.hot_keys.push_back({"ann", 1, 0, 0.626});
+    EXPECT_EQ(meter.see(s, {}).hot, "key ann 63 %");
+}
+
 stream::job_snapshot seen(std::uint64_t records, std::uint64_t lag, bool is_bounded = true) {
     stream::job_snapshot s;
     s.records = records;

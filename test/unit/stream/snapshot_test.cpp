@@ -203,6 +203,32 @@ TEST(snapshot, counts_what_is_late_for_its_partition) {
     });
 }
 
+TEST(snapshot, names_a_hot_key_and_a_hot_partition) {
+    in_simulation(
+        [](coflux::environment& here) -> coflux::call<void> {
+            std::vector<std::vector<std::string>> values(2);
+            for (int i = 0; i != 60'000; ++i) values[0].push_back(i % 10 < 7 ? "ann" : std::to_string(i));
+            values[1].resize(20'000, "ann");
+            stream::memory_source source(std::move(values));
+            stream::memory_sink<std::string> sink;
+            stream::job_control control;
+            (void)co_await stream::run(here,
+                                       stream::from(source) | stream::by_key([](const std::string& s) { return s; }) |
+                                           stream::map([](std::string& s) { return std::move(s); }) | stream::to(sink),
+                                       stream::job{.workers = 2, .control = &control});
+            const stream::job_snapshot s = control.snapshot();
+            EXPECT_EQ(s.hot_keys.size(), 1U);
+            EXPECT_EQ(s.partitions.size(), 2U);
+            if (s.hot_keys.size() != 1 || s.partitions.size() != 2) co_return;
+            EXPECT_EQ(s.hot_keys[0].key, "ann");
+            EXPECT_EQ(s.hot_keys[0].region, 1U);
+            EXPECT_NEAR(s.hot_keys[0].share, 62'000.0 / 80'000, 0.05);
+            EXPECT_EQ(s.partitions[0].share, 0.75);
+            EXPECT_EQ(s.partitions[1].share, 0.25);
+        },
+        3);
+}
+
 TEST(snapshot, counts_anew_in_each_run) {
     on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
         stream::job_control control;

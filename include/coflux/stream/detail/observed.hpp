@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <coflux/base/config.hpp>
+#include <coflux/stream/detail/hot_keys.hpp>
 #include <coflux/stream/record.hpp>
 #include <coflux/time/clock.hpp>
 
@@ -66,6 +67,7 @@ struct alignas(2 * coflux::detail::cache_line) actor_counts {
     published<std::uint64_t> timed_batches;
     published<std::uint64_t> timed_records;
     published<std::int64_t> timed;  // nanoseconds
+    published_share hottest;        // key of a worker, since the last barrier that had samples enough
 
     void reset() noexcept;
 };
@@ -80,6 +82,7 @@ struct alignas(2 * coflux::detail::cache_line) partition_counts {
     published<std::int64_t> next{unknown};
     published<std::int64_t> end{unknown};
     published<event_time> watermark{no_time};
+    published<double> share;  // of all records between the last two barriers
     // States: nullptr, then a name that stays as it is as long as the job_control. The release store pairs with the
     // acquire load of a snapshot.
     std::atomic<const std::string*> name{nullptr};

@@ -228,6 +228,16 @@ private:
         seen_.reader().sent.set(out_.sent());
         must_measure_ = pace_.is_watched;
     }
+    // Parts of the partitions in the records since the last barrier. The lock is held.
+    void publish_shares() {
+        std::uint64_t all = 0;
+        for (const read_part& each : read_) all += each.records - each.at_barrier;
+        for (std::uint32_t p = 0; p != read_.size() && all != 0; ++p) {
+            const std::uint64_t records = read_[p].records - std::exchange(read_[p].at_barrier, read_[p].records);
+            partition_counts* const line = seen_.partition(p);
+            if (line != nullptr) line->share.set(static_cast<double>(records) / static_cast<double>(all));
+        }
+    }
     partition_counts& meet(std::uint32_t p) {
         partition_counts* const known = seen_.partition(p);
         return known != nullptr && known->is_here.get() ? *known : seen_.meet(p, source_.partition_name(p));
@@ -320,6 +330,7 @@ private:
             if (read_[p].next != unread) set_position(at_, source_.partition_name(p), read_[p].next);
         }
         publish_partitions();
+        publish_shares();
         // [stream.barrier.positions]
         last_barrier_ = barriers_.open(at_);
         auto owners = barriers_.owners(last_barrier_, 1);
@@ -390,6 +401,7 @@ private:
     struct read_part {
         std::int64_t next = unread;
         std::uint64_t records = 0;
+        std::uint64_t at_barrier = 0;  // records before the last one
     };
     static constexpr bool has_event_times = []<typename... S>(std::tuple<S...>*) {
         return (is_event_times<S> || ...);

@@ -13,6 +13,7 @@
 #include <coflux/core/context.hpp>
 #include <coflux/stream/detail/barriers.hpp>
 #include <coflux/stream/detail/failures.hpp>
+#include <coflux/stream/detail/hot_keys.hpp>
 #include <coflux/stream/detail/observed.hpp>
 #include <coflux/stream/detail/outlet.hpp>
 #include <coflux/stream/detail/parcel.hpp>
@@ -50,7 +51,8 @@ public:
     using called = typename Types::called;
     using first_call = typename Types::first_call;
     using key_type = typename Types::key_type;
-    using by = routing<typename Types::partitioner, input>;
+    using partitioner_type = typename Types::partitioner;
+    using by = routing<partitioner_type, input>;
     using outlet_type = outlet<output, NextBy>;
     using operators =
         decltype(bind_stages<called, key_type>(std::declval<const Region&>().stages, outlet_operator<outlet_type>()));
@@ -142,6 +144,7 @@ public:
           counts_(policy.seen.worker(of.number, number)),
           times_(counts_),
           late_(policy.seen),
+          hot_keys_(number),
           failures_(policy, "region " + std::to_string(of.number), static_cast<std::uint32_t>(number), counts_),
           owners_(of.owners()),
           loads_(of.slots()),
@@ -162,6 +165,7 @@ public:
             }
             if (out_.must_wait()) co_await out_.refill(here);
             times_.begin();
+            look_for_hot_keys(got->records);
             if constexpr (calls_first) co_await calls_.run(here, of_.call_first(), got->records, failures_);
             for (std::size_t i = 0; (i = process(got->records, i)) != got->records.size();) {
                 const bool again = co_await failures_.try_again(here, got->records[i].partition);
@@ -180,6 +184,7 @@ public:
                 publish_counts();  // before the barrier: a commit has counts of all that it covers
                 barriers_.add(got->barrier, of_.number, loads_);
                 loads_.assign(loads_.size(), 0);
+                if (const auto share = hot_keys_.take()) counts_.hottest.set(*share);
                 auto changed = barriers_.owners(got->barrier, of_.number);
                 auto behind = barriers_.owners(got->barrier, of_.number + 1);
                 out_.close(parcel_kind::barrier, got->barrier, advanced_);
@@ -208,6 +213,17 @@ private:
         counts_.watermark.set(advanced_);
         counts_.late.set(late_.all());
         late_.publish();
+    }
+
+    // Before the stages: they may move a value out. A key that throws fails its record there.
+    void look_for_hot_keys(batch<input>& records) noexcept {
+        if constexpr (is_by_key<typename Region::partitioner_type>) {
+            try {
+                hot_keys_.look(records.size(), [&](std::size_t i) -> decltype(auto) {
+                    return by::key_of(of_.partitioner(), std::as_const(records[i]));
+                });
+            } catch (...) {}
+        }
     }
 
     // Runs the records from `first` on. Returns: behind the last one, or the one that has failed with error_.
@@ -286,6 +302,7 @@ private:
     actor_counts& counts_;
     sampled_times times_;
     late_counts late_;
+    hot_keys hot_keys_;
     failures<OnError> failures_;
     [[no_unique_address]] region_calls<input, typename Region::called> calls_;
     std::shared_ptr<const slot_owners> owners_;
