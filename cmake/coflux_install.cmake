@@ -50,6 +50,10 @@ if(COFLUX_HAS_KAFKA)
         NAMESPACE coflux::
         DESTINATION "${package_dir}")
 endif()
+if(TARGET coflux_stream_program)
+    add_dependencies(coflux_installed coflux_stream_program)
+    install(TARGETS coflux_stream_program RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
 
 configure_package_config_file(
     "${PROJECT_SOURCE_DIR}/cmake/coflux-config.cmake.in" "${PROJECT_BINARY_DIR}/coflux-config.cmake"

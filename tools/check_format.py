@@ -13,7 +13,7 @@ import tree
 
 # One version for all: another one formats differently.
 FORMATTER = "clang-format-19"
-FOLDERS = ("include", "src", "test", "examples", "bench", "lab")
+FOLDERS = ("include", "src", "test", "examples", "bench", "lab", "tools")
 
 
 def main(arguments: list[str]) -> int:

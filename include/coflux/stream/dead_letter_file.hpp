@@ -24,7 +24,7 @@ namespace coflux::stream {
 
 /// A sink of dead letters: `dead_letter_file dlq("orders.dead"); … .on_error = stream::dead_letters(dlq)`.
 ///
-/// The file is read by `coflux-stream dlq`.
+/// The file is read by `coflux-stream dlq list|show|replay` (docs/howto/replay-dead-letters.md).
 ///
 /// Errors, Stops, Threads, Costs: as line_sink.
 class dead_letter_file {

@@ -1,0 +1,23 @@
+# coflux-stream, the program for what stream jobs leave behind. It needs CLI11 and nlohmann/json, and no library needs
+# it. AUTO: where it is installed with Coflux, which is not where Coflux is a part of another project.
+set(missing "")
+if(NOT COFLUX_WITH_STREAM_PROGRAM STREQUAL "OFF")
+    find_package(CLI11 CONFIG QUIET)
+    find_package(nlohmann_json 3 CONFIG QUIET)
+    if(NOT CLI11_FOUND OR NOT nlohmann_json_FOUND)
+        set(missing "there is no CLI11, or no nlohmann/json 3 (Debian: libcli11-dev, nlohmann-json3-dev)")
+    endif()
+endif()
+if(missing AND COFLUX_WITH_STREAM_PROGRAM STREQUAL "ON")
+    message(FATAL_ERROR "coflux: COFLUX_WITH_STREAM_PROGRAM is ON, and ${missing}")
+elseif(missing AND PROJECT_IS_TOP_LEVEL)
+    message(STATUS "coflux: coflux-stream is not built: ${missing}")
+endif()
+if(NOT missing
+   AND (COFLUX_WITH_STREAM_PROGRAM STREQUAL "ON" OR (COFLUX_WITH_STREAM_PROGRAM STREQUAL "AUTO" AND PROJECT_IS_TOP_LEVEL)))
+    file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/coflux_stream/*.cpp")
+    add_executable(coflux_stream_program ${sources})
+    set_target_properties(coflux_stream_program PROPERTIES OUTPUT_NAME coflux-stream INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    target_link_libraries(coflux_stream_program PRIVATE coflux::stream CLI11::CLI11 nlohmann_json::nlohmann_json)
+    coflux_warnings(coflux_stream_program)
+endif()
