@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include <coflux/stream/event_times.hpp>
 #include <coflux/stream/state.hpp>
 
 namespace coflux::stream::detail {
@@ -28,6 +29,10 @@ void refuse_timeless() {
     throw std::invalid_argument(
         "coflux: a record has no time, and a window of time needs one: put event_times() before the first partitioner, "
         "or read a source that gives times");
+}
+void refuse_time() {
+    throw std::out_of_range(
+        "coflux: event_times() is given a time before 1677 or behind 2262, which 64 bits of nanoseconds do not have");
 }
 void refuse_other_windows() {
     throw corrupt_state("coflux: the stored state is that of windows of another size");

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <ratio>
 #include <utility>
 #include <vector>
 
@@ -76,8 +78,9 @@ private:
         bool has_given = false;
         bool is_idle = true;
     };
+    // The end of time is that of the source: a record that has it for its time ends nothing.
     [[nodiscard]] event_time earlier(event_time t) const noexcept {
-        return t < no_time + lateness_ ? no_time : t - lateness_;
+        return t < no_time + lateness_ ? no_time : std::min(t - lateness_, end_of_time - event_time::duration(1));
     }
 
     event_time::duration lateness_;
@@ -86,13 +89,27 @@ private:
     std::vector<one> of_;
 };
 
+[[noreturn]] void refuse_time();
+
+/// Errors: std::out_of_range for a time that is before or behind all of event_time.
+template <typename Duration>
+[[nodiscard]] constexpr event_time event_time_of(std::chrono::sys_time<Duration> t) {
+    // Coarser ones have more times than nanoseconds, and a floating one may be no number.
+    if constexpr (std::chrono::treat_as_floating_point_v<typename Duration::rep> ||
+                  std::ratio_greater_v<typename Duration::period, std::nano>) {
+        constexpr auto most = std::chrono::duration_cast<Duration>(event_time::duration::max());
+        if (!(t.time_since_epoch() < most && t.time_since_epoch() > -most)) refuse_time();
+    }
+    return std::chrono::time_point_cast<event_time::duration>(t);
+}
+
 template <typename F, typename Next>
 class event_times_operator : public stage_operator<Next> {
 public:
     event_times_operator(F f, Next next) : stage_operator<Next>(std::move(next)), f_(std::move(f)) {}
     template <typename In>
     void process(place& at, In& value) {
-        at.time = std::chrono::time_point_cast<event_time::duration>(std::invoke(f_, std::as_const(value)));
+        at.time = event_time_of(std::invoke(f_, std::as_const(value)));
         static_cast<watermarks*>(at.times)->note(at.partition, at.time);
         this->next().process(at, value);
     }
@@ -106,7 +123,8 @@ private:
 /// `event_times(&order::time)`: when a value has happened. It stands before the first partitioner.
 ///
 /// Shapes: a function, or a pointer to a member, that gives a std::chrono::sys_time.
-/// Errors: a job reads the times of the source's records where a flow has no such stage.
+/// Errors: std::out_of_range, of the record alone, for a time that 64 bits of nanoseconds since 1970 do not have: before
+/// 1677 or behind 2262. A job reads the times of the source's records where a flow has no such stage.
 template <typename F>
 struct event_times {
     using stage_type = event_times;

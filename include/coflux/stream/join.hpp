@@ -50,10 +50,11 @@ struct within {
 
 namespace detail {
 
-/// The times of the partners of a value; both bounds belong to it.
+/// The times of the partners of a value; both bounds belong to it. Wide, because a bound beyond all times has no partner
+/// at the last one.
 struct partner_times {
-    event_time first;
-    event_time last;
+    wide_time first;
+    wide_time last;
 };
 
 struct within_partners {
@@ -61,15 +62,15 @@ struct within_partners {
     [[nodiscard]] partner_times of(std::size_t side, event_time t) const noexcept {
         const wide_time lower = bounds.lower.count();
         const wide_time upper = bounds.upper.count();
-        return side == 0 ? partner_times{saturated(wide(t) + lower), saturated(wide(t) + upper)}
-                         : partner_times{saturated(wide(t) - upper), saturated(wide(t) - lower)};
+        return side == 0 ? partner_times{wide(t) + lower, wide(t) + upper}
+                         : partner_times{wide(t) - upper, wide(t) - lower};
     }
 };
 struct tumbling_partners {
     window_grid grid;
     [[nodiscard]] partner_times of(std::size_t, event_time t) const noexcept {
         const wide_time window = grid.pane_of(t);
-        return {grid.begin(window), saturated((window + 1) * grid.pane() - 1)};
+        return {window * grid.pane(), (window + 1) * grid.pane() - 1};
     }
 };
 
@@ -177,7 +178,7 @@ public:
 private:
     // Behind the last partner that may come.
     [[nodiscard]] event_time gone_at(std::size_t side, event_time t) const noexcept {
-        return later(partners_.of(side, t).last, event_time::duration(1));
+        return saturated(partners_.of(side, t).last + 1);
     }
 
     template <std::size_t Side, typename Value>
@@ -193,8 +194,8 @@ private:
     void give_pairs(place& at, Value& value, Others& others) {
         const event_time time = at.time;
         const partner_times times = partners_.of(Side, time);
-        auto other = std::ranges::lower_bound(others, times.first, {}, [](const auto& h) { return h.time; });
-        for (; other != others.end() && other->time <= times.last; ++other) {
+        auto other = std::ranges::lower_bound(others, times.first, {}, [](const auto& h) { return wide(h.time); });
+        for (; other != others.end() && wide(other->time) <= times.last; ++other) {
             at.time = std::max(time, other->time);
             if constexpr (Side == 0) {
                 decltype(auto) output = std::invoke(f_, std::as_const(value), std::as_const(other->value));

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <limits>
+#include <ratio>
+#include <stdexcept>
 
 namespace {
 
@@ -67,6 +72,30 @@ TEST(watermarks, saturate_at_the_beginning_of_time) {
     watermarks w(std::chrono::hours(24));
     w.note(0, stream::no_time + 1s);
     EXPECT_EQ(w.now(), stream::no_time);
+}
+
+TEST(watermarks, are_before_the_end_of_time_whatever_a_record_says) {
+    for (const auto lateness : {0ns, 1ns, std::chrono::nanoseconds::max()}) {
+        watermarks w(lateness);
+        w.note(0, stream::end_of_time);
+        EXPECT_LT(w.now(), stream::end_of_time);
+        EXPECT_EQ(w.now(), std::min(stream::end_of_time - lateness, stream::end_of_time - 1ns));
+    }
+}
+
+TEST(event_times, refuse_times_that_nanoseconds_do_not_have) {
+    using namespace std::chrono;
+    using stream::detail::event_time_of;
+    EXPECT_EQ(event_time_of(sys_seconds(5s)), at(5s));
+    EXPECT_EQ(event_time_of(sys_time<duration<double>>(duration<double>(-0.5))), event_time(-500ms));
+    EXPECT_EQ(event_time_of(stream::end_of_time), stream::end_of_time);
+    EXPECT_EQ(event_time_of(sys_time<duration<std::int64_t, std::pico>>(duration<std::int64_t, std::pico>::min())),
+              event_time(std::chrono::nanoseconds(std::numeric_limits<std::int64_t>::min() / 1000)));
+    for (const auto s : {sys_seconds::min(), sys_seconds::max(), sys_seconds(seconds(9'223'372'037))}) {
+        EXPECT_THROW((void)event_time_of(s), std::out_of_range);
+    }
+    EXPECT_THROW((void)event_time_of(sys_days(year(2300) / 1 / 1)), std::out_of_range);
+    EXPECT_THROW((void)event_time_of(sys_time<duration<double>>(duration<double>(std::nan("")))), std::out_of_range);
 }
 
 }  // namespace

@@ -203,4 +203,24 @@ TEST(join, takes_a_row_away_by_an_empty_optional) {
     EXPECT_EQ(slot.values(), (std::vector<bool>{true, false}));
 }
 
+TEST(join, has_no_partner_behind_the_end_of_time) {
+    using either = std::variant<int, int>;
+    const auto slot_of = [](stream::within bounds) {
+        return drive<either, int>(stream::join(bounds, [](int l, int r) { return pair(l, r); }));
+    };
+    auto behind = slot_of(stream::within(5ns, 10ns));
+    behind.process(1, stream::end_of_time, either(std::in_place_index<1>, 2));
+    behind.process(1, stream::end_of_time - 1ns, either(std::in_place_index<0>, 1));
+    EXPECT_TRUE(behind.values().empty());
+    auto before = slot_of(stream::within(-10ns, -5ns));
+    before.process(1, stream::no_time + 2ns, either(std::in_place_index<0>, 1));
+    before.process(1, stream::no_time + 1ns, either(std::in_place_index<1>, 2));
+    EXPECT_TRUE(before.values().empty());
+    auto near = slot_of(stream::within(-10ns, 10ns));
+    near.process(1, stream::end_of_time - 1ns, either(std::in_place_index<0>, 1));
+    near.advance(stream::end_of_time - 2ns);
+    near.process(1, stream::end_of_time, either(std::in_place_index<1>, 2));
+    EXPECT_EQ(near.values().size(), 1U);
+}
+
 }  // namespace

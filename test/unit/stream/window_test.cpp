@@ -325,6 +325,21 @@ TEST(window, gives_results_early_and_at_the_end) {
     }
 }
 
+TEST(window, has_sessions_that_go_on_up_to_the_end_of_time) {
+    for (const auto& order : {std::vector{2, 1, 0}, std::vector{0, 1, 2}, std::vector{0, 0, 5}}) {
+        auto slot = drive<int, int>(stream::window(stream::session(10ns), stream::count()));
+        for (const int before : order) slot.process(1, stream::end_of_time - before * 1ns, 5);
+        slot.advance(stream::end_of_time);
+        ASSERT_EQ(slot.values().size(), 1U);
+        EXPECT_EQ(slot.values()[0].value, 3U);
+    }
+    auto apart = drive<int, int>(stream::window(stream::session(10ns), stream::count()));
+    apart.process(1, stream::end_of_time - 10ns, 5);
+    apart.process(1, stream::end_of_time, 5);
+    apart.advance(stream::end_of_time);
+    EXPECT_EQ(apart.values().size(), 2U);
+}
+
 // The sessions of each key: its values in the order of time, divided where `gap` is between two.
 window_values sessions_of(const std::vector<arrival>& all, std::int64_t gap) {
     std::map<int, std::vector<std::pair<std::int64_t, int>>> by_key;

@@ -112,13 +112,14 @@ private:
     template <typename Value>
     session* add(sessions& of_key, event_time time, Value& value, event_time reached) {
         auto& all = of_key.all;
-        const auto is_before = [&](const session& s) { return end_of(s) <= time; };
+        // Not by times, because two ends that saturate are the same.
+        const wide_time end = wide(time) + gap_.count();
+        const auto is_before = [&](const session& s) { return wide(s.last) + gap_.count() <= wide(time); };
         const auto first = std::partition_point(all.begin(), all.end(), is_before);
-        const event_time end = later(time, gap_);
         auto behind = first;
-        while (behind != all.end() && behind->first < end) ++behind;
+        while (behind != all.end() && wide(behind->first) < end) ++behind;
         if (first == behind) {
-            if (later(end, this->kept()) <= reached) return nullptr;
+            if (later(saturated(end), this->kept()) <= reached) return nullptr;
             session fresh{time, time, false, false, {}};
             aggregate_.add(fresh.of, std::as_const(value));
             return &*all.insert(first, std::move(fresh));
