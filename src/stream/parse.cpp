@@ -32,6 +32,29 @@ utf8_form form_of(unsigned char lead) noexcept {
 
 }  // namespace
 
+namespace detail {
+
+void check_nesting(std::string_view json) {
+    constexpr std::size_t most = 512;
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (c == '"') {
+            in_string = !in_string;
+        } else if (in_string) {
+            if (c == '\\') ++i;
+        } else if (c == '[' || c == '{') {
+            if (++depth > most)
+                throw bad_text({}, 0, "byte " + std::to_string(i) + ": values stand in each other more than 512 times");
+        } else if ((c == ']' || c == '}') && depth != 0) {
+            --depth;
+        }
+    }
+}
+
+}  // namespace detail
+
 std::size_t end_of_utf8(std::string_view text) noexcept {
     const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     for (std::size_t at = 0; at != text.size();) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <coflux/stream/parse.hpp>
 #include <nlohmann/json.hpp>
 
 namespace coflux::stream {
@@ -17,10 +18,13 @@ namespace coflux::stream {
 ///
 /// Shapes: a T that nlohmann::json converts to, or nlohmann::json itself.
 /// Errors: nlohmann::json::exception, which parse() makes a bad_text: what is no JSON, is cut off, is not UTF-8, or has
-/// not what a T needs.
+/// not what a T needs. bad_text where arrays and objects stand in each other more than 512 times.
 template <typename T>
 struct json_to {
-    [[nodiscard]] T operator()(std::string_view text) const { return nlohmann::json::parse(text).template get<T>(); }
+    [[nodiscard]] T operator()(std::string_view text) const {
+        detail::check_nesting(text);
+        return nlohmann::json::parse(text).template get<T>();
+    }
 };
 
 /// `| map(to_json()) | to(line_sink("out.jsonl"))`: each value as one line of JSON.

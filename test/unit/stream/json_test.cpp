@@ -65,5 +65,15 @@ TEST(json, reads_and_writes_lines_and_gives_the_others_up) {
     EXPECT_NE(dead.find(R"("value":"{\"customer\":\"a\",\"amo")"), std::string::npos);
 }
 
+TEST(json, is_no_way_to_use_up_the_stack) {
+    const stream::json_to<nlohmann::json> parse;
+    const auto nested = [](std::size_t n) { return std::string(n, '[') + "\"]{\\\"\"" + std::string(n, ']'); };
+    EXPECT_EQ(parse(nested(512)).dump(), nested(512));
+    for (const std::size_t n : {std::size_t{513}, std::size_t{500'000}}) {
+        EXPECT_THROW((void)parse(nested(n)), stream::bad_text);
+        EXPECT_THROW((void)parse(std::string(n, '[')), stream::bad_text);
+    }
+}
+
 }  // namespace
 #endif
