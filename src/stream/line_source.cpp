@@ -72,6 +72,7 @@ public:
         turn_ = 0;
         for (const position& each : to) {
             const auto at = std::ranges::find(parts_, each.partition, &part::path);
+            if (at == parts_.end() && options_.ignore_gone_files) continue;
             if (at == parts_.end())
                 throw std::invalid_argument("coflux: a line_source is to begin in " + each.partition +
                                             ", which it does not have");
@@ -166,7 +167,10 @@ private:
             const std::string_view left = p.left();
             const std::size_t end = find_end(p, left);
             const std::size_t size = end == std::string_view::npos ? left.size() : end;
-            if (size > options_.most_bytes) throw_too_long(p);
+            if (size > options_.most_bytes) {
+                if (given != 0) return true;  // the lines before it come; it is the error of the next read
+                throw_too_long(p);
+            }
             if (end == std::string_view::npos) break;
             given += give(p, end != 0 && left[end - 1] == '\r' ? end - 1 : end, end + 1, into) ? 1 : 0;
         }

@@ -98,6 +98,9 @@ struct job {
     std::size_t workers = 0;
     /// Slots of state of each region; it must not change while a checkpoint is to be used. At least the workers.
     std::uint32_t slots = 64;
+    /// Of the layout of its state, which the types of the state ask for: `all.version()`. State of an older version is
+    /// read as they say, that of a newer one is corrupt_state.
+    std::uint32_t state_version = 0;
     /// Records of a batch, at most.
     std::size_t max_batch = 1000;
     /// How long a record waits for others of its batch, at most.

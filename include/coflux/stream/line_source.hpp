@@ -26,6 +26,7 @@ struct line_source_options {
     std::size_t skip = 0;                           ///< so many lines of each file are no records: the names of columns
     bool quoted = false;                            ///< a line end between two `"` is a part of the record, as in CSV
     bool follow = false;                            ///< waits at the end for more, for ever: as `tail -f`
+    bool ignore_gone_files = false;  ///< a position of a file that it has not is no error: the file was removed
     std::chrono::nanoseconds look_every =
         std::chrono::milliseconds(250);  ///< where it follows: from one look to the next
     blocking_pool* pool = nullptr;       ///< whose threads wait for the drive; nullptr: blocking_pool::shared()
@@ -40,7 +41,8 @@ struct line_source_options {
 /// Shapes: `next` is the offset of the byte behind the line. Movable before the first read.
 /// Errors: bad_text with file and line for a line that is too long; with the file, for one that has become shorter than
 /// what was read, or than where it is to begin. std::system_error with the path, of the system. std::invalid_argument
-/// for no file, options that cannot be, and positions of a file that it has not.
+/// for no file, options that cannot be, and positions of a file that it has not, unless
+/// the options ignore these.
 /// Stops: loses nothing.
 /// Threads: as a source.
 /// Costs: a string for each line. One open file at a time, and 256 KiB; where it follows, that for each file. A seek

@@ -33,7 +33,7 @@ namespace detail {
 [[nodiscard]] std::size_t processors() noexcept;
 /// Throws std::invalid_argument that names the option which is wrong.
 void check_options(std::size_t workers, std::uint32_t slots, std::size_t max_batch, std::size_t queue_batches,
-                   std::chrono::nanoseconds commit_every);
+                   std::chrono::nanoseconds commit_every, std::chrono::nanoseconds lateness);
 
 template <typename Regions>
 struct partitioner_behind;
@@ -118,7 +118,7 @@ public:
                   control_.seen()},
           writer_(flow_.from, flow_.sink, job_, policy_, barriers_,
                   [this](const std::vector<slot_loads>& loads) { balance(loads, std::make_index_sequence<count>()); }) {
-        check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every);
+        check_options(job_.workers, job_.slots, job_.max_batch, job_.queue_batches, job_.commit_every, job_.lateness);
         if (job_.workers == 0) job_.workers = std::min<std::size_t>(processors(), job_.slots);
         make_regions(std::make_index_sequence<count>());
         copy_owners(std::make_index_sequence<count>());
@@ -169,8 +169,8 @@ private:
 
     template <std::size_t... I>
     void make_regions(std::index_sequence<I...>) {
-        ((std::get<I>(regions_) =
-              std::make_unique<region_type<I>>(std::get<I>(flow_.regions), I + 1, job_.workers, job_.slots)),
+        ((std::get<I>(regions_) = std::make_unique<region_type<I>>(std::get<I>(flow_.regions), I + 1, job_.workers,
+                                                                   job_.slots, job_.state_version)),
          ...);
     }
     template <std::size_t... I>

@@ -36,7 +36,8 @@ class state_reader;
 ///
 /// Shapes: specialise it for a type of your own, or give the type a member `template <typename A> void fields(A& all) {
 /// all(a_, b_); }`, which lists what is to be stored. Numbers, enums, times, strings, pairs, tuples, optionals and
-/// vectors of those have one.
+/// vectors of those have one. `all.version()` is the job::state_version of what is read or written: a layout that has
+/// changed reads what older ones have written (docs/howto/upgrade-state.md).
 template <typename T>
 struct codec;
 
@@ -49,7 +50,12 @@ concept storable = requires(state_writer& out, state_reader& in, const T& value,
 /// Appends values to bytes, little-endian.
 class state_writer {
 public:
-    explicit state_writer(std::vector<std::byte>& out) noexcept : out_(out) {}
+    /// `version`: of the layout that is written, as job::state_version.
+    explicit state_writer(std::vector<std::byte>& out, std::uint32_t version = 0) noexcept
+        : out_(out),
+          version_(version) {}
+
+    [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
 
     void bytes(std::span<const std::byte> from) { out_.insert(out_.end(), from.begin(), from.end()); }
     void size(std::size_t n) { number(static_cast<std::uint64_t>(n)); }
@@ -68,6 +74,7 @@ public:
 
 private:
     std::vector<std::byte>& out_;
+    std::uint32_t version_;
 };
 
 /// Takes values off bytes.
@@ -75,6 +82,10 @@ private:
 class state_reader {
 public:
     explicit state_reader(std::span<const std::byte> from) noexcept : left_(from), all_(from.size()) {}
+
+    /// Of the layout that was written.
+    [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
+    void set_version(std::uint32_t v) noexcept { version_ = v; }
 
     std::span<const std::byte> bytes(std::size_t n) {
         if (n > left_.size()) {
@@ -100,7 +111,14 @@ public:
         requires std::is_arithmetic_v<T>
     T number() {
         T value;
-        std::memcpy(&value, bytes(sizeof(T)).data(), sizeof(T));
+        const auto raw = bytes(sizeof(T));
+        if constexpr (std::is_same_v<T, bool>) {
+            if (std::to_integer<unsigned>(raw[0]) > 1) {
+                throw corrupt_state("coflux: the stored state has neither true nor false at byte " +
+                                    std::to_string(all_ - left_.size() - 1));
+            }
+        }
+        std::memcpy(&value, raw.data(), sizeof(T));
         return value;
     }
     template <typename... Ts>
@@ -112,6 +130,7 @@ public:
 private:
     std::span<const std::byte> left_;
     std::size_t all_;
+    std::uint32_t version_ = 0;
 };
 
 template <typename T>
@@ -200,6 +219,7 @@ struct codec<std::vector<T>> {
 
 namespace detail {
 struct any_archive {
+    [[nodiscard]] std::uint32_t version() const noexcept { return 0; }
     template <typename... Ts>
     void operator()(Ts&...) {}
 };

@@ -163,6 +163,7 @@ TEST(line_source, begins_at_a_position_with_the_number_of_the_line) {
     EXPECT_EQ(d.all_of(line_source(texts{"a", "b"}), 2, {{"a", 8}}), (texts{"a:3:14:three", "a:4:19:four", "b:1:2:x"}));
     EXPECT_EQ(d.all_of(line_source("a"), 2, {{"a", 19}}), texts{});
     EXPECT_THROW((void)d.all_of(line_source("a"), 2, {{"c", 1}}), std::invalid_argument);
+    EXPECT_EQ(d.all_of(line_source("b", {.ignore_gone_files = true}), 2, {{"a", 8}, {"c", 1}}), texts{"b:1:2:x"});
 }
 
 TEST(line_source, leaves_out_the_names_of_columns) {
@@ -202,6 +203,17 @@ TEST(line_source, names_a_line_that_is_too_long) {
     EXPECT_EQ(d.error_of(line_source("a", {.most_bytes = 6})), "none");
     EXPECT_EQ(d.error_of(line_source("a", {.most_bytes = 5})),
               "coflux: a, line 2: it has more than 5 bytes (line_source_options::most_bytes)");
+    d.run([](environment& here) -> coflux::call<void> {
+        line_source from("a", {.most_bytes = 5});
+        lines batch;
+        EXPECT_TRUE(co_await from.read(here, batch, 10));
+        EXPECT_EQ(batch.size(), 1U);
+        for (int i = 0; i != 2; ++i) {
+            const auto read = co_await coflux::as_outcome(from.read(here, batch, 10));
+            EXPECT_TRUE(read.has_error());
+            EXPECT_EQ(batch.size(), 1U);
+        }
+    });
     d.disk.put("huge", "x\n" + std::string(40 << 20, 'x'));
     EXPECT_EQ(d.error_of(line_source("huge")),
               "coflux: huge, line 2: it has more than 1048576 bytes (line_source_options::most_bytes)");
@@ -227,6 +239,41 @@ TEST(line_source, names_a_file_that_has_become_shorter) {
         }
         EXPECT_EQ(batch.size(), 2U);
     });
+}
+
+TEST(line_source, names_a_followed_file_that_has_become_shorter) {
+    one_disk d;
+    d.disk.put("a", "one\ntwo\n");
+    d.run([&](environment& here) -> coflux::call<void> {
+        line_source from("a", {.follow = true});
+        lines batch;
+        EXPECT_TRUE(co_await from.read(here, batch, 10));
+        coflux::file f = co_await coflux::file::open("a", {.write = true, .truncate = true});
+        const auto read = co_await coflux::as_outcome(from.read(here, batch, 10));
+        EXPECT_TRUE(read.has_error());
+        EXPECT_EQ(batch.size(), 2U);
+    });
+}
+
+TEST(line_source, holds_no_more_of_a_line_of_a_gigabyte_than_it_may) {
+    const coflux_test::temporary_folder folder;
+    const std::string path = folder.file("huge", "one\n");
+    std::filesystem::resize_file(path, std::uintmax_t{1} << 30);  // a hole: it takes no space
+    coflux::thread_pool_executor pool{1};
+    auto env = coflux::make_environment(pool);
+    const auto error = [](environment&, std::string of) -> coflux::task<std::string, coflux::thread_pool_executor> {
+        auto& here = co_await coflux::context();
+        line_source from(std::move(of));
+        lines batch;
+        try {
+            while (co_await from.read(here, batch, 1)) {}
+        } catch (const stream::bad_text& e) {
+            co_return e.what();
+        }
+        co_return "none";
+    }(env, path)
+                                                               .get();
+    EXPECT_EQ(error, "coflux: " + path + ", line 2: it has more than 1048576 bytes (line_source_options::most_bytes)");
 }
 
 coflux::fork<void, sim_executor> appends(environment&, std::string path, std::string text, std::chrono::seconds when) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -79,6 +80,10 @@ public:
         std::vector<std::byte> bytes;
         stream::state_writer out(bytes);
         op_->save(out);
+        load(bytes);
+    }
+    /// Goes on with operators that have only these bytes.
+    void load(std::span<const std::byte> bytes) {
         op_.emplace(bind());
         stream::state_reader in(bytes);
         op_->load(in);

@@ -70,6 +70,12 @@ TEST(codec, refuses_bytes_that_are_torn) {
     }
 }
 
+TEST(codec, refuses_what_is_neither_true_nor_false) {
+    std::vector<std::byte> bytes{std::byte{2}};
+    EXPECT_THROW((void)restored<bool>(bytes), stream::corrupt_state);
+    EXPECT_THROW((void)restored<std::optional<int>>(bytes), stream::corrupt_state);
+}
+
 TEST(codec, refuses_a_count_that_cannot_be) {
     std::vector<std::byte> bytes;
     stream::state_writer out(bytes);

@@ -63,8 +63,10 @@ public:
         "coflux: round_robin() sends the records of a key anywhere: a stage with a state stands behind by_key(), "
         "by_partition() or to_one()");
 
-    region_run(const Region& of, std::uint32_t number, std::size_t workers, std::uint32_t slots)
+    region_run(const Region& of, std::uint32_t number, std::size_t workers, std::uint32_t slots,
+               std::uint32_t state_version)
         : number(number),
+          state_version(state_version),
           of_(of),
           slots_(by::one_worker ? 1 : slots),
           inboxes_(by::one_worker ? 1 : workers),
@@ -108,6 +110,12 @@ public:
         if (from.slot >= slots_.size())
             throw corrupt_state("coflux: a stored state of slot " + std::to_string(from.slot));
         state_reader in(from.bytes);
+        in.set_version(in.number<std::uint32_t>());
+        if (in.version() > state_version) {
+            throw corrupt_state("coflux: the stored state of slot " + std::to_string(from.slot) + " of region " +
+                                std::to_string(number) + " is of version " + std::to_string(in.version()) +
+                                "; job::state_version is " + std::to_string(state_version));
+        }
         operators_of(from.slot).load(in);
         if (in.left() != 0) {
             throw corrupt_state("coflux: the stored state of slot " + std::to_string(from.slot) + " of region " +
@@ -117,6 +125,7 @@ public:
     }
 
     const std::uint32_t number;
+    const std::uint32_t state_version;
 
 private:
     const Region& of_;
@@ -288,7 +297,8 @@ private:
         if constexpr (Region::has_state) {
             of_.each_of(number_, *owners_, [&](std::uint32_t slot, auto& operators) {
                 slot_state state{of_.number, slot, {}};
-                state_writer out(state.bytes);
+                state_writer out(state.bytes, of_.state_version);
+                out(of_.state_version);
                 operators.save(out);
                 barriers_.add(barrier, std::move(state));
             });
