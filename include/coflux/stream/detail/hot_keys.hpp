@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
+#include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -66,8 +66,7 @@ struct hot_share {
 class published_share {
 public:
     void set(const hot_share& share) noexcept {
-        words w{};
-        std::memcpy(w.data(), &share, sizeof share);
+        const auto w = std::bit_cast<words>(share);
         for (std::size_t i = 0; i != w.size(); ++i) words_[i].store(w[i], std::memory_order_relaxed);
         check_.store(check_of(w), std::memory_order_relaxed);
     }
@@ -77,8 +76,7 @@ public:
             words w{};
             for (std::size_t i = 0; i != w.size(); ++i) w[i] = words_[i].load(std::memory_order_relaxed);
             if (check_.load(std::memory_order_relaxed) != check_of(w)) continue;
-            hot_share share;
-            std::memcpy(&share, w.data(), sizeof share);
+            const auto share = std::bit_cast<hot_share>(w);
             return share.samples == 0 ? std::nullopt : std::optional(share);
         }
         return std::nullopt;
