@@ -101,10 +101,6 @@ bool passes(rd_kafka_resp_err_t code) noexcept {
     }
 }
 
-bool names_same(const kafka::position& a, const kafka::position& b) noexcept {
-    return a.partition == b.partition && a.topic == b.topic;
-}
-
 }  // namespace
 
 // --- the state -------------------------------------------------------------------------------------------------------

@@ -14,10 +14,6 @@
 namespace coflux::detail {
 namespace {
 
-bool names_same(const kafka::position& a, const kafka::position& b) noexcept {
-    return a.partition == b.partition && a.topic == b.topic;
-}
-
 std::shared_ptr<const stream::original> copy_of(const kafka::message& m) {
     auto read = std::make_shared<stream::original>();
     read->key = m.key();

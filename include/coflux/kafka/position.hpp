@@ -35,3 +35,12 @@ struct position {
 };
 
 }  // namespace coflux::kafka
+
+namespace coflux::detail {
+
+/// Whether both are of one partition.
+[[nodiscard]] inline bool names_same(const kafka::position& a, const kafka::position& b) noexcept {
+    return a.partition == b.partition && a.topic == b.topic;
+}
+
+}  // namespace coflux::detail
