@@ -29,7 +29,9 @@
 
 #include "job_scenes.hpp"
 
-namespace coflux_test {
+namespace {
+
+using namespace coflux_test;
 
 using coflux::call;
 using coflux::environment;
@@ -158,7 +160,7 @@ protected:
 };
 
 /// The words of a copier, for a process of its own.
-inline std::string words_of(const copier& c) {
+std::string words_of(const copier& c) {
     return c.from + " " + c.to + " " + c.id + " " + c.instance + (c.is_exact ? " exact" : " least");
 }
 
@@ -368,4 +370,4 @@ TEST_F(kafka_broker_job, begins_at_a_time_where_nothing_was_committed) {
     });
 }
 
-}  // namespace coflux_test
+}  // namespace

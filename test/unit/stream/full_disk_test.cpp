@@ -22,7 +22,7 @@
 #include <coflux/testing/sim_disk.hpp>
 
 // A namespace with a name, because frames of coroutines have these types.
-namespace full_disk {
+namespace {
 
 namespace stream = coflux::stream;
 using coflux::testing::sim_disk;
@@ -112,4 +112,4 @@ TEST(full_disk, takes_no_dead_letter_away) {
     run_at_each_size("1\nbad\n2\n3\nbad " + std::string(200, 'x') + "\n4\n", "1 1\n2 2\n3 3\n4 4\n", 2);
 }
 
-}  // namespace full_disk
+}  // namespace

@@ -24,7 +24,9 @@ TEST(keyed_table, is_a_map) {
         case 1: {
             const int* const found = std::as_const(table).find(key);
             ASSERT_EQ(found != nullptr, model.contains(key));
-            if (found != nullptr) EXPECT_EQ(*found, model[key]);
+            if (found != nullptr) {
+                EXPECT_EQ(*found, model[key]);
+            }
             break;
         }
         case 2: {

@@ -21,7 +21,7 @@
 #include "support/temporary_folder.hpp"
 
 // A namespace with a name, because frames of coroutines have these types.
-namespace killed_job {
+namespace {
 
 namespace stream = coflux::stream;
 using pool = coflux::thread_pool_executor;
@@ -94,4 +94,4 @@ TEST(killed_job_death, has_the_output_of_a_run_that_was_not_disturbed) {
     EXPECT_TRUE(coflux_test::text_of(disturbed.path("out")) == expected);
 }
 
-}  // namespace killed_job
+}  // namespace

@@ -309,6 +309,7 @@ TEST(run, finds_the_records_that_a_sink_refuses) {
                 here, stream::from(source) | stream::to(sink),
                 stream::job{.max_batch = 64, .on_error = stream::dead_letters(dead), .retries = {.attempts = 0}});
             EXPECT_EQ(report.dead, 1U);
+            EXPECT_EQ(report.outputs, 299U);
             EXPECT_EQ(sink.values.size(), 299U);
             EXPECT_EQ(dead.values().size(), 1U);
             if (!dead.values().empty()) {

@@ -214,7 +214,7 @@ TEST(snapshot, names_a_hot_key_and_a_hot_partition) {
             stream::job_control control;
             (void)co_await stream::run(here,
                                        stream::from(source) | stream::by_key([](const std::string& s) { return s; }) |
-                                           stream::map([](std::string& s) { return std::move(s); }) | stream::to(sink),
+                                           stream::map([](const std::string& s) { return s; }) | stream::to(sink),
                                        stream::job{.workers = 2, .control = &control});
             const stream::job_snapshot s = control.snapshot();
             EXPECT_EQ(s.hot_keys.size(), 1U);

@@ -16,7 +16,7 @@
 #include "jobs.hpp"
 
 // A namespace with a name, because frames of coroutines have these types.
-namespace upgraded_job {
+namespace {
 
 namespace stream = coflux::stream;
 using numbers = std::vector<std::uint64_t>;
@@ -85,4 +85,4 @@ TEST(upgrade, refuses_a_newer_version) {
     EXPECT_EQ(store.kept().size(), 1U);
 }
 
-}  // namespace upgraded_job
+}  // namespace

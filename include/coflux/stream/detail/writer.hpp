@@ -67,9 +67,10 @@ public:
                 } catch (...) {
                     refused = std::current_exception();
                 }
-                if (refused != nullptr) co_await write_again(here, records, refused);
+                std::size_t given_up = 0;
+                if (refused != nullptr) given_up = co_await write_again(here, records, refused);
                 times_.end(records.size());
-                counts_.records.add(records.size());
+                counts_.records.add(records.size() - given_up);
             }
             counts_.batches.add(1);
             if (in_.pass_barrier()) co_await commit(here, got->barrier);
@@ -99,7 +100,9 @@ private:
     }
 
     // Gives the sink the same records again. After the last attempt it halves them, until the refused ones are found.
-    [[nodiscard]] call<void> write_again(environment&, std::span<record<Out>> records, std::exception_ptr refused) {
+    // Returns: how many those are.
+    [[nodiscard]] call<std::size_t> write_again(environment&, std::span<record<Out>> records,
+                                                std::exception_ptr refused) {
         auto& here = co_await context();
         for (;;) {
             const bool again = co_await failures_.try_again(here, records[0].partition);
@@ -107,15 +110,16 @@ private:
             try {
                 co_await sink_.write(here, records);
                 failures_.reset();
-                co_return;
+                co_return 0;
             } catch (...) {
                 refused = std::current_exception();
             }
         }
         if (records.size() == 1 || std::is_same_v<on_error, fail_job>) {
             co_await failures_.give_up(here, records[0], refused);
-            co_return;
+            co_return 1;
         }
+        std::size_t given_up = 0;
         for (const std::span half : {records.first(records.size() / 2), records.subspan(records.size() / 2)}) {
             std::exception_ptr error;
             try {
@@ -123,8 +127,9 @@ private:
             } catch (...) {
                 error = std::current_exception();
             }
-            if (error != nullptr) co_await write_again(here, half, error);
+            if (error != nullptr) given_up += co_await write_again(here, half, error);
         }
+        co_return given_up;
     }
 
     [[nodiscard]] call<void> commit(environment&, std::uint64_t barrier) {
