@@ -261,11 +261,12 @@ void kafka_broker_job::survives_moves(const std::string& name, bool is_exact) {
             co_await sends(self, out, name, 0, sent);
             co_await counted.read_until(self, 10'000);
             joins.set();
-            // Until the second one has a part, and works.
-            while (by_second == 0 && sent < count / 2) {
-                co_await sends(self, out, name, sent, sent + 500);
-                sent += 500;
+            // Until the second one has a part, and works: a few at a time, because a group takes seconds to let it in.
+            while (by_second == 0 && sent < count - count / 10) {
+                co_await sends(self, out, name, sent, sent + 20);
+                sent += 20;
                 co_await counted.read_until(self, static_cast<std::size_t>(sent - 500));
+                co_await 20ms;
             }
             while (by_second == 0) co_await 5ms;
             co_await sends(self, out, name, sent, count);
