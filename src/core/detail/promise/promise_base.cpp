@@ -65,6 +65,7 @@ environment& promise_base::home(promise_base& caller) const noexcept {
 }
 
 void promise_base::set_caller(promise_base& caller) noexcept {
+    // [call.set_caller.stays]
     if (environment_tree::is_object(*parent_) && stays_in(*parent_, caller)) return take_stops_seen_of_parent();
     // [call.set_caller.record]
     caller.open_for_waits();  // the record of what waits in the call will be the caller's

@@ -428,7 +428,7 @@ public:
         atomic_ref<T>(value_).store(value, std::memory_order_relaxed);
         return *this;
     }
-    [[nodiscard]] T own() const noexcept { return value_; }
+    [[nodiscard]] T own() const noexcept { return *this; }  // what was stored is not in value_
     operator T() const noexcept { return atomic_ref<T>(const_cast<T&>(value_)).load(std::memory_order_relaxed); }
 
 private:
