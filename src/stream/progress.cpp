@@ -134,23 +134,22 @@ std::string line_for_terminal(std::string text, unsigned columns) {
     return "\r" + text + "\x1b[K";
 }
 
-fork<void> shower(environment& env, borrowed<job_control> control, progress_options options) {
-    (void)env;
+}  // namespace detail
+
+call<void> show_progress(environment&, job_control& control, progress_options options) {
     progress_meter meter;
     if (!options.name.empty()) options.name += ": ";
     for (bool ended = false; !ended;) {
         const unsigned columns = coflux::detail::os::columns_of(options.to);
         auto every = options.every;
         if (every.count() <= 0) every = columns != 0 ? std::chrono::milliseconds(500) : std::chrono::seconds(10);
-        ended = !(co_await timeout(control->run_ended(), every)).timed_out();
-        const std::string text = options.name + to_text(meter.see(control->snapshot(), clock::now()));
-        std::string out = columns != 0 ? line_for_terminal(text, columns) : text;
+        ended = !(co_await timeout(control.run_ended(), every)).timed_out();
+        const std::string text = options.name + to_text(meter.see(control.snapshot(), clock::now()));
+        std::string out = columns != 0 ? detail::line_for_terminal(text, columns) : text;
         if (columns == 0 || ended) out += "\n";
         (void)std::fwrite(out.data(), 1, out.size(), options.to);
         (void)std::fflush(options.to);
     }
 }
-
-}  // namespace detail
 
 }  // namespace coflux::stream

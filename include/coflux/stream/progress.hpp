@@ -9,9 +9,8 @@
 #include <string>
 #include <utility>
 
+#include <coflux/core/call.hpp>
 #include <coflux/core/environment.hpp>
-#include <coflux/core/fork.hpp>
-#include <coflux/core/parameters.hpp>
 #include <coflux/stream/job.hpp>
 #include <coflux/stream/snapshot.hpp>
 #include <coflux/time/clock.hpp>
@@ -67,22 +66,19 @@ struct progress_options {
 };
 
 namespace detail {
-fork<void> shower(environment& env, borrowed<job_control> control, progress_options options);
 /// What is written to a terminal of so many columns.
 [[nodiscard]] std::string line_for_terminal(std::string text, unsigned columns);
 }  // namespace detail
 
-/// Shows how a job gets on until its run ends, however that is: `auto shown = stream::show_progress(here, control);`, and
-/// then `co_await stream::run(...)` with this control.
+/// Shows how a job gets on until its run ends, however that is:
+/// `co_await when_all<scope_policy::stop_on_error>(stream::run(here, flow, job), stream::show_progress(here, control))`.
 ///
-/// Shapes: `control` outlives the fork, and is that of a run to come or of one that runs.
-/// Returns: a fork, which has begun. The last line is written behind the end of the run.
+/// Shapes: `control` is that of the run beside it, or of one to come. A run that does not begin does not end either:
+/// the policy ends the wait for it.
+/// Returns: a call. The last line is written behind the end of the run.
 /// Stops: a stop point; the line on a terminal is left as it is.
 /// Costs: a snapshot each time, and a write that waits for its terminal or pipe.
-[[nodiscard(
-    "the fork belongs to its scope, which waits for the end of the run: await it, or say .attach()")]] inline fork<void>
-show_progress(environment& here, job_control& control, progress_options options = {}) {
-    return detail::shower(here, borrowed(control), std::move(options));
-}
+[[nodiscard("nothing is shown until it is awaited: co_await it beside the run")]] call<void>
+show_progress(environment& here, job_control& control, progress_options options = {});
 
 }  // namespace coflux::stream

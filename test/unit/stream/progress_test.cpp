@@ -145,10 +145,10 @@ TEST(show_progress, writes_a_line_each_time_until_the_job_ends) {
         second_source source;
         stream::memory_sink<int> sink;
         stream::job_control control;
-        auto shown = stream::show_progress(here, control, {.name = "seconds", .to = file.get(), .every = 10'400ms});
-        (void)co_await stream::run(here, stream::from(source) | stream::to(sink),
-                                   stream::job{.linger = 100ms, .control = &control});
-        co_await std::move(shown);
+        (void)co_await coflux::when_all(
+            stream::run(here, stream::from(source) | stream::to(sink),
+                        stream::job{.linger = 100ms, .control = &control}),
+            stream::show_progress(here, control, {.name = "seconds", .to = file.get(), .every = 10'400ms}));
         EXPECT_EQ(text_in(file.get()), "seconds: 10 records, 0/s, lag 15, watermark 1970-01-01 00:00:09\n"
                                        "seconds: 20 records, 1.0/s, lag 5, watermark 1970-01-01 00:00:19, 0:05 left\n"
                                        "seconds: 25 records, 1.0/s, lag 0, watermark at the end, 0:00 left\n");
@@ -161,19 +161,17 @@ TEST(show_progress, ends_with_a_job_that_fails) {
         stream_test::failing_source source;
         stream::memory_sink<stream_test::order> sink;
         stream::job_control control;
-        auto shown = stream::show_progress(here, control, {.to = file.get()});
-        EXPECT_THROW(
-            (void)co_await stream::run(here, stream::from(source) | stream::to(sink), stream::job{.control = &control}),
-            std::runtime_error);
-        co_await std::move(shown);
+        EXPECT_THROW((void)co_await coflux::when_all(
+                         stream::run(here, stream::from(source) | stream::to(sink), stream::job{.control = &control}),
+                         stream::show_progress(here, control, {.to = file.get()})),
+                     std::runtime_error);
         EXPECT_TRUE(text_in(file.get()).ends_with("\n"));
         // Options that are refused end it, too.
         stream::job_control other;
-        auto again = stream::show_progress(here, other, {.to = file.get()});
-        EXPECT_THROW((void)co_await stream::run(here, stream::from(source) | stream::to(sink),
-                                                stream::job{.max_batch = 0, .control = &other}),
+        EXPECT_THROW((void)co_await coflux::when_all(stream::run(here, stream::from(source) | stream::to(sink),
+                                                                 stream::job{.max_batch = 0, .control = &other}),
+                                                     stream::show_progress(here, other, {.to = file.get()})),
                      std::invalid_argument);
-        co_await std::move(again);
     });
 }
 
