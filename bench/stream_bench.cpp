@@ -1,5 +1,4 @@
-// What a stream job costs over what it is made of. For regression of our own mechanism, not for comparison: the lab
-// compares runtimes.
+// The cost of a stream job over its parts. It shows regressions of our own mechanism; the lab compares runtimes.
 //
 // Each benchmark runs its baseline and the job in turns, in one process, and tells medians: what else the machine does
 // is in both. An iteration is one turn; the time of it is the job's.
@@ -53,7 +52,7 @@ double seconds_of(clockid_t which) {
     clock_gettime(which, &now);
     return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
-/// Of all threads.
+/// All threads count.
 double cpu_seconds() {
     return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -74,8 +73,8 @@ double median(std::vector<double> all) {
     return *middle;
 }
 
-/// Baseline and job in turns, each first in every other one; both give their seconds. Counters: nanoseconds an item, and
-/// the medians of differences and of ratios.
+/// Baseline and job in turns, each first in every other one; both give their seconds. Counters: nanoseconds an item,
+/// and the medians of differences and of ratios.
 template <typename Baseline, typename Job>
 void in_turns(benchmark::State& state, std::size_t items, Baseline baseline, Job job) {
     const double each = 1e9 / static_cast<double>(items);
@@ -347,7 +346,7 @@ BENCHMARK(stream_restore_over_read)
 
 using sent_at = clock::time_point;
 
-/// What has come, and how long it was on its way.
+/// Records that have come, and how long each was on its way.
 class arrivals {
 public:
     explicit arrivals(std::size_t n) { waits_.reserve(n); }

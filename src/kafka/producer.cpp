@@ -70,8 +70,8 @@ call<void> until_done(environment&, kafka_producer& s, std::string what, Operati
     }
 }
 
-/// Where the group has gone on without it, librdkafka forgets the member's id. A broker takes positions without an id from
-/// any producer.
+/// Where the group has gone on without it, librdkafka forgets the member's id. A broker takes positions without an id
+/// from any producer.
 bool is_member(rd_kafka_t* consumer) {
     const kafka_owned<char> id(rd_kafka_memberid(consumer));
     return id != nullptr && *id != '\0';

@@ -114,7 +114,8 @@ private:
 
     call<void> open(environment&, part& p) { p.in = co_await file::open(p.path, {.pool = options_.pool}); }
 
-    // Sizes of all files, where somebody asks how much is left. What cannot be opened is told when it is to be read.
+    // Takes the sizes of all files, where a job_control asks how much is left. A file that cannot be opened fails when
+    // it is to be read.
     call<void> take_sizes(environment&) {
         for (part& p : parts_) {
             try {

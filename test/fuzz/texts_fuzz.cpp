@@ -1,6 +1,6 @@
-// Texts that become values: the bytes are a file on a simulated disk, which line_source cuts into lines; each of them is
-// parsed as CSV, as UTF-8, and where nlohmann/json is there as JSON. Models say where lines end, and what comes again of
-// what is written.
+// Texts that become values: the bytes are a file on a simulated disk, which line_source cuts into lines; each of them
+// is parsed as CSV, as UTF-8, and where nlohmann/json is there as JSON. Models say where lines end, and what comes
+// again of what is written.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

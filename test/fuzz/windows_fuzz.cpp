@@ -67,7 +67,7 @@ void compare(std::vector<result> got, std::vector<result> expected) {
     COFLUX_VERIFY(got == expected, "%zu results, %zu of the model", got.size(), expected.size());
 }
 
-/// What a model of windows says: a value is late, or is counted; which results have ended.
+/// A model of windows: a value is late, or is counted; it says which results have ended.
 class pane_model {
 public:
     pane_model(wide size, wide slide) : size_(size), slide_(slide) {}

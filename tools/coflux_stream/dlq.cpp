@@ -237,7 +237,7 @@ call<void> replay(environment&, const std::string& path, const selection& wanted
     std::uint64_t with_more = 0;
     coflux::stream::line_source source(path, {.most_bytes = SIZE_MAX});
     coflux::stream::batch<coflux::stream::text_line> batch;
-    // What a job has appended since the first pass is not checked, and waits for the next replay.
+    // Letters that a job has appended since the first pass are not checked, and wait for the next replay.
     for (std::uint64_t read = 0; read != lines; batch.clear()) {
         if (!co_await source.read(here, batch, static_cast<std::size_t>(std::min<std::uint64_t>(64, lines - read))))
             throw failure(path + " has become shorter while it was read");

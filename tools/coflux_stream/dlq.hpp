@@ -11,7 +11,7 @@
 
 namespace coflux_stream {
 
-/// What a command cannot do. Its text is for the user.
+/// A command cannot do its work. The text is for the user.
 class failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;

@@ -75,7 +75,7 @@ coflux::stream::dead_letter read_letter(std::string_view line) {
     try {
         return letter_of(json::parse(line));
     } catch (const json::exception& e) {
-        // What it says begins with its own name in brackets.
+        // Its text begins with its own name in brackets.
         const std::string_view why = e.what();
         const std::size_t end = why.find("] ");
         throw std::runtime_error(std::string(why.substr(end == std::string_view::npos ? 0 : end + 2)));

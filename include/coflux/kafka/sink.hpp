@@ -23,7 +23,7 @@ namespace kafka {
 /// Makes messages of values of `T`.
 ///
 /// Laws: `e(value, m)` sets what shall differ in `m`, whose topic is the sink's: value, key, headers, partition, time.
-/// What `m` refers to is the value's, or the encoder's own, until the encoder is called again. It throws for a value
+/// `m` refers to parts of the value, or of the encoder, until the encoder is called again. It throws for a value
 /// that cannot be sent.
 template <typename E, typename T>
 concept encoder_of = requires(E& e, const T& value, outgoing& m) { e(value, m); };

@@ -72,8 +72,8 @@ public:
         requires encoder_of<Encode, T>
     [[nodiscard]] call<void> write(environment&, std::span<stream::record<T>> records) {
         auto&& here = co_await context();
-        // What a write that has failed had sent is in the transaction, and is not sent again. It is called again with
-        // the same records, or parts of them in order.
+        // Records that a failed write had sent are in the transaction, and are not sent again. The engine writes again
+        // with the same records, or parts of them in order.
         const stream::record<T>* first = records.data();
         const stream::record<T>* const last = first + records.size();
         const auto* const unsent = static_cast<const stream::record<T>*>(unsent_);

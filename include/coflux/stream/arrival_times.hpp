@@ -28,12 +28,12 @@ public:
 }  // namespace detail
 
 /// `arrival_times()`: the time of a value is that at which its batch was read. So windows and timers behind it go by
-/// processing time: `from(s) | arrival_times() | by_key(f) | window(tumbling(1min), count()) | to(sink)`. It stands before
-/// the first partitioner, in place of event_times().
+/// processing time: `from(s) | arrival_times() | by_key(f) | window(tumbling(1min), count()) | to(sink)`. It stands
+/// before the first partitioner, in place of event_times().
 ///
 /// Units: `every`: a window or timer acts this much after its end, at most, also where nothing comes.
 /// Returns: a stage. No value is late: the watermark of all partitions is the present, and goes on while nothing comes.
-/// What is read again after a crash has another time.
+/// A record that is read again after a crash has another time.
 /// Errors: std::invalid_argument where `every` is not positive.
 /// Costs: one look at the clock for a batch, and a parcel on each link each `every`. An idle job is woken so often.
 struct arrival_times {

@@ -123,8 +123,8 @@ private:
 /// `event_times(&order::time)`: when a value has happened. It stands before the first partitioner.
 ///
 /// Shapes: a function, or a pointer to a member, that gives a std::chrono::sys_time.
-/// Errors: std::out_of_range, of the record alone, for a time that 64 bits of nanoseconds since 1970 do not have: before
-/// 1677 or behind 2262. A job reads the times of the source's records where a flow has no such stage.
+/// Errors: std::out_of_range, of the record alone, for a time that 64 bits of nanoseconds since 1970 do not have:
+/// before 1677 or behind 2262. A job reads the times of the source's records where a flow has no such stage.
 template <typename F>
 struct event_times {
     using stage_type = event_times;

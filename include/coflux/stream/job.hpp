@@ -65,8 +65,8 @@ public:
 
     /// The job as it is now; behind the run: as it was at its end.
     ///
-    /// Costs: it takes no lock and holds no actor of the job up, and allocates what it returns. The job stores its counts
-    /// once a batch, whether they are looked at or not.
+    /// Costs: it takes no lock and holds no actor of the job up, and allocates what it returns. The job stores its
+    /// counts once a batch, whether they are looked at or not.
     [[nodiscard]] job_snapshot snapshot() const;
 
     /// `co_await control.run_ended()` waits for the end of the run, or of the one to come: whatever ends it.
@@ -98,7 +98,7 @@ struct job {
     std::size_t workers = 0;
     /// Slots of state of each region; it must not change while a checkpoint is to be used. At least the workers.
     std::uint32_t slots = 64;
-    /// Of the layout of its state, which the types of the state ask for: `all.version()`. State of an older version is
+    /// The version of the layout of its state, which the types of the state ask for by `all.version()`. Older state is
     /// read as they say, that of a newer one is corrupt_state.
     std::uint32_t state_version = 0;
     /// Records of a batch, at most.

@@ -50,8 +50,8 @@ struct within {
 
 namespace detail {
 
-/// The times of the partners of a value; both bounds belong to it. Wide, because a bound beyond all times has no partner
-/// at the last one.
+/// The times of the partners of a value; both bounds belong to it. Wide, because a bound beyond all times has no
+/// partner at the last one.
 struct partner_times {
     wide_time first;
     wide_time last;

@@ -22,8 +22,8 @@ namespace coflux::stream {
 
 /// Gives values out of memory, in the order of the vector, by turns of a batch where there are several partitions.
 ///
-/// Shapes: partitions are named "0", "1", …; `next` is an index. A run without a store begins at the first value, or where
-/// it was sent.
+/// Shapes: partitions are named "0", "1", …; `next` is an index. A run without a store begins at the first value, or
+/// where it was sent.
 /// Threads: as a source.
 template <typename T>
 class memory_source {

@@ -28,7 +28,7 @@ struct progress {
     std::uint64_t skipped = 0;
     std::uint64_t dead = 0;
     std::uint64_t late = 0;
-    /// What has more than its part of the records: "key ann 63 %", "partition 7 80 %".
+    /// Key and partition that have more than their part of the records: "key ann 63 %", "partition 7 80 %".
     std::string hot{};
 
     friend bool operator==(const progress&, const progress&) = default;
@@ -66,12 +66,12 @@ struct progress_options {
 };
 
 namespace detail {
-/// What is written to a terminal of so many columns.
+/// The bytes that show `text` on a terminal of so many columns.
 [[nodiscard]] std::string line_for_terminal(std::string text, unsigned columns);
 }  // namespace detail
 
 /// Shows how a job gets on until its run ends, however that is:
-/// `co_await when_all<scope_policy::stop_on_error>(stream::run(here, flow, job), stream::show_progress(here, control))`.
+/// `co_await when_all<scope_policy::stop_on_error>(run(here, flow, job), show_progress(here, control))`.
 ///
 /// Shapes: `control` is that of the run beside it, or of one to come. A run that does not begin does not end either:
 /// the policy ends the wait for it.

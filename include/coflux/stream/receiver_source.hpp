@@ -94,7 +94,8 @@ private:
 template <typename Sender>
 sender_sink(Sender&&) -> sender_sink<Sender>;
 
-/// What `make(here)` gives, an async_generator: `from(generator_source(ticks))`, or with a lambda that has more arguments.
+/// Gives the elements of the async_generator that `make(here)` makes: `from(generator_source(ticks))`. A lambda brings
+/// further arguments.
 ///
 /// Each element is a batch, because the next one may take any time. What was taken and is not committed when a job
 /// fails is lost. Each run makes a generator, in its own environment: so a stop, a limit or a drain of the job ends the
@@ -127,7 +128,7 @@ public:
         (void)co_await elements_->send(std::nullopt);
     }
     [[nodiscard]] call<bool> read(environment&, batch<value_type>& into, std::size_t) {
-        std::optional<value_type> element = *co_await elements_->receive();  // which nobody closes
+        std::optional<value_type> element = *co_await elements_->receive();  // never closed
         if (!element) co_return false;
         into.push_back({std::move(*element), no_time, ++next_, 0, 0, {}});
         co_return true;

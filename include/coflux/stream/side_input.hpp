@@ -48,8 +48,8 @@ template <source Source, typename F>
                        typename Source::value_type>> {
     static_assert(
         !working_source<Source>,
-        "coflux: read_side_input() reads a source that gives its records by itself; nobody runs the work() of this "
-        "one, as of merge(): read its parts one by one");
+        "coflux: read_side_input() reads a source that gives its records by itself; the work() of this one, as "
+        "of merge(), would not run: read its parts one by one");
     using row = typename Source::value_type;
     using result = side_input<std::remove_cvref_t<std::invoke_result_t<F&, const row&>>, row>;
     auto& here = co_await context();

@@ -70,7 +70,7 @@ struct worker_snapshot {
 ///
 /// Counts of different actors may be a batch apart. Those of partitions are as old as job::linger, at most.
 struct job_snapshot : job_report {
-    /// Of the source: the least of its partitions that are not idle.
+    /// The least watermark of the source's partitions that are not idle.
     event_time watermark = no_time;
     /// The sum of the partitions' that are known.
     std::optional<std::uint64_t> lag{};

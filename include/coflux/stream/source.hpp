@@ -109,8 +109,8 @@ struct partition_extent {
 
 /// A source that knows how much is left to be read.
 ///
-/// Laws: `s.measure()` gives the extents of the partitions that it knows, and does not wait; it is called behind a seek,
-/// and between two reads. `s.is_bounded()`: it ends there, and gives what it has in the meantime.
+/// Laws: `s.measure()` gives the extents of the partitions that it knows, and does not wait; it is called behind a
+/// seek, and between two reads. `s.is_bounded()`: it ends there, and gives what it has in the meantime.
 template <typename S>
 concept measured_source = source<S> && requires(S& s) {
     { s.measure() } -> std::same_as<std::vector<partition_extent>>;

@@ -83,7 +83,7 @@ class state_reader {
 public:
     explicit state_reader(std::span<const std::byte> from) noexcept : left_(from), all_(from.size()) {}
 
-    /// Of the layout that was written.
+    /// The version of the layout that was written.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_; }
     void set_version(std::uint32_t v) noexcept { version_ = v; }
 

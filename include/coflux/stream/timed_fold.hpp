@@ -24,8 +24,8 @@ public:
     /// The time of the value, or for which the timer was set that fires.
     [[nodiscard]] event_time now() const noexcept { return now_; }
 
-    /// It fires once the watermark is at `when`; in place of the time that was set before. A time that the watermark has
-    /// reached fires when it moves next.
+    /// It fires once the watermark is at `when`; in place of the time that was set before. A time that the watermark
+    /// has reached fires when it moves next.
     void set(event_time when) noexcept {
         when_ = when;
         forgets_ = false;

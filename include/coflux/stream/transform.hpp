@@ -66,7 +66,7 @@ private:
     [[no_unique_address]] F f_;
 };
 
-/// What a stage's function gives.
+/// The result of a stage's function.
 template <typename F, typename... Args>
 struct stage_result {
     static_assert(

@@ -1,5 +1,5 @@
-// Jobs that crash, stop, fail and are run again, in simulation, under many seeds: nothing is lost; at least once gives no
-// gap, exactly once no double; the same output whatever the schedule. For the mutants of
+// Jobs that crash, stop, fail and are run again, in simulation, under many seeds: nothing is lost; at least once gives
+// no gap, exactly once no double; the same output whatever the schedule. For the mutants of
 // test/model/mutants_stream.toml, too, each of which must be found here. The program itself is right.
 #include <algorithm>
 #include <chrono>
@@ -409,7 +409,7 @@ public:
         for (const auto& each : done) {
             auto& at = group_.of[static_cast<std::size_t>(each.partition[1] - '0')];
             if (at.owner != number_) continue;
-            // What was on its way when the partition was lost may be committed when it is back.
+            // A record that was on its way when the partition was lost may be committed when it is back.
             expect(group_.loses || each.next >= at.next, "a commit goes back");
             at.next = each.next;
         }

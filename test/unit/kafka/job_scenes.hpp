@@ -1,4 +1,4 @@
-// What the tests of Kafka's ends of stream jobs share.
+// Shared by the tests of Kafka's ends of stream jobs.
 #pragma once
 
 #include <cstddef>

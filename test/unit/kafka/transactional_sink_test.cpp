@@ -47,7 +47,7 @@ TEST(kafka_transactional_sink, commits_outputs_with_the_positions_of_its_source)
                                          }) | stream::to(out),
                                    stream::job{.workers = 1, .delivery = stream::exactly_once, .control = &control});
         co_await out.close(here);
-        // What a next life is told, the mock's brokers know only for what the consumer itself has committed.
+        // The mock's brokers tell a next life only of positions that the consumer itself has committed.
         const stream::positions done{{"numbers/0", 100}};
         co_await in.commit(here, done);  // ignored: it is the sink's
         co_await in.close(here);

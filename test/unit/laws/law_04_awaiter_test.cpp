@@ -229,7 +229,7 @@ TEST(law_04_awaiter, one_of_an_environment_above_its_awaiter_is_stopped_with_its
     EXPECT_EQ(simulated([](environment& env) { has_a_scope(env).join(); }), 20ms);
 }
 
-/// What stands above a shield, and is given to the call in it.
+/// The environment above a shield that is given to the call in it.
 enum class above { coroutine, awaiter, object, nearest_object, last };
 
 /// A nap of 1h, in what is awaited.

@@ -39,7 +39,7 @@ struct timed_source {
     [[nodiscard]] std::string partition_name(std::uint32_t) const { return "only"; }
 };
 
-/// What came, when, and how much of it was committed.
+/// Keeps each output with its time, and how many are committed.
 struct timing_sink {
     std::vector<std::pair<result, stream::event_time>> got{};
     std::size_t flushed = 0;

@@ -86,7 +86,7 @@ void run_at_each_size(const std::string& in, const std::string& out, std::size_t
                         text.find("/state/") != std::string::npos)
                 << text;
         }
-        // What is there is a part of the output, and its last line may be cut off.
+        // The file has a part of the output, and its last line may be cut off.
         const std::string part = disk.contents("/out").value_or("");
         EXPECT_EQ(out.substr(0, part.size()), part);
         disk.set_capacity(std::uint64_t{1} << 20);

@@ -26,7 +26,7 @@ struct tally {
     }
 };
 
-/// What a value says of the timer of its key.
+/// A value that sets or cancels the timer of its key.
 struct command {
     enum what : std::uint8_t { set, cancel, forget, fail } say;
     stream::event_time when{};

@@ -48,7 +48,7 @@ template <typename Key>
 
 /// A key, and its part of a sample.
 struct hot_share {
-    static constexpr std::size_t most_text = 32;
+    static constexpr std::size_t most_text = 32;  // a word of a terminal's line: a longer key is cut
 
     std::array<char, most_text> text{};  // cut, and ended by zeros where there is room
     std::uint32_t seen = 0;

@@ -48,8 +48,8 @@ private:
     std::atomic<std::uint64_t> value_{0};
 };
 
-/// What an actor of a job says of itself: the reader is region 0, the writer stands behind the last one. It is on cache
-/// lines of its own, in pairs, since processors fetch two at a time.
+/// The counts of an actor of a job: the reader is region 0, the writer comes behind the last one. They are on cache
+/// lines of their own, in pairs, since processors fetch two at a time.
 struct alignas(2 * coflux::detail::cache_line) actor_counts {
     published<std::uint32_t> region;
     published<std::uint32_t> number;
@@ -72,7 +72,7 @@ struct alignas(2 * coflux::detail::cache_line) actor_counts {
     void reset() noexcept;
 };
 
-/// What is known of a partition of the source.
+/// The counts of a partition of the source.
 struct alignas(2 * coflux::detail::cache_line) partition_counts {
     static constexpr std::int64_t unknown = INT64_MIN;
 
@@ -87,7 +87,7 @@ struct alignas(2 * coflux::detail::cache_line) partition_counts {
     // acquire load of a snapshot.
     std::atomic<const std::string*> name{nullptr};
 
-    // Written by whoever finds it.
+    // Each actor that finds a fault writes here.
     shared_count failed;
     shared_count retried;
     shared_count skipped;
@@ -118,7 +118,7 @@ public:
             segment = new T[std::size_t{8} << s];
             segments_[s].store(segment, std::memory_order_release);  // pairs with the acquire in find()
         }
-        // The release pairs with the acquire in size(): who sees the size finds the lines.
+        // The release pairs with the acquire in size(): a reader of the size finds the lines.
         if (i >= size_.load(std::memory_order_relaxed)) size_.store(i + 1, std::memory_order_release);
         return segment[at];
     }
@@ -147,7 +147,7 @@ private:
     std::atomic<std::size_t> size_{0};
 };
 
-/// What a job says of itself. Its actors write, each its own line; look at it by job_control::snapshot().
+/// The counts of a job. Each actor writes its own line; job_control::snapshot() reads them.
 class observed {
 public:
     observed() { (void)actors_.make(1); }
@@ -172,7 +172,7 @@ public:
     /// The reader's: whether the source has an end.
     void set_bounded(bool is) noexcept { is_bounded_.set(is); }
 
-    // For a snapshot.
+    // A snapshot reads these.
     [[nodiscard]] const growing_lines<actor_counts>& actors() const noexcept { return actors_; }
     [[nodiscard]] const growing_lines<partition_counts>& partitions() const noexcept { return partitions_; }
     [[nodiscard]] bool is_bounded() const noexcept { return is_bounded_.get(); }
@@ -193,7 +193,7 @@ public:
     void begin() noexcept {
         if (turn_ == 0) begin_ = clock::now();
     }
-    /// What has no record is not counted.
+    /// A batch without a record is not counted.
     void end(std::size_t records) noexcept {
         if (records == 0) return;
         if (turn_ == 0) {

@@ -53,7 +53,7 @@ public:
         std::chrono::nanoseconds commit_every;
         std::chrono::nanoseconds lateness;
         std::chrono::nanoseconds idle_after;
-        bool is_watched;  // somebody may ask how much is left
+        bool is_watched;  // a job_control may ask how much is left
     };
 
     /// `at`: what was restored. A partition that gives nothing stays there.
