@@ -1,7 +1,8 @@
-"""Builds the programs of simulated I/O and stream jobs for tools/mutate.py.
+"""Builds the programs of simulated I/O and stream jobs, and unit tests, for tools/mutate.py.
 
 They are linked with the libraries of a build: a source of the library that a mutant changes is compiled and comes
-before them, so that its definitions count; a header that it changes counts for the program.
+before them, so that its definitions count; a header that it changes counts for the program. A model `unit/F/T` is the
+file of tests test/unit/F/T.cpp, for what no simulation can play; src/F, which the build may lack, is compiled with it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,20 @@ SEEDS = 1000  # a fault must be found within so many
 LIBRARIES = ["testing_network", "testing", "stream", "io", "runtime", "core"]
 INCLUDES = ["-Itest", "-Iinclude", "-Isrc"]
 SUPPORT = "test/simulation/options.cpp"
+# What the folders of unit tests are linked with besides.
+NEEDS = {"kafka": ["-lrdkafka"]}
+
+
+def is_unit_test(model: str) -> bool:
+    return model.startswith("unit/")
 
 
 def is_one(model: str) -> bool:
-    return model.startswith(("io/", "stream/"))
+    return model.startswith(("io/", "stream/")) or is_unit_test(model)
+
+
+def source_of(model: str) -> str:
+    return f"test/{model}.cpp" if is_unit_test(model) else f"test/model/{model}_model.cpp"
 
 
 def missing(libraries: Path) -> str:
@@ -26,7 +37,7 @@ def missing(libraries: Path) -> str:
 
 
 class Programs:
-    """In one copy of the tree; `support` is compiled from `root`, whose test/simulation the copy lacks."""
+    """In one copy of the tree; what is not of models is compiled from `root`, whose other tests the copy lacks."""
 
     def __init__(self, root: Path, place: Path, libraries: Path, compiler: str, flags: list[str]) -> None:
         aligned = ["-fcoro-aligned-allocation"] if "clang" in Path(compiler).name else []
@@ -43,8 +54,11 @@ class Programs:
 
     def build(self, model: str, file: str) -> str:
         """Makes `program` where `file` is changed; what was wrong, or nothing."""
-        whole = model.replace("/", "_") + ".o"
-        program, objects = f"test/model/{model}_model.cpp", [whole, "io_support.o"]
+        program, whole = str(self.root / source_of(model)), model.replace("/", "_") + ".o"
+        if is_unit_test(model):
+            return self.once(program, whole) or self.compile(self.united(model), "io_changed.o") or self.link(
+                ["io_changed.o", whole], ["-lgtest_main", "-lgtest", *NEEDS.get(model.split("/")[1], [])])
+        objects = [whole, "io_support.o"]
         error = self.once(str(self.root / SUPPORT), "io_support.o")
         if not error and file.endswith(".hpp"):
             objects[0] = "io_changed_program.o"
@@ -52,9 +66,17 @@ class Programs:
         elif not error:
             objects.insert(0, "io_changed.o")
             error = self.once(program, whole) or self.compile(file, "io_changed.o")
-        if error:
-            return error
+        return error or self.link(objects, [])
+
+    def united(self, model: str) -> str:
+        """All sources of the library that the tests are of, in one."""
+        folder = model.split("/")[1]
+        sources = sorted((self.place / "src" / folder).glob("*.cpp"))
+        (self.place / "united.cpp").write_text("".join(f'#include "{source}"\n' for source in sources), encoding="utf-8")
+        return "united.cpp"
+
+    def link(self, objects: list[str], others: list[str]) -> str:
         archives = [str(self.libraries / f"libcoflux_{name}.a") for name in LIBRARIES]
-        linked = subprocess.run([self.command[0], *objects, *archives, "-pthread", "-o", "program"], cwd=self.place, check=False,
+        linked = subprocess.run([self.command[0], *objects, *archives, *others, "-pthread", "-o", "program"], cwd=self.place, check=False,
                                 capture_output=True, text=True, timeout=300)
         return (linked.stderr.strip().splitlines() or ["?"])[-1] if linked.returncode != 0 else ""

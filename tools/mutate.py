@@ -19,7 +19,8 @@ run, without a compilation.
 A mutant with `equivalent = "reason"` changes nothing that the C++ memory model can show; one with
 `beyond = "reason"` is wrong by the standard in a way that Relacy does not explore: of both the model must pass, or the
 reason is wrong. Each is applied to a copy of the tree; only its model is built and run. Models of I/O are programs in
-simulation, linked with the libraries of a build (--libraries), and each fault must be found within a thousand seeds.
+simulation, linked with the libraries of a build (--libraries), and each fault must be found within a thousand seeds. A
+model `unit/F/T` is a file of unit tests, its scenario a filter of GoogleTest: one must fail, or not end.
 docs/design/models.md says more.
 """
 
@@ -49,6 +50,9 @@ import tree
 DATA = "test/model"
 FLAGS = ["-std=c++20", "-O1", "-g0", "-w"]
 INCLUDES = ["-Itest/model/seam", "-Iinclude", "-Isrc"]
+TEST_SECONDS = 60.0  # unit tests that take one or two
+TESTS_RUN = re.compile(r"^\[==========\] (\d+) tests? from", re.MULTILINE)
+FAILED_TEST = re.compile(r"^\[  FAILED  \] ([\w.]+)", re.MULTILINE)
 FINDING = re.compile(r"^(\w+): (.*) in (interleaving|run) (\d+)", re.MULTILINE)
 
 
@@ -153,7 +157,8 @@ def data_problems(root: Path, mutants: list[Mutant]) -> list[str]:
         why = misfit(root, files[mutant.mark], mutant) if mutant.mark in files else f"no mark {mutant.mark}"
         if why:
             problems.append(f"{mutant.name}: {why}")
-        if not (root / DATA / f"{mutant.model}_model.cpp").is_file():
+        program = io_models.source_of(mutant.model)
+        if not (root / program).is_file():
             problems.append(f"{mutant.name}: no model {mutant.model}")
         if mutant.equivalent and mutant.beyond:
             problems.append(f"{mutant.name}: either equivalent or beyond")
@@ -222,6 +227,8 @@ class Copy:
             error = self.build(mutant)
             if error:
                 return "broken", "does not compile: " + error
+        if io_models.is_unit_test(mutant.model):
+            return self.verdict_of_tests(mutant)
         try:
             only = ["--only", mutant.scenario] if mutant.scenario else []
             how_many = ["--iterations", str(iterations)]
@@ -239,6 +246,17 @@ class Copy:
         if ran.returncode in (-6, -11):
             return "caught", f"the program dies with signal {-ran.returncode}"
         return "broken", f"status {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-200:]}"
+
+    def verdict_of_tests(self, mutant: Mutant) -> tuple[str, str]:
+        try:
+            ran = self.run(["./program", "--gtest_brief=1", f"--gtest_filter={mutant.scenario or '*'}"], TEST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "caught", f"does not end in {TEST_SECONDS:.0f} s"
+        count = TESTS_RUN.search(ran.stdout)
+        if ran.returncode == 0:
+            return ("survived", f"{count[1]} tests") if count is not None and count[1] != "0" else ("broken", "no such test")
+        failed = FAILED_TEST.search(ran.stdout)
+        return "caught", f"{failed[1]} fails" if failed is not None else f"the program ends with status {ran.returncode}"
 
     def judge(self, mutant: Mutant) -> Result:
         begun = time.monotonic()

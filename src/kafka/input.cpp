@@ -92,6 +92,7 @@ std::vector<kafka::position> kafka_input::owned_of(const stream::positions& done
     const lock_guard<mutex> guard(lock_);
     for (const stream::position& each : done) {
         kafka::position p = position_of(each);
+        // [kafka.commit.owned]
         if (std::ranges::any_of(known_, [&](const partition& k) {
                 return k.is_owned && k.number == p.partition && k.topic == p.topic;
             }))
@@ -105,6 +106,7 @@ call<void> kafka_input::begin_at(environment&, std::vector<kafka::position>& all
     std::vector<kafka::position> open;
     for (kafka::position& p : all) {
         const auto at = std::ranges::find_if(sought_, [&](const kafka::position& s) { return names_same(s, p); });
+        // [kafka.begin.sought]
         p.offset = at != sought_.end() ? at->offset : static_cast<std::int64_t>(kafka::place::committed);
         if (at == sought_.end() && where_.from.has_value()) open.push_back(p);
     }
@@ -118,6 +120,7 @@ call<void> kafka_input::begin_at(environment&, std::vector<kafka::position>& all
         }
     }
     // Once alone: a partition that comes back begins where the group has committed.
+    // [kafka.begin.once]
     std::erase_if(sought_, [&](const kafka::position& s) {
         return std::ranges::any_of(all, [&](const kafka::position& p) { return names_same(s, p); });
     });
@@ -127,6 +130,7 @@ void kafka_input::put(stream::batch<kafka::message>& into) {
     for (kafka::message& m : messages) {
         const std::uint32_t number = number_of(m.topic(), m.partition());
         const stream::event_time time = time_of(m);
+        // [kafka.record.next]
         const std::int64_t next = m.offset() + 1;
         std::shared_ptr<const stream::original> read;
         if (into.keeps_originals()) read = copy_of(m);
@@ -143,6 +147,7 @@ void kafka_input::put(stream::batch<kafka::message>& into) {
 call<void> kafka_input::commit(environment&, const stream::positions& done) {
     auto&& here = co_await context();
     // relaxed: it is set before the run begins.
+    // [kafka.commit.in_transactions]
     if (is_in_transactions.load(memory_order_relaxed)) co_return;
     const auto end = std::chrono::steady_clock::now() + request_timeout_;
     std::chrono::milliseconds pause(5);
@@ -156,6 +161,7 @@ call<void> kafka_input::commit(environment&, const stream::positions& done) {
         }
         if (!refused.has_value()) co_return;
         if (!topics.empty() && is_loss(*refused)) co_return;  // poll() is about to say so
+        // [kafka.commit.refused]
         if (!may_pass(*refused) || std::chrono::steady_clock::now() >= end) throw *refused;
         co_await sleep_for(pause);
         pause = std::min(2 * pause, std::chrono::milliseconds(500));

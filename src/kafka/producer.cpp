@@ -248,7 +248,9 @@ call<void> producer::flush(environment&) {
     auto&& here = co_await context();
     detail::kafka_producer& s = get();
     const auto guard = co_await s.taking.lock();
+    // [kafka.flush.waits]
     co_await detail::until_flushed(here, s);
+    // [kafka.flush.fails]
     s.throw_failure();
 }
 
@@ -271,6 +273,7 @@ call<void> producer::send_positions(environment&, const consumer& of, std::span<
         const detail::kafka_owned<rd_kafka_consumer_group_metadata_t> group(
             rd_kafka_consumer_group_metadata(from->handle()));
         // Asked behind the metadata: what has an id now had one then, unless the loss was acknowledged meanwhile.
+        // [kafka.transaction.member]
         if (joins && !detail::is_member(from->handle()))
             throw detail::make_kafka_error(RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, "send positions",
                                            "the group has gone on without this consumer", {.requires_abort = true});
@@ -281,6 +284,7 @@ call<void> producer::commit_transaction(environment&) {
     auto&& here = co_await context();
     detail::kafka_producer& s = get();
     const auto guard = co_await s.taking.lock();
+    // [kafka.transaction.flush]
     co_await detail::until_flushed(here, s);  // what failed is an error of the commit
     co_await detail::until_done(here, s, "commit a transaction",
                                 [](rd_kafka_t* h, int ms) { return rd_kafka_commit_transaction(h, ms); });

@@ -55,9 +55,13 @@ call<bool> source::read(environment&, stream::batch<message>& into, std::size_t 
         case kind::revoked:
             tell(s, got, partition_event::revoked);
             s.unreleased = got.partitions.size();
+            // [kafka.source.revoked]
             s.unanswered = std::move(got);
             break;
-        case kind::lost: tell(s, got, partition_event::lost); break;
+        case kind::lost:
+            // [kafka.source.lost]
+            tell(s, got, partition_event::lost);
+            break;
         case kind::end: break;
         }
     }

@@ -52,6 +52,7 @@ call<void> kafka_transaction::commit(environment&, const stream::positions& done
     for (const stream::position& each : done) behind.push_back(position_of(each));
     std::optional<kafka::error> refused;
     try {
+        // [kafka.transaction.positions]
         if (!behind.empty()) co_await out_.send_positions(here, inputs_.in, behind);
         co_await out_.commit_transaction(here);
     } catch (const kafka::error& e) {
@@ -59,6 +60,7 @@ call<void> kafka_transaction::commit(environment&, const stream::positions& done
         refused = e;
     }
     if (refused.has_value()) {  // so that readers need not wait until it times out
+        // [kafka.transaction.aborts]
         co_await abort(here);
         throw *refused;
     }

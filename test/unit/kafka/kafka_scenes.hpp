@@ -110,7 +110,9 @@ inline coflux::call<kafka::polled> next_change(coflux::environment&, kafka::cons
     auto&& here = co_await coflux::context();
     for (;;) {
         kafka::polled got = co_await of.poll(here, into);
-        if (got.is_change()) co_return got;
+        if (!got.is_change()) continue;
+        EXPECT_EQ(got.count, 0U);  // messages in front of it come alone
+        co_return got;
     }
 }
 

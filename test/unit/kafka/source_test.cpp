@@ -102,6 +102,74 @@ TEST(kafka_source, begins_where_it_is_sought_to) {
     });
 }
 
+TEST(kafka_source, begins_where_it_is_sought_to_once) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 1);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        co_await sends_numbers(here, out, "numbers", 10);
+        kafka::source in(cluster.member_of("readers"), {"numbers"});
+        const stream::positions to{{"numbers/0", 7}};
+        co_await in.seek(here, to);
+        stream::batch<kafka::message> got;
+        co_await reads_until(here, in, got, 3);
+        const stream::positions done{{"numbers/0", 9}};
+        co_await in.commit(here, done);
+        constexpr std::int16_t heartbeat = 12;
+        rd_kafka_mock_push_request_errors(cluster.get(), heartbeat, 1, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID);
+        EXPECT_EQ((co_await reads_change(here, in, got)).what, partition_event::lost);
+        got.clear();
+        co_await reads_until(here, in, got, 1);
+        EXPECT_EQ(got[0].value.value(), "9");
+        co_await in.close(here);
+    });
+}
+
+TEST(kafka_source, keeps_a_revoked_partition_until_it_is_released) {
+    mock_cluster cluster;
+    cluster.make_topic("numbers", 2);
+    on_worker([&](environment&) -> call<void> {
+        auto&& here = co_await coflux::context();
+        kafka::producer out(cluster.producer());
+        for (const std::int32_t p : {0, 1}) co_await sends_numbers(here, out, "numbers", 10, p);
+        auto member = cluster.member_of("readers");
+        member.session_timeout = 3s;  // brokers that are played divide a group within a second less
+        kafka::source first(member, {"numbers"});
+        stream::batch<kafka::message> got;
+        co_await reads_until(here, first, got, 20);
+        kafka::source second(member, {"numbers"});
+        stream::batch<kafka::message> theirs;
+        std::string moved;
+        const auto gives = [&](environment&) -> call<bool> {
+            auto&& self = co_await coflux::context();
+            const auto revoked = co_await reads_change(self, first, got);
+            EXPECT_EQ(revoked.what, partition_event::revoked);
+            moved = first.partition_name(revoked.partition);
+            co_await coflux::sleep_for(5s);  // time for the other one to take it too early
+            const stream::positions done{{moved, 7}};
+            co_await first.commit(self, done);
+            co_await first.release(self, revoked.partition);
+            for (;;) co_await reads_until(self, first, got, got.size() + 1);
+        };
+        const auto takes = [&](environment&) -> call<bool> {
+            auto&& self = co_await coflux::context();
+            co_await reads_until(self, second, theirs, 3);
+            co_return true;
+        };
+        co_await coflux::race(gives(here), takes(here));
+        EXPECT_EQ(theirs[0].value.value(), "7");
+        const stream::positions late{{moved, 3}};
+        co_await first.commit(here, late);  // ignored: it is the other one's
+        kafka::consumer asks(member);
+        const std::vector<kafka::position> where{{"numbers", moved == "numbers/0" ? 0 : 1}};
+        EXPECT_EQ((co_await asks.committed(here, where)).at(0).offset, 7);
+        co_await asks.close(here);
+        co_await first.close(here);
+        co_await second.close(here);
+    });
+}
+
 TEST(kafka_source, tells_that_its_partitions_went_to_others_and_commits_no_more_of_them) {
     mock_cluster cluster;
     cluster.make_topic("numbers", 1);

@@ -51,6 +51,10 @@ TEST(kafka_transactional_sink, commits_outputs_with_the_positions_of_its_source)
         const stream::positions done{{"numbers/0", 100}};
         co_await in.commit(here, done);  // ignored: it is the sink's
         co_await in.close(here);
+        kafka::consumer asks(cluster.member_of("copiers"));
+        const std::vector<kafka::position> all{{"numbers", 0}};
+        EXPECT_FALSE((co_await asks.committed(here, all)).at(0).has_offset());
+        co_await asks.close(here);
         kafka::consumer reader(cluster.member_of("readers"));
         co_await reader.subscribe(here, {"outputs"});
         std::vector<kafka::message> got;
@@ -130,6 +134,7 @@ TEST(kafka_transactional_sink, commits_nothing_for_a_member_that_has_lost_its_pa
             must_abort = e.requires_abort() && e.code() == kafka::errc::unknown_member;
         }
         EXPECT_TRUE(must_abort);
+        co_await out.begin(here);  // it was aborted, so that readers need not wait until it times out
         co_await out.abort(here);
         co_await out.close(here);
         co_await in.close(here);
