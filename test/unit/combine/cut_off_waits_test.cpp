@@ -21,6 +21,7 @@
 #include <coflux/testing/sim_executor.hpp>
 #include <coflux/testing/simulation.hpp>
 
+#include "support/limits.hpp"
 #include "support/operations.hpp"
 
 namespace {
@@ -30,6 +31,7 @@ using coflux::borrowed;
 using coflux::testing::sim_executor;
 using coflux_test::combinator;
 using coflux_test::combined;
+using coflux_test::limit;
 using coflux_test::operation;
 using sim_fork = coflux::fork<void, sim_executor>;
 using sim_task = coflux::task<void, sim_executor>;
@@ -247,16 +249,6 @@ coflux::call<bool> gives_all(coflux::environment&, wait w, place& at) {
     co_return got;
 }
 
-enum class limit : unsigned char { timeout, deadline, select, race, environment, owner };
-constexpr std::size_t limits = static_cast<std::size_t>(limit::owner) + 1;
-constexpr const char* limit_names[limits] = {
-    "timeout", "deadline", "select", "when_any", "the deadline of its environment", "the owner"};
-
-/// Awaits what was made elsewhere and given to it; a call becomes a part of it.
-sim_fork awaits(coflux::environment&, operation given) {
-    co_await coflux::detail::adopting_request<operation>{std::move(given)};
-}
-
 struct cell {
     wait of{};
     std::optional<combinator> through;
@@ -276,29 +268,7 @@ sim_task cuts_off(coflux::environment&, borrowed<cell> c) {
     {
         operation o = made(c->of, at, got);
         if (c->through) o = combined(*c->through, std::move(o), c->beside);
-        switch (c->by) {
-        case limit::timeout: c->finished = co_await coflux::timeout(std::move(o), c->after); break;
-        case limit::deadline: c->finished = co_await coflux::deadline(std::move(o), begun + c->after); break;
-        case limit::select:
-            c->finished = (co_await coflux::select(std::move(o), coflux::sleep_for(c->after))).index() == 0;
-            break;
-        case limit::race:
-            c->finished = (co_await coflux::when_any(std::move(o), coflux::sleep_for(c->after))).index() == 0;
-            break;
-        case limit::environment: {
-            auto below = coflux::make_environment(here, begun + c->after);
-            c->finished = (co_await coflux::as_outcome(awaits(below, std::move(o)))).has_value();
-            co_await below.join();
-            break;
-        }
-        case limit::owner: {
-            sim_fork f = awaits(here, std::move(o));
-            co_await coflux::sleep_for(c->after);
-            f.request_stop();
-            c->finished = (co_await coflux::as_outcome(std::move(f))).has_value();
-            break;
-        }
-        }
+        c->finished = co_await coflux_test::finishes<sim_executor>(here, std::move(o), c->by, c->after);
     }
     if (c->after < natural_end) {
         EXPECT_EQ(coflux::clock::now() - begun, c->after);
@@ -315,7 +285,7 @@ std::string run_of(cell& c) {
     auto env = coflux::make_environment(executor);
     std::string name = names[static_cast<std::size_t>(c.of)];
     if (c.through) name = std::string(name_of(*c.through)) + " of " + name;
-    name += std::string(", by ") + limit_names[static_cast<std::size_t>(c.by)];
+    name += std::string(", by ") + coflux_test::name_of(c.by);
     if (c.beside) name += ", beside another";
     try {
         cuts_off(env, borrowed(c)).get();
@@ -341,7 +311,7 @@ bool gives_outcome(const cell& c) {
 
 TEST(cut_off_waits, say_so_and_lose_nothing_through_any_combinator) {
     for (std::size_t of = 0; of != waits; ++of) {
-        for (std::size_t by = 0; by != limits; ++by) {
+        for (std::size_t by = 0; by != coflux_test::limits; ++by) {
             for (std::size_t through = 0; through <= coflux_test::combinators; ++through) {
                 for (const bool beside : {false, true}) {
                     cell c{static_cast<wait>(of), std::nullopt, static_cast<limit>(by), beside, 10ms};
@@ -358,7 +328,7 @@ TEST(cut_off_waits, say_so_and_lose_nothing_through_any_combinator) {
 
 TEST(cut_off_waits, are_finished_where_the_limit_comes_later) {
     for (std::size_t of = 0; of != waits; ++of) {
-        for (std::size_t by = 0; by != limits; ++by) {
+        for (std::size_t by = 0; by != coflux_test::limits; ++by) {
             cell c{static_cast<wait>(of), std::nullopt, static_cast<limit>(by), false, 2 * natural_end};
             const std::string name = run_of(c);
             EXPECT_TRUE(c.finished) << name;
