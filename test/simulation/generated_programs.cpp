@@ -2,8 +2,11 @@
 // against what the grammar says may come. Seeds make them here, bytes where they are fuzzed
 // (test/fuzz/programs_fuzz.cpp).
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
+#include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -386,6 +389,149 @@ coflux::call<void> result(coflux::environment&, const node& n, trial& t) {
     COFLUX_HOLDS(&t, !none.has_value() && none.error() == std::errc::connection_refused);
 }
 
+/// The first end decides, be it a stop. Beside the forks, cases that never win, or a sleep.
+coflux::call<void> selected(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    auto forks = all_forked(here, n, t);
+    numbers empty[2];
+    const std::vector<numbers*> channels{&empty[0], &empty[1]};
+    switch (n.form % 4) {
+    case 0: {
+        const auto first = co_await coflux::select(std::move(forks));
+        COFLUX_HOLDS(&t, first.index() < n.children.size() && first.value() == 1);
+        break;
+    }
+    case 1: {
+        const auto first = co_await coflux::select(std::move(forks), channels);
+        COFLUX_HOLDS(&t, first.index() == 0);
+        break;
+    }
+    case 2: {
+        const auto first = co_await coflux::select(empty[0].receive(), std::move(forks), channels);
+        COFLUX_HOLDS(&t, first.index() == 1);
+        break;
+    }
+    default: (void)co_await coflux::select(std::move(forks), coflux::sleep_for(milliseconds(n.amount)));
+    }
+}
+
+/// Permits, one each 10 ms, and how many were given.
+struct permits {
+    coflux::rate_limiter limiter{1, milliseconds(10), 1};
+    coflux::clock::time_point begun = coflux::clock::now();
+    int given = 0;
+};
+part_fork permitted(coflux::environment&, permits* from, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    co_await from->limiter.acquire();
+    COFLUX_HOLDS(t, coflux::clock::now() >= from->begun + from->given++ * milliseconds(10));
+    const int one = co_await run(here, *n, *t);
+    co_return one;
+}
+coflux::call<void> throttled(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    permits all;
+    std::vector<part_fork> forks;
+    for (const node& c : n.children) forks.push_back(permitted(here, &all, &c, &t));
+    (void)co_await coflux::when_all(std::move(forks));
+}
+
+/// A timer, and what its waiters are to see.
+struct moved_timer {
+    coflux::timer timer;
+    coflux::clock::time_point end{};
+    bool fires = true;
+};
+part_fork timed_child(coflux::environment&, moved_timer* after, const node* n, trial* t, witness* w) {
+    auto&& here = co_await coflux::context();
+    left_child tells(*w, here);
+    const bool fired = co_await after->timer.wait();
+    COFLUX_HOLDS(t, fired == after->fires && coflux::clock::now() == after->end);
+    const int one = co_await run(here, *n, *t);
+    tells.ends();
+    co_return one;
+}
+coflux::call<void> moved(coflux::environment&, const node& n, trial& t, witness& w) {
+    auto&& here = co_await coflux::context();
+    const auto begun = coflux::clock::now();
+    moved_timer shared;
+    shared.end = begun + milliseconds(n.amount);
+    (void)shared.timer.reset(milliseconds(n.amount));
+    const auto block = [&](coflux::task_scope& inside) -> coflux::call<void> {
+        for (const node& c : n.children) inside.spawn(timed_child, &shared, &c, &t, &w);
+        const bool pending = n.amount != 0;
+        co_await coflux::sleep_for(milliseconds(5));
+        if (n.form % 4 == 0) co_return;
+        if (pending) {
+            shared.end = begun + milliseconds(n.form % 4 == 1 ? 15 : 5);
+            shared.fires = n.form % 4 != 2;
+        }
+        const bool was_pending = n.form % 4 == 1   ? shared.timer.reset(milliseconds(10))
+                                 : n.form % 4 == 2 ? shared.timer.stop()
+                                                   : shared.timer.reset(milliseconds(0));
+        COFLUX_HOLDS(&t, was_pending == pending);
+    };
+    co_await coflux::with_scope(here, block);
+}
+
+/// Awaits a child for each byte that it gives.
+class slow_source {
+public:
+    slow_source(const node& n, trial& t) noexcept : n_(n), t_(t) {}
+    coflux::call<std::size_t> read_some(coflux::environment&, std::span<std::byte> into) {
+        auto&& here = co_await coflux::context();
+        if (at_ == n_.children.size() || into.empty()) co_return 0;
+        (void)co_await run(here, n_.children[at_], t_);
+        into[0] = static_cast<std::byte>('a' + at_++);
+        co_return 1;
+    }
+
+private:
+    const node& n_;
+    trial& t_;
+    std::size_t at_ = 0;
+};
+/// Lets others run for each byte that it takes.
+class slow_sink {
+public:
+    coflux::call<std::size_t> write_some(coflux::environment&, std::span<const std::byte> from) {
+        co_await coflux::yield();
+        text_ += static_cast<char>(from[0]);
+        co_return 1;
+    }
+    [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+private:
+    std::string text_;
+};
+coflux::call<void> streamed(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    const std::string expected = std::string("abc").substr(0, n.children.size());
+    slow_source from(n, t);
+    coflux::buffered_reader buffered(from, 16);
+    slow_sink to;
+    std::string read;
+    switch (n.form % 4) {
+    case 0: (void)co_await coflux::read_to_end(here, from, read, 3); break;
+    case 1: (void)co_await coflux::copy(here, from, to); break;
+    case 2: (void)co_await coflux::copy(here, buffered, to); break;
+    default: (void)co_await coflux::read_to_end(here, buffered, read, 3);
+    }
+    COFLUX_HOLDS(&t, read + to.text() == expected);
+}
+
+coflux::fork<int, coflux::nth<sim_executor, 1>> runs_elsewhere(coflux::environment&, const node* n, trial* t) {
+    auto&& here = co_await coflux::context();
+    const int one = co_await run(here, *n, *t);
+    const coflux::executor_ref there = co_await coflux::this_coroutine::executor();
+    COFLUX_HOLDS(t, there.is(t->second));
+    co_return one;
+}
+coflux::call<void> elsewhere(coflux::environment&, const node& n, trial& t) {
+    auto&& here = co_await coflux::context();
+    (void)co_await runs_elsewhere(here, &n.children[0], &t);
+}
+
 coflux::call<void> nearer(coflux::environment&, const node& n, trial& t) {
     auto&& here = co_await coflux::context();
     auto below = coflux::make_environment(here, coflux::clock::now() + milliseconds(n.amount));
@@ -492,6 +638,11 @@ coflux::call<void> does(coflux::environment&, const node& n, trial& t, witness& 
     case part::delayed: co_await delayed(here, n, t); break;
     case part::changed: co_await changed(here, n, t, w); break;
     case part::result: co_await result(here, n, t); break;
+    case part::selected: co_await selected(here, n, t); break;
+    case part::throttled: co_await throttled(here, n, t); break;
+    case part::moved: co_await moved(here, n, t, w); break;
+    case part::streamed: co_await streamed(here, n, t); break;
+    case part::elsewhere: co_await elsewhere(here, n, t); break;
     }
 }
 

@@ -7,11 +7,11 @@ namespace coflux_simulations {
 namespace {
 
 constexpr std::array<const char*, parts> names{
-    "value",   "yields",   "sleeps",   "timed",        "metered",  "waits_for_ever", "fails",
-    "stops",   "sequence", "forked",   "viewed",       "attached", "dropped",        "abandons",
-    "outcome", "caught",   "limited",  "limited_fork", "all",      "all_outcomes",   "any",
-    "success", "some",     "each",     "scope",        "collect",  "nearer",         "stopped",
-    "piped",   "nested",   "finished", "delayed",      "changed",  "result"};
+    "value",    "yields",       "sleeps",   "timed",        "metered", "waits_for_ever", "fails",    "stops",
+    "sequence", "forked",       "viewed",   "attached",     "dropped", "abandons",       "outcome",  "caught",
+    "limited",  "limited_fork", "all",      "all_outcomes", "any",     "success",        "some",     "each",
+    "scope",    "collect",      "nearer",   "stopped",      "piped",   "nested",         "finished", "delayed",
+    "changed",  "result",       "selected", "throttled",    "moved",   "streamed",       "elsewhere"};
 
 moment sum(moment a, moment b) {
     return std::min(never, a + b);
@@ -154,7 +154,28 @@ bounds model_of_kind(const node& n) {
         b.latest = std::max(b.latest, amount);
         return b;
     }
-    case part::result: return of[0].may;
+    case part::result:
+    case part::elsewhere: return of[0].may;
+    case part::selected: {
+        // The first end decides, be it a stop.
+        bounds b = of_all(of, true);
+        b.value = std::any_of(of.begin(), of.end(), [](const node& c) { return c.may.value; });
+        for (const node& c : of) b.latest = std::min(b.latest, c.may.latest);
+        return n.form % 4 == 3 ? with_limit(b, amount) : b;
+    }
+    case part::throttled: {
+        bounds b = of_all(of, true);
+        b.latest = sum(b.latest, static_cast<moment>(10 * (of.size() - 1)));
+        return b;
+    }
+    case part::moved: {
+        bounds b = of_all(of, true);
+        b.value = true;
+        b.stop = false;  // they are not awaited
+        b.latest = sum(b.latest, std::max<moment>(amount, 15));
+        return b;
+    }
+    case part::streamed: return of_all(of, false);
     }
     return {};
 }
@@ -173,7 +194,9 @@ bool requests_stops(part what) {
     case part::piped:
     case part::nested:
     case part::finished:
-    case part::changed: return true;
+    case part::changed:
+    case part::selected:
+    case part::moved: return true;
     default: return false;
     }
 }
@@ -196,7 +219,8 @@ std::size_t children_of(part what, const choices& choose) {
     case part::nearer:
     case part::stopped:
     case part::changed:
-    case part::result: return 1;
+    case part::result:
+    case part::elsewhere: return 1;
     case part::piped:
     case part::nested: return 2;
     default: return static_cast<std::size_t>(what) < leaves ? 0 : 1 + choose(3);
@@ -227,7 +251,8 @@ std::string to_text(const node& n) {
     std::string text = names[static_cast<std::size_t>(n.what)];
     if (n.amount != 0) text += " " + std::to_string(n.amount);
     if (n.what == part::nested || n.what == part::all || n.what == part::any || n.what == part::finished ||
-        n.what == part::timed || n.what == part::metered || n.what == part::result)
+        n.what == part::timed || n.what == part::metered || n.what == part::result || n.what == part::selected ||
+        n.what == part::moved || n.what == part::streamed)
         text += "/" + std::to_string(n.form);
     if (n.children.empty()) return text;
     text += "(";

@@ -34,22 +34,27 @@ enum class part : std::uint8_t {
     all,
     all_outcomes,
     any,
-    success,   ///< first_success
-    some,      ///< when_n
-    each,      ///< for_each_concurrent
-    scope,     ///< with_scope: children that borrow a local of this part, and a block
-    collect,   ///< the same, and no error stops the rest
-    nearer,    ///< an environment with a deadline
-    stopped,   ///< stops its child after a while
-    piped,     ///< two stages and a channel between them
-    nested,    ///< a combinator of a combinator of forks, moved in
-    finished,  ///< takes forks as they finish: all, or leaves after the first
-    delayed,   ///< takes its children from a delay_queue, in their order, and awaits each
-    changed,   ///< waits for a condition that its child changes, no longer than `amount`
-    result,    ///< as_result of a call or a fork
+    success,    ///< first_success
+    some,       ///< when_n
+    each,       ///< for_each_concurrent
+    scope,      ///< with_scope: children that borrow a local of this part, and a block
+    collect,    ///< the same, and no error stops the rest
+    nearer,     ///< an environment with a deadline
+    stopped,    ///< stops its child after a while
+    piped,      ///< two stages and a channel between them
+    nested,     ///< a combinator of a combinator of forks, moved in
+    finished,   ///< takes forks as they finish: all, or leaves after the first
+    delayed,    ///< takes its children from a delay_queue, in their order, and awaits each
+    changed,    ///< waits for a condition that its child changes, no longer than `amount`
+    result,     ///< as_result of a call or a fork
+    selected,   ///< select of a range of forks, alone or beside other cases
+    throttled,  ///< its children share a rate_limiter
+    moved,      ///< its children wait for a timer, which is moved or stopped meanwhile
+    streamed,   ///< read_to_end or copy of a source that awaits a child for each byte
+    elsewhere,  ///< awaits a fork of another executor
 };
 constexpr std::size_t leaves = static_cast<std::size_t>(part::stops) + 1;
-constexpr std::size_t parts = static_cast<std::size_t>(part::result) + 1;
+constexpr std::size_t parts = static_cast<std::size_t>(part::elsewhere) + 1;
 
 /// Milliseconds of virtual time.
 using moment = std::int64_t;
