@@ -45,12 +45,15 @@ enum class wait : unsigned char {
     change_until,  ///< condition_variable::wait_until, with a predicate
     any_channel,   ///< select of a range
     channel_or_timer,
-    finished,  ///< next() of completions
+    any_handle,  ///< select of a range of forks
+    finished,    ///< next() of completions
     finished_outcome,
     result_of_timer,  ///< as_result
     result_of_call,
+    result_of_fork,
     limited_timer,  ///< by a limit that lies further away
     limited_pop,
+    limited_permits,
     bytes,  ///< read_to_end
     copied,
 };
@@ -62,12 +65,15 @@ constexpr const char* names[waits] = {"timer::wait",
                                       "condition_variable::wait_until",
                                       "select of a range of channels",
                                       "select of a range and a timer",
+                                      "select of a range of forks",
                                       "next of completions",
                                       "next_outcome of completions",
                                       "as_result of a timer",
                                       "as_result of a call",
+                                      "as_result of a fork",
                                       "timeout of a timer",
                                       "timeout of a pop",
+                                      "timeout of an acquire",
                                       "read_to_end",
                                       "copy"};
 
@@ -155,6 +161,17 @@ coflux::call<int> waits_in_call(coflux::environment&, place& at) {
     (void)co_await at.moment.wait();
     co_return 7;
 }
+coflux::fork<int, sim_executor> waits_in_fork(coflux::environment&, place* at) {
+    (void)co_await at->moment.wait();
+    co_return 7;
+}
+/// The second is the first that ends.
+std::vector<coflux::fork<int, sim_executor>> forks_of(place& at) {
+    std::vector<coflux::fork<int, sim_executor>> forks;
+    forks.push_back(ends_after(at.here, 10 * natural_end));
+    forks.push_back(waits_in_fork(at.here, &at));
+    return forks;
+}
 coflux::call<void> result_of_call(coflux::environment&, place& at, bool& got) {
     auto&& here = co_await coflux::context();
     const auto r = co_await coflux::as_result(waits_in_call(here, at));
@@ -180,6 +197,8 @@ operation made(wait w, place& at, bool& got) {
     using channels = std::vector<inbox*>;
     using of_timer = decltype(at.moment.wait());
     using of_pop = decltype(at.due.pop());
+    using of_permits = decltype(at.permits.acquire());
+    using fork = coflux::fork<int, sim_executor>;
     switch (w) {
     case wait::timer: return operation::of([&at] { return at.moment.wait(); });
     case wait::permits: return operation::of([&at] { return at.permits.acquire(); });
@@ -191,16 +210,23 @@ operation made(wait w, place& at, bool& got) {
     case wait::channel_or_timer:
         return operation::of([](channels&& of, of_timer&& t) { return coflux::select(std::move(of), std::move(t)); },
                              channels_of(at), at.moment.wait());
+    case wait::any_handle:
+        return operation::of([](std::vector<fork>&& of) { return coflux::select(std::move(of)); }, forks_of(at));
     case wait::finished: return operation::of([&at] { return at.done.next(); });
     case wait::finished_outcome: return operation::of([&at] { return at.done.next_outcome(); });
     case wait::result_of_timer:
         return operation::of([](of_timer&& t) { return coflux::as_result(std::move(t)); }, at.moment.wait());
     case wait::result_of_call: return operation::of([&] { return result_of_call(at.here, at, got); });
+    case wait::result_of_fork:
+        return operation::of([](fork&& f) { return coflux::as_result(std::move(f)); }, waits_in_fork(at.here, &at));
     case wait::limited_timer:
         return operation::of([](of_timer&& t) { return coflux::timeout(std::move(t), 2 * natural_end); },
                              at.moment.wait());
     case wait::limited_pop:
         return operation::of([](of_pop&& p) { return coflux::timeout(std::move(p), 2 * natural_end); }, at.due.pop());
+    case wait::limited_permits:
+        return operation::of([](of_permits&& p) { return coflux::timeout(std::move(p), 2 * natural_end); },
+                             at.permits.acquire());
     case wait::bytes: return operation::of([&] { return reads_all(at.here, at, got); });
     case wait::copied: break;
     }
@@ -222,6 +248,10 @@ coflux::call<bool> gives_all(coflux::environment&, wait w, place& at) {
         co_return index == 1 && value == 7;
     }
     case wait::channel_or_timer: (void)co_await coflux::select(channels_of(at), at.moment.wait()); co_return true;
+    case wait::any_handle: {
+        const auto [index, value] = co_await coflux::select(forks_of(at));
+        co_return index == 1 && value == 7;
+    }
     case wait::finished: {
         const auto first = co_await at.done.next();
         co_return first && first->value() == 7;
@@ -235,6 +265,10 @@ coflux::call<bool> gives_all(coflux::environment&, wait w, place& at) {
         co_return r.has_value() && *r;
     }
     case wait::result_of_call: co_await result_of_call(here, at, got); break;
+    case wait::result_of_fork: {
+        const auto r = co_await coflux::as_result(waits_in_fork(here, &at));
+        co_return r.has_value() && *r == 7;
+    }
     case wait::limited_timer: {
         const auto fired = co_await coflux::timeout(at.moment.wait(), 2 * natural_end);
         co_return !fired.timed_out() && *fired;
@@ -242,6 +276,10 @@ coflux::call<bool> gives_all(coflux::environment&, wait w, place& at) {
     case wait::limited_pop: {
         const auto value = co_await coflux::timeout(at.due.pop(), 2 * natural_end);
         co_return !value.timed_out() && *value == 7;
+    }
+    case wait::limited_permits: {
+        const auto taken = co_await coflux::timeout(at.permits.acquire(), 2 * natural_end);
+        co_return !taken.timed_out() && at.permits.available() == 0;
     }
     case wait::bytes: co_await reads_all(here, at, got); break;
     case wait::copied: co_await copies(here, at, got); break;
