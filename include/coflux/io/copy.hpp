@@ -4,8 +4,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <span>
+#include <type_traits>
+#include <utility>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/core/this_coroutine.hpp>
@@ -99,6 +103,11 @@ call<std::uint64_t> copy_bytes(environment&, buffered_reader<Source>& from, To& 
     }
 }
 
+template <typename From, typename To>
+concept copied =
+    std::is_lvalue_reference_v<From> && std::is_lvalue_reference_v<To> && byte_source<std::remove_reference_t<From>> &&
+    (byte_sink<std::remove_reference_t<To>> || whole_sink<std::remove_reference_t<To>>);
+
 }  // namespace detail
 
 /// `co_await coflux::copy(here, from, to)`: sends all that `from` gives until its end to `to`.
@@ -132,6 +141,31 @@ template <byte_source From, typename To>
 copy(environment& here, From& from, To& to, copy_options options = {}) {
     if (options.count != nullptr) *options.count = {};  // also where a stop comes before the call has begun
     return detail::copy_bytes(here, from, to, options.buffer_size, options.count);
+}
+
+// Not of anything else.
+template <typename From, typename To>
+    requires(!detail::copied<From, To>)
+call<std::uint64_t> copy(environment&, From&&, To&&, copy_options = {}) {
+    using source = std::remove_reference_t<From>;
+    using sink = std::remove_reference_t<To>;
+    if constexpr (!byte_source<source>) {
+        static_assert(detail::never<From>, "coflux: copy() reads from a byte_source: from a file by a file_reader, "
+                                           "file_reader from(f); co_await copy(here, from, to)");
+    } else if constexpr (!byte_sink<sink> && !whole_sink<sink>) {
+        static_assert(detail::never<To>, "coflux: copy() writes to a byte_sink or a whole_sink: to a file by a "
+                                         "file_writer, file_writer to(f); co_await copy(here, from, to)");
+    } else {
+        static_assert(detail::never<From>, "coflux: copy() uses its streams by reference: give each a name, "
+                                           "file_reader from(f); co_await copy(here, from, to)");
+    }
+    std::terminate();
+}
+template <typename From, typename To, std::convertible_to<std::size_t> Number>
+call<std::uint64_t> copy(environment& here, From&& from, To&& to, Number) {
+    static_assert(detail::never<Number>, "coflux: the size of the buffer is an option with a name: copy(here, from, "
+                                         "to, {.buffer_size = 4096})");
+    return copy(here, std::forward<From>(from), std::forward<To>(to));
 }
 
 }  // namespace coflux

@@ -8,9 +8,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/io/detail/process_operations.hpp>
 #include <coflux/io/pipe.hpp>
@@ -218,6 +220,14 @@ public:
     /// Example: examples/46_process.cpp
     [[nodiscard("nothing is sent until this is awaited: co_await it")]] call<exit_status>
     terminate(environment& here, std::chrono::nanoseconds grace);
+    // Not a number.
+    template <typename N>
+        requires std::is_arithmetic_v<N>
+    call<exit_status> terminate(environment& here, N) {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write terminate(here, 5s), with "
+                                        "`using namespace std::chrono_literals;`");
+        return terminate(here, std::chrono::nanoseconds());
+    }
 
     [[nodiscard]] bool has_child() const noexcept { return child_.state() != nullptr; }
     /// Its number; it is another process's once it has ended. 0: there is none.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/call.hpp>
 #include <coflux/core/context.hpp>
 #include <coflux/io/buffered_reader.hpp>
@@ -95,6 +96,15 @@ template <byte_source From, byte_container Into>
 [[nodiscard("nothing is read until this is awaited: co_await it")]] call<std::size_t>
 read_to_end(environment& here, From& from, Into& into, std::size_t limit) {
     return detail::read_all_of(here, from, into, limit, "the stream");
+}
+
+// Not without a limit.
+template <byte_source From, byte_container Into>
+call<std::size_t> read_to_end(environment& here, From& from, Into& into) {
+    static_assert(detail::never<From>,
+                  "coflux: without a limit the peer chooses how much memory it takes: write read_to_end(here, from, "
+                  "into, 1 << 20), or buffered_reader<...>::no_limit where the source is trusted");
+    return read_to_end(here, from, into, 0);
 }
 
 }  // namespace coflux

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 #include <utility>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/io/byte_stream.hpp>
 #include <coflux/io/detail/stream_operations.hpp>
@@ -49,6 +51,17 @@ public:
     [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::connect_with_request
     connect(const endpoint& to, tcp_options options) {
         return {endpoint(to), std::move(options)};
+    }
+    // Not to anything else.
+    template <typename To, typename... Others>
+        requires(!std::is_convertible_v<To, const endpoint&>)
+    static detail::connect_request connect(To&&, Others&&...) {
+        static_assert(
+            detail::never<To>,
+            "coflux: tcp_stream::connect() takes an endpoint and no environment: write "
+            "connect(endpoint::ip(\"127.0.0.1\", 80)), or for a host by its name coflux::connect_to(here, names, "
+            "\"example.org\", 80) with a coflux::resolver names");
+        return connect(endpoint());
     }
 
     /// Takes over a connection that the system has made, or another process has sent.

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/promise/promise_base.hpp>
 #include <coflux/io/byte_stream.hpp>
 #include <coflux/io/detail/bound_path.hpp>
@@ -40,6 +42,14 @@ public:
     [[nodiscard("nothing is connected until this is awaited: co_await it")]] static detail::unix_connect_request
     connect(const endpoint& to) {
         return detail::unix_connect_request(endpoint(to));
+    }
+    // Not to anything else.
+    template <typename To, typename... Others>
+        requires(!std::is_convertible_v<To, const endpoint&>)
+    static detail::unix_connect_request connect(To&&, Others&&...) {
+        static_assert(detail::never<To>, "coflux: unix_stream::connect() takes an endpoint and no environment: write "
+                                         "connect(endpoint::local(\"/run/x.socket\"))");
+        return connect(endpoint());
     }
     /// Two ends of one connection, without a name.
     /// Errors: std::system_error.

@@ -95,6 +95,14 @@ public:
     template <typename Rep, typename Period, std::predicate Predicate>
     [[nodiscard("co_await it")]] limited_request<Predicate>
     wait_for(mutex::guard& guard, std::chrono::duration<Rep, Period> d, Predicate predicate);
+    // Not a number.
+    template <typename N, typename... Predicate>
+        requires std::is_arithmetic_v<N>
+    limited_request<any_change> wait_for(mutex::guard& guard, N, Predicate&&...) noexcept {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write wait_for(guard, 5ms), or 5s, with "
+                                        "`using namespace std::chrono_literals;`");
+        return {*this, guard, {}, {}};
+    }
     /// wait_for(), until a moment of any clock, as in sleep_until().
     template <typename Clock, typename Duration>
     [[nodiscard("co_await it")]] limited_request<any_change>

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <coflux/base/assert.hpp>
@@ -44,6 +45,14 @@ public:
     template <typename Rep, typename Period>
     rate_limiter(std::size_t permits, std::chrono::duration<Rep, Period> per, std::size_t burst)
         : rate_limiter(permits, detail::rounded_up(per), burst, 0) {}
+    // Not a number.
+    template <typename N>
+        requires std::is_arithmetic_v<N>
+    rate_limiter(std::size_t permits, N, std::size_t burst)
+        : rate_limiter(permits, std::chrono::nanoseconds(), burst, 0) {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write rate_limiter(100, 1s, 10), with "
+                                        "`using namespace std::chrono_literals;`");
+    }
     ~rate_limiter() { COFLUX_VERIFY(!is_awaited(), "a rate_limiter was destroyed while coroutines wait for it"); }
 
     /// `co_await acquire(n)`: takes `n` permits, once they have come.

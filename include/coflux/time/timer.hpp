@@ -3,8 +3,10 @@
 
 #include <chrono>
 #include <coroutine>
+#include <type_traits>
 
 #include <coflux/base/assert.hpp>
+#include <coflux/base/config.hpp>
 #include <coflux/core/detail/wait/request.hpp>
 #include <coflux/time/clock.hpp>
 #include <coflux/time/detail/timed_wait.hpp>
@@ -39,6 +41,13 @@ public:
     explicit timer(std::chrono::time_point<Clock, Duration> when) noexcept : timer() {
         begin(detail::on_steady_clock(when));
     }
+    // Not a number.
+    template <typename N>
+        requires std::is_arithmetic_v<N>
+    explicit timer(N) noexcept : timer() {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write timer(30s), or timer(5ms), with "
+                                        "`using namespace std::chrono_literals;`");
+    }
     ~timer() { COFLUX_VERIFY(!is_awaited(), "a timer was destroyed while coroutines wait for it"); }
 
     /// It fires after `after`, counted from this call, or at `when`, whatever it was to do before. The coroutines that
@@ -54,6 +63,13 @@ public:
     template <typename Clock, typename Duration>
     bool reset(std::chrono::time_point<Clock, Duration> when) noexcept {
         return reset_to(detail::on_steady_clock(when));
+    }
+    template <typename N>
+        requires std::is_arithmetic_v<N>
+    bool reset(N) noexcept {
+        static_assert(detail::never<N>, "coflux: a number has no unit: write reset(30s), or reset(5ms), with "
+                                        "`using namespace std::chrono_literals;`");
+        return false;
     }
     /// Calls it off. The coroutines that wait for it go on, with false. What has fired stays fired: a wait() is true.
     ///
