@@ -95,17 +95,27 @@ public:
     }
 
 private:
+    /// How far a field is in its quotes. Source: RFC 4180.
+    enum class quoting : unsigned char {
+        none,    ///< it has not begun
+        plain,   ///< it has begun without a quote: those that it has are bytes as others
+        open,    ///< a line end is a part of it
+        closed,  ///< a quote may have closed it, or is the first one of `""`
+        broken   ///< its quotes are wrong: the record ends with the line
+    };
     struct part {
         std::string path;
         file in{};
-        std::uint64_t offset = 0;  // behind what is held
-        std::string held{};        // what was read
-        std::size_t taken = 0;     // of it
-        std::size_t searched = 0;  // behind `taken`: it has no end of a line
-        bool in_quotes = false;    // there
-        std::uint64_t lines = 0;   // before it
-        std::uint64_t target = 0;  // where the first record begins
-        bool ended = false;
+        std::uint64_t offset = 0;             // behind what is held
+        std::string held{};                   // what was read
+        std::size_t taken = 0;                // of it
+        std::size_t searched = 0;             // behind `taken`: it has no end of a record
+        quoting field = quoting::none;        // there
+        std::size_t opened = 0;               // behind `taken`: the quote of that field
+        std::uint64_t lines = 0;              // before it
+        std::uint64_t target = 0;             // where the first record begins
+        bool has_all = false;                 // all its bytes were read
+        bool ended = false;                   // and given
         std::optional<std::uint64_t> size{};  // when it was last looked at
 
         [[nodiscard]] std::string_view left() const noexcept { return std::string_view(held).substr(taken); }
@@ -144,7 +154,11 @@ private:
         auto& here = co_await context();
         if (!p.in.is_open()) co_await open(here, p);
         while (!take(p, into, most)) {
-            const std::size_t held = p.held.size() - p.taken;
+            if (p.has_all) {
+                p.ended = true;
+                p.in = file();
+                co_return false;
+            }
             if (co_await fill(here, p) != 0) continue;
             const std::uint64_t size = co_await p.in.size();
             p.size = size;
@@ -153,10 +167,7 @@ private:
                                "it has become shorter: it has " + std::to_string(size) + " bytes, and " +
                                    std::to_string(p.offset) + " were read");
             if (options_.follow) co_return false;
-            p.ended = true;
-            const bool has_rest = held != 0 && give(p, held, held, into);
-            p.in = file();
-            co_return has_rest;
+            p.has_all = true;
         }
         co_return true;
     }
@@ -166,14 +177,22 @@ private:
         std::size_t given = 0;
         while (given != most) {
             const std::string_view left = p.left();
-            const std::size_t end = find_end(p, left);
-            const std::size_t size = end == std::string_view::npos ? left.size() : end;
-            if (size > options_.most_bytes) {
+            std::size_t end = find_end(p, left);
+            if (p.field == quoting::open && (p.has_all || left.size() > options_.most_bytes))
+                end = left.find('\n', p.opened);
+            if (std::min(end, left.size()) > options_.most_bytes) {
                 if (given != 0) return true;  // the lines before it come; it is the error of the next read
-                throw_too_long(p);
+                throw bad_text(p.path, p.lines + 1,
+                               "it has more than " + std::to_string(options_.most_bytes) +
+                                   " bytes (line_source_options::most_bytes)");
             }
-            if (end == std::string_view::npos) break;
-            given += give(p, end != 0 && left[end - 1] == '\r' ? end - 1 : end, end + 1, into) ? 1 : 0;
+            if (end != std::string_view::npos) {
+                given += give(p, end != 0 && left[end - 1] == '\r' ? end - 1 : end, end + 1, into) ? 1 : 0;
+            } else if (p.has_all && !left.empty()) {
+                given += give(p, left.size(), left.size(), into) ? 1 : 0;
+            } else {
+                break;
+            }
         }
         return given != 0;
     }
@@ -184,8 +203,24 @@ private:
             return end;
         }
         for (std::size_t& i = p.searched; i != left.size(); ++i) {
-            if (left[i] == '"') p.in_quotes = !p.in_quotes;
-            if (left[i] == '\n' && !p.in_quotes) return i;
+            const char c = left[i];
+            if (c == '\n' && p.field != quoting::open) return i;
+            if (p.field == quoting::open) {
+                if (c == '"') p.field = quoting::closed;
+            } else if (c == options_.separator && p.field != quoting::broken) {
+                p.field = quoting::none;
+            } else if (c == '"' && p.field == quoting::none) {
+                p.field = quoting::open;
+                p.opened = i;
+            } else if (c == '"' && p.field == quoting::closed) {
+                p.field = quoting::open;
+            } else if (p.field == quoting::none) {
+                p.field = quoting::plain;
+            } else if (p.field == quoting::closed && c != '\r') {
+                p.field = quoting::broken;
+                const std::size_t end = left.substr(0, i).find('\n', p.opened);
+                if (end != std::string_view::npos) return end;
+            }
         }
         return std::string_view::npos;
     }
@@ -211,13 +246,8 @@ private:
             options_.quoted ? static_cast<std::uint64_t>(std::ranges::count(p.left().substr(0, with_end), '\n')) : 1;
         p.taken += with_end;
         p.searched = 0;
-        p.in_quotes = false;
+        p.field = quoting::none;
         return number > options_.skip;
-    }
-    [[noreturn]] void throw_too_long(const part& p) const {
-        throw bad_text(p.path, p.lines + 1,
-                       (p.in_quotes ? "a quote that opens there does not close within " : "it has more than ") +
-                           std::to_string(options_.most_bytes) + " bytes (line_source_options::most_bytes)");
     }
 
     line_source_options options_;

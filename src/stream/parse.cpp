@@ -80,9 +80,13 @@ std::vector<std::string> csv_fields::operator()(std::string_view record) const {
     for (std::size_t at = 0;;) {
         std::string& field = fields.emplace_back();
         if (at != record.size() && record[at] == '"') {
+            const auto further = std::ranges::count(record.substr(0, at), '\n');
             for (++at;; ++at) {
                 const std::size_t quote = record.find('"', at);
-                if (quote == std::string_view::npos) fail_field(fields.size(), "its quote never closes");
+                if (quote == std::string_view::npos)
+                    fail_field(fields.size(), further == 0 ? "its quote never closes"
+                                                           : "its quote, in line " + std::to_string(further + 1) +
+                                                                 " of the record, never closes");
                 field.append(record, at, quote - at);
                 at = quote + 1;
                 if (at == record.size() || record[at] != '"') break;

@@ -24,7 +24,8 @@ namespace coflux::stream {
 struct line_source_options {
     std::size_t most_bytes = std::size_t{1} << 20;  ///< of a line; a longer one is an error that names it
     std::size_t skip = 0;                           ///< so many lines of each file are no records: the names of columns
-    bool quoted = false;                            ///< a line end between two `"` is a part of the record, as in CSV
+    bool quoted = false;                            ///< a line end in a field between `"` is a part of the record
+    char separator = ',';                           ///< of fields, where it is quoted
     bool follow = false;                            ///< waits at the end for more, for ever: as `tail -f`
     bool ignore_gone_files = false;  ///< a position of a file that it has not is no error: the file was removed
     std::chrono::nanoseconds look_every =
@@ -37,6 +38,11 @@ struct line_source_options {
 /// Each file is a partition, named by its path. Files are read one after the other, in the order that is given; where
 /// it follows them, by turns of a batch. A line ends at "\n", and a "\r" just before that belongs to the end. The last
 /// line needs no end, unless the file is followed: then it is waited for.
+///
+/// Where it is quoted, a `"` opens a field only where it is its first byte, as in csv_fields. A field whose quote does
+/// not close before the end of the file or within `most_bytes`, or closes before something else than a separator, has a
+/// stray quote: its record ends with the line where that stands, and the next one begins behind it. So a stray quote
+/// takes no other line in, and `parse(csv_fields())` refuses its record, by file and line.
 ///
 /// Shapes: `next` is the offset of the byte behind the line. Movable before the first read.
 /// Errors: bad_text with file and line for a line that is too long; with the file, for one that has become shorter than

@@ -179,10 +179,74 @@ TEST(line_source, keeps_line_ends_between_quotes_if_it_is_told_so) {
     d.disk.put("a", "1,\"two\nlines\"\n2,\"say \"\"x\n\"\"\"\n3,y\n4,\"never");
     EXPECT_EQ(d.all_of(line_source("a", {.quoted = true})),
               (texts{"a:1:14:1,\"two\nlines\"", "a:3:29:2,\"say \"\"x\n\"\"\"", "a:5:33:3,y", "a:6:41:4,\"never"}));
-    d.disk.put("b", "1,x\n2,\"never\ncloses");
+}
+
+// A quote is stray where it opens a field and does not close, or closes before something that is no separator.
+TEST(line_source, lets_a_stray_quote_take_in_no_line) {
+    one_disk d;
+    const auto read = [&d](const std::string& text, line_source_options options = {.quoted = true}) {
+        d.disk.put("a", text);
+        texts all = d.all_of(line_source("a", options));
+        EXPECT_EQ(d.all_of(line_source("a", options), 1), all);
+        // A run that begins behind a record gives those that follow.
+        for (std::size_t i = 0; i + 1 < all.size(); ++i) {
+            const std::string rest = all[i].substr(all[i].find(':', 2) + 1);
+            const stream::positions behind{{"a", std::stoll(rest)}};
+            EXPECT_EQ(d.all_of(line_source("a", options), 3, behind), (texts{all.begin() + i + 1, all.end()}));
+        }
+        return all;
+    };
+    // One that never closes: to the end of the file.
+    EXPECT_EQ(read("1,x\n2,\"y\n3,z\n"), (texts{"a:1:4:1,x", "a:2:9:2,\"y", "a:3:13:3,z"}));
+    EXPECT_EQ(read("1,\"x\r\n2,y"), (texts{"a:1:6:1,\"x", "a:2:9:2,y"}));
+    // In the middle of a field: it opens nothing.
+    EXPECT_EQ(read("1,5\" pipe\n2,x\n3,\"y\"\n"), (texts{"a:1:10:1,5\" pipe", "a:2:14:2,x", "a:3:20:3,\"y\""}));
+    // In the line before the last one, and in the last one.
+    EXPECT_EQ(read("1,x\n\"2,y\n3,z"), (texts{"a:1:4:1,x", "a:2:9:\"2,y", "a:3:12:3,z"}));
+    EXPECT_EQ(read("1,x\n\"2,y"), (texts{"a:1:4:1,x", "a:2:8:\"2,y"}));
+    // The next quote does not close it, because it opens a field of its own.
+    EXPECT_EQ(read("\"1,x\n2,y\n3,\"z\"\n4,v\n"), (texts{"a:1:5:\"1,x", "a:2:9:2,y", "a:3:15:3,\"z\"", "a:4:19:4,v"}));
+    // Behind a line end that is a part of a field.
+    EXPECT_EQ(read("\"1\n1\",\"x\n2,y\n"), (texts{"a:1:9:\"1\n1\",\"x", "a:3:13:2,y"}));
+    // Its line closes it, and goes on.
+    EXPECT_EQ(read("\"1\"x,\"y\n2,z\n"), (texts{"a:1:8:\"1\"x,\"y", "a:2:12:2,z"}));
+    // The separator is that of the file.
+    EXPECT_EQ(read("1;\"x\ny\"\n2,\"z\n", {.quoted = true, .separator = ';'}),
+              (texts{"a:1:8:1;\"x\ny\"", "a:3:13:2,\"z"}));
+}
+
+TEST(line_source, looks_no_further_for_the_end_of_a_quote_than_a_record_may_be_long) {
+    one_disk d;
+    const std::string rest(2 << 20, '\n');
+    d.disk.put("a", "1,x\n2,\"y\n" + rest + "3,\"z\"\n");
+    const texts all = d.all_of(line_source("a", {.quoted = true}), 1000);
+    ASSERT_EQ(all.size(), 3 + rest.size());
+    EXPECT_EQ(all[1], "a:2:9:2,\"y");
+    EXPECT_EQ(all[2], "a:3:10:");
+    // A line that is too long itself is an error, as it is without a quote.
+    d.disk.put("b", "1,x\n2,\"never closes\n3,y\n");
     EXPECT_EQ(d.error_of(line_source("b", {.most_bytes = 12, .quoted = true})),
-              "coflux: b, line 2: a quote that opens there does not close within 12 bytes "
-              "(line_source_options::most_bytes)");
+              "coflux: b, line 2: it has more than 12 bytes (line_source_options::most_bytes)");
+}
+
+TEST(line_source, gives_a_stray_quote_to_the_dead_letters_with_its_line) {
+    one_disk d;
+    d.disk.put("a", "1,x\n2,\"y\n3,z\n4,\"a\nb\",\"c\n5,v\n");
+    d.run([](environment& here) -> coflux::call<void> {
+        stream::memory_sink<stream::dead_letter> dead;
+        stream::memory_sink<std::vector<std::string>> sink;
+        (void)co_await stream::run(here,
+                                   stream::from(line_source("a", {.quoted = true})) |
+                                       stream::parse(stream::csv_fields()) | stream::to(sink),
+                                   stream::job{.workers = 1, .on_error = stream::dead_letters(dead)});
+        EXPECT_EQ(sink.values(), (std::vector<texts>{{"1", "x"}, {"3", "z"}, {"5", "v"}}));
+        EXPECT_EQ(dead.values().size(), 2U);
+        if (dead.values().size() != 2) co_return;
+        EXPECT_EQ(dead.values()[0].error, "coflux: a, line 2: coflux: field 2: its quote never closes");
+        EXPECT_EQ(dead.values()[0].original.value, "2,\"y");
+        EXPECT_EQ(dead.values()[1].error,
+                  "coflux: a, line 4: coflux: field 3: its quote, in line 2 of the record, never closes");
+    });
 }
 
 TEST(line_source, keeps_the_bytes_for_dead_letters_if_it_is_told_so) {
