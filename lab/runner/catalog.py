@@ -25,7 +25,8 @@ class Workload(Protocol):
     # The sizes that the seed documents measured. A module may have SEED_THREADS beside it, the threads that its document had: in the
     # suite seed each case is also run with these. And THREADS_BESIDE, for threads that need a CPU beside the workers'.
     # May stand beside it: QUICK, what the suite quick measures in place of all of base; and LONG, those of SEED that are measured in
-    # fewer rounds, because a round of all runtimes takes long.
+    # fewer rounds, because a round of all runtimes takes long. BY_NAME: it is measured only where --workload names it; RUNTIMES: those
+    # that have it; provide(params, build): what adapters find in their environment, or the sentence why that cannot be had.
     SEED: list[Params]
 
     def cases(self, size: str) -> list[Params]:

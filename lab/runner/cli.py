@@ -202,7 +202,8 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     suite = chosen.suite or DEFAULT_SUITE
     sizes = (chosen.size,) if chosen.size else SUITES[suite].sizes
     known = catalog.all_workloads()
-    workloads = [known[name] for name in known if not chosen.workload or name in chosen.workload]
+    workloads = [each for name, each in known.items()
+                 if (name in chosen.workload if chosen.workload else not getattr(each, "BY_NAME", False))]
     names = [name for name in RUNTIMES if not chosen.runtime or name in chosen.runtime]
     cpus = len(execute.cpus_for(1 << 16))
     threads = list(dict.fromkeys(chosen.threads or [cpus]))
@@ -223,8 +224,16 @@ def planned(parser: Parser, chosen: argparse.Namespace) -> tuple[State, Path]:
     if (directory / STATE_FILE).exists():
         parser.error(f"{directory} already holds a run: continue it with --resume {directory}, or choose another --out")
     mallocs = chosen.allocator or [RECOMMENDED]
-    rows = [Row(case, name, malloc=malloc) for case in cases for name in names for malloc in chosen_mallocs(mallocs, name)]
+    rows = [Row(case, name, malloc=malloc) for case in cases for name in names if takes_part(name, known[case.workload])
+            for malloc in chosen_mallocs(mallocs, name)]
+    if not rows:
+        parser.error(f"{', '.join(names)} has no part in {', '.join(workload.NAME for workload in workloads)}")
     return State(suite, chosen.reps or SUITES[suite].repetitions, {}, rows), directory
+
+
+def takes_part(runtime: str, workload: catalog.Workload) -> bool:
+    """Whether there is a row of it, measured or not."""
+    return runtime in getattr(workload, "RUNTIMES", RUNTIMES) and workload.NAME in (RUNTIMES[runtime].only or (workload.NAME,))
 
 
 def chosen_mallocs(words: list[str], runtime: str) -> list[str]:

@@ -170,9 +170,13 @@ def measure(contender: Contender, case: Case, workload: Workload, least_ms: int)
     """One repetition: a process that warms up, measures for at least `least_ms` and answers."""
     arguments = ["--workload", case.workload, "--params", json.dumps(case.params), "--threads", str(case.threads),
                  "--dress", contender.dress, "--least-ms", str(least_ms)]
+    provide = getattr(workload, "provide", None)
+    provided = provide(case.params, build_dir()) if provide else {}
+    if isinstance(provided, str):
+        return NoNumber("unsupported", provided)
     try:
         finished = call([*contender.command, *arguments], cpus_of(case, workload), case.timeout_seconds,
-                        allocators.environment(contender.malloc) | {LOAD_VARIABLE: str(build_dir() / "bin" / "lab_load")})
+                        allocators.environment(contender.malloc) | provided | {LOAD_VARIABLE: str(build_dir() / "bin" / "lab_load")})
     except OSError as error:
         return NoNumber("failed", str(error))
     if finished.timed_out:

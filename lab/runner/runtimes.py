@@ -26,6 +26,8 @@ class Runtime:
     others: tuple[str, ...] = ()
     # The runtime whose row `compute` of cachecalc its compiler made, where that is another compiler than the floor's.
     computes: str | None = None
+    # The workloads that it has, where it is made for these alone: it has no row of others.
+    only: tuple[str, ...] = ()
     # What its experts take for malloc; the main verdict uses it. allocators.py has the names.
     allocator: str = "glibc"
 
@@ -60,6 +62,7 @@ BEST = "tcmalloc"
 SEASTAR = "not built: scripts/lab --with seastar, as root, makes a root of Debian sid and builds it there (3 minutes, 230 MB)"
 # Of a runtime that never calls malloc, or is it: what is preloaded would be loaded, and not used.
 OWN = "own"
+JAVA = "install default-jdk-headless and maven"
 # The baseline of every ratio.
 COFLUX = "coflux"
 
@@ -90,4 +93,6 @@ RUNTIMES: dict[str, Runtime] = {runtime.name: runtime for runtime in (
             note="a thread and a part of the memory for each shard; it stands for malloc, so nothing can stand for it"),
     Runtime("timely", "cargo/timely/release/lab_timely", CARGO, allocator=BEST,
             note="dataflows of streams, not a runtime for tasks: nexmark only, on one worker"),
+    Runtime("kafka_streams", "bin/lab_kafka_streams", JAVA, others=("kafka_streams/adapter.jar",), only=("kafka_job",), allocator=OWN,
+            note="jobs on Kafka alone; its heap is its own and collected"),
 )}

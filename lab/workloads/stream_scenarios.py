@@ -82,7 +82,7 @@ def _amount(orders: Any) -> Any:
     return 150 + orders % 100
 
 
-def _sum_of_hashes(columns: list[Any]) -> int:
+def sum_of_hashes(columns: list[Any]) -> int:
     """That of lab/runtimes/common/nexmark/rows.hpp."""
     import numpy
     hashes = numpy.full(len(columns[0]), 0x9E37_79B9_7F4A_7C15, dtype=numpy.uint64)
@@ -97,7 +97,7 @@ def _sum_of_hashes(columns: list[Any]) -> int:
 def _answer(scenario: str, records: int) -> int:
     # Here, because --list must work before it is installed.
     import numpy
-    return _sum_of_hashes(SCENARIOS[scenario](numpy.arange(records, dtype=numpy.int64)))
+    return sum_of_hashes(SCENARIOS[scenario](numpy.arange(records, dtype=numpy.int64)))
 
 
 def expected(params: dict[str, Any], threads: int) -> str:

@@ -80,7 +80,7 @@ class Arguments(LabTest):
     def test_good_arguments_are_checked_without_measuring(self) -> None:
         self.fake("coflux")
         done = self.lab("--check-args", "--suite", "smoke", "--out", str(self.out))
-        self.assertEqual((done.status, done.stdout), (0, " ".join(RUNTIMES) + "\n"))
+        self.assertEqual((done.status, done.stdout), (0, " ".join(name for name, each in RUNTIMES.items() if not each.only) + "\n"))
         self.assertFalse(self.out.exists())
 
     def test_the_check_names_the_runtimes_that_a_run_needs(self) -> None:

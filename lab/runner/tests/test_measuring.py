@@ -54,6 +54,21 @@ class Measuring(LabTest):
             for name, cpus in (("latency_under_load", [0, 1]), ("fib", [0])):
                 self.assertEqual(execute.cpus_of(Case(name, {}, 1, 30.0), all_workloads()[name]), cpus)
 
+    def test_what_a_workload_provides_is_in_the_environment_and_why_it_cannot_is_the_reason_of_its_rows(self) -> None:
+        self.fake("coflux")
+        kafka = all_workloads()["kafka_job"]
+        run = ("--workload", "kafka_job", "--runtime", "coflux", "--reps", "2", "--size", "smoke")
+        with mock.patch.object(kafka, "provide", return_value="there is no java"):
+            self.measure(*run)
+        self.assertEqual({(row["status"], row["reason"]) for row in self.rows()}, {("unsupported", "there is no java")})
+        self.assertEqual(self.calls(), [])
+        self.out = self.root / "another"
+        self.fake("coflux", run="unsupported")  # a fake has no numpy, which the answer needs
+        with mock.patch.object(kafka, "provide", return_value={"LAB_KAFKA_BROKER": "here:9"}), \
+                mock.patch("runner.execute.call", wraps=execute.call) as call:
+            self.measure(*run)
+        self.assertEqual({each.args[3]["LAB_KAFKA_BROKER"] for each in call.call_args_list if len(each.args) > 3}, {"here:9"})
+
     def test_two_names_of_one_executable_are_told_apart(self) -> None:
         self.fake("tokio")
         self.measure(*FIB, "--runtime", "tokio", "tokio_ct", "--reps", "1")

@@ -101,6 +101,17 @@ def scenario_rows_by_definition(records: int) -> dict[str, list[tuple[int, ...]]
     return rows
 
 
+def kafka_rows_by_definition(records: int, keys: int) -> dict[str, list[tuple[int, ...]]]:
+    """Record by record, with a table of totals."""
+    totals: dict[int, list[int]] = {}
+    copies = []
+    for number in range(records):
+        key, amount = number * 7_919 % keys, number % 1_000 + 1
+        totals.setdefault(key, []).append(amount)
+        copies.append((key, number, 2 * amount))
+    return {"count": [(key, len(of), sum(of)) for key, of in totals.items()], "copy": copies, "copy_once": copies}
+
+
 def hash_by_definition(row: tuple[int, ...]) -> int:
     value = 0x9E3779B97F4A7C15
     for field in row:
@@ -120,7 +131,7 @@ class Definitions(unittest.TestCase):
                                            "call_overhead", "channel_mpmc", "channel_rendezvous", "channel_spsc",
                                            "coroutine_costs", "echo", "echo_many", "echo_pool", "fairness", "fib", "fib_tasks",
                                            "file_read", "fork_noop", "fork_pool", "idle_tasks", "inject",
-                                           "io_socket", "latency_under_load", "matmul", "memory_after",
+                                           "io_socket", "kafka_job", "latency_under_load", "matmul", "memory_after",
                                            "mpsc_batches", "mutex_handoff", "nexmark", "nqueens", "outside_wake",
                                            "oversubscribed", "partition_receiver", "pipeline", "record_path",
                                            "skynet", "spawn_join", "stream_scenarios", "suspend_chain", "timer_storm",
@@ -350,6 +361,12 @@ class Definitions(unittest.TestCase):
                 params = {"scenario": scenario, "records": records, "batch": 100, "partitions": 8}
                 self.assert_defined("stream_scenarios", params, 2, sum(map(hash_by_definition, rows)) % 2 ** 64, records)
 
+    def test_the_rows_of_kafka_job_agree_with_their_definition(self) -> None:
+        for records, keys in ((50, 100), (3_000, 7)):
+            for job, rows in kafka_rows_by_definition(records, keys).items():
+                params = {"job": job, "records": records, "keys": keys, "commit_ms": 100}
+                self.assert_defined("kafka_job", params, 1, sum(map(hash_by_definition, rows)) % 2 ** 64, records)
+
 
 class Plans(unittest.TestCase):
     def test_the_suite_seed_has_the_threads_of_the_document_beside_those_of_the_run(self) -> None:
@@ -403,7 +420,7 @@ class Plans(unittest.TestCase):
         threads = {case.workload: case.threads for case in plan(list(WORKLOADS.values()), ("smoke",), 4)}
         self.assertEqual({name for name, count in threads.items() if count == 1},
                          {"accept_churn", "call_overhead", "coroutine_costs", "echo", "echo_many", "file_read", "fork_noop",
-                          "nexmark", "wait"})
+                          "kafka_job", "nexmark", "wait"})
         self.assertEqual(threads["fib"], 4)
 
     def test_a_run_has_all_cpus_where_nobody_chose_the_threads(self) -> None:
@@ -419,7 +436,19 @@ class Plans(unittest.TestCase):
         parser = cli.make_parser()
         state, _ = cli.planned(parser, parser.parse_args(["--suite", "full", "--runtime", "coflux", "--threads", "1"]))
         cases = [(row.case.workload, row.case.params) for row in state.rows]
-        self.assertEqual(cases, [(name, params) for name, each in WORKLOADS.items() for params in each.cases("base")])
+        self.assertEqual(cases, [(name, params) for name, each in WORKLOADS.items() if name != "kafka_job"
+                                 for params in each.cases("base")])
+
+    def test_a_workload_that_needs_a_broker_is_measured_where_it_is_named_and_on_its_runtimes_alone(self) -> None:
+        def rows(*arguments: str) -> set[tuple[str, str]]:
+            parser = cli.make_parser()
+            state, _ = cli.planned(parser, parser.parse_args([*arguments, "--threads", "1"]))
+            return {(row.case.workload, row.runtime) for row in state.rows}
+        everywhere = rows("--suite", "smoke")
+        self.assertFalse([row for row in everywhere if "kafka_job" in row or "kafka_streams" in row])
+        named = rows("--suite", "smoke", "--workload", "kafka_job", "fib")
+        self.assertEqual({runtime for workload, runtime in named if workload == "kafka_job"}, {"bare", "coflux", "kafka_streams"})
+        self.assertNotIn(("fib", "kafka_streams"), named)
 
     def test_labels_are_short_and_still_tell_cases_apart(self) -> None:
         self.assertEqual(catalog.short_label({"resource": "monotonic", "count": 100_000}), "monotonic 100k")

@@ -326,6 +326,11 @@ int main(int argc, char** argv) {
     app.add("record_path", record_path, "the plain loop on one thread, whatever the path");
     app.add("nexmark", nexmark, "a loop for each query, on one thread");
     app.add("stream_scenarios", lab::stream_scenarios, "a loop for each scenario, on one thread");
+#ifdef LAB_HAS_KAFKA
+    app.add("kafka_job", lab::kafka_job, "librdkafka by hand, batches of its queue");
+#else
+    app.unsupported("kafka_job", "built without librdkafka: install librdkafka-dev");
+#endif
     app.unsupported("wait", "to wait is the system's: std has it");
     app.unsupported("echo_pool", "a pool whose workers share connections would be a runtime: echo_many is the floor");
     app.unsupported("partition_receiver",

@@ -48,6 +48,11 @@ int main(int argc, char** argv) {
     app.add("stream_scenarios", lab::stream_scenarios,
             "a stream job a scenario, with a worker a thread and a slot a partition");
     app.add("nexmark", lab::nexmark_query, "a stream job a query, with one worker; values are pointers to events");
+#ifdef LAB_HAS_KAFKA
+    app.add("kafka_job", lab::kafka_job, "a stream job on Kafka, with one worker");
+#else
+    app.unsupported("kafka_job", "built without coflux::kafka: install librdkafka-dev");
+#endif
     app.add("fib_tasks", lab::fib_tasks, "a fork a task on the pool; a generator");
     app.add("coroutine_costs", lab::coroutine_costs, "a generator, its frame from the frame pool");
     app.add("wait", lab::wait, "co_await of sleep_for on a worker_executor");

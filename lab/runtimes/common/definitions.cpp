@@ -58,6 +58,7 @@ const std::vector<definition>& definitions() {
         {"io_socket",
          {"connections", "requests", "request_bytes", "response_bytes"},
          [](const request& r) { return r.integer("requests") / r.integer("connections") * r.integer("connections"); }},
+        {"kafka_job", {"job", "records", "keys", "commit_ms"}, [](const request& r) { return r.integer("records"); }},
         {"latency_under_load",
          {"load_percent", "work_us", "count"},
          [](const request& r) { return r.integer("count"); }},
