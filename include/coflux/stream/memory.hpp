@@ -102,6 +102,9 @@ template <typename T>
 class memory_sink {
 public:
     [[nodiscard]] call<void> write(environment&, std::span<record<T>> records) {
+        // Before a value is moved: where there is no memory, the next attempt has them all.
+        if (const std::size_t all = values_.size() + records.size(); all > values_.capacity())
+            values_.reserve(std::max(all, 2 * values_.capacity()));
         for (record<T>& each : records) values_.push_back(std::move(each.value));
         co_return;
     }

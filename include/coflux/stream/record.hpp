@@ -49,15 +49,19 @@ struct record {
 /// Records on their way together.
 ///
 /// Shapes: a source appends to it.
+/// Errors: where there is no memory for a record, the record and the batch are as they were.
 template <typename T>
 class batch {
 public:
-    void push_back(record<T> r) { records_.push_back(std::move(r)); }
+    void push_back(const record<T>& r) { records_.push_back(r); }
+    void push_back(record<T>&& r) { records_.push_back(std::move(r)); }
     /// With what was read, for dead letters; see keeps_originals().
-    void push_back(record<T> r, std::shared_ptr<const original> read) {
-        r.original = read.get();
+    void push_back(record<T>&& r, std::shared_ptr<const original> read) {
+        const stream::original* const kept = read.get();
+        originals_.resize(records_.size());  // others may have none
         originals_.push_back(std::move(read));
         records_.push_back(std::move(r));
+        records_.back().original = kept;
     }
     /// The job wants what was read: it has dead letters.
     [[nodiscard]] bool keeps_originals() const noexcept { return keeps_originals_; }
@@ -69,7 +73,10 @@ public:
     [[nodiscard]] auto begin() noexcept { return records_.begin(); }
     [[nodiscard]] auto end() noexcept { return records_.end(); }
     [[nodiscard]] std::span<record<T>> all() noexcept { return records_; }
-    void pop_back() noexcept { records_.pop_back(); }
+    void pop_back() noexcept {
+        records_.pop_back();
+        if (originals_.size() > records_.size()) originals_.pop_back();
+    }
     void clear() noexcept {
         records_.clear();
         originals_.clear();

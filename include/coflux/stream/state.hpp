@@ -213,7 +213,13 @@ struct codec<std::vector<T>> {
     }
     static void read(state_reader& in, std::vector<T>& into) {
         into.clear();
-        for (std::size_t n = in.size(); n != 0; --n) in(into.emplace_back());
+        for (std::size_t n = in.size(); n != 0; --n) {
+            if constexpr (std::is_same_v<T, bool>) {  // its elements have no address
+                into.push_back(in.number<bool>());
+            } else {
+                in(into.emplace_back());
+            }
+        }
     }
 };
 

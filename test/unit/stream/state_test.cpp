@@ -60,6 +60,7 @@ TEST(codec, gives_back_what_was_stored) {
     expect_same(std::optional<int>());
     expect_same(std::optional<std::string>("x"));
     expect_same(std::vector<std::optional<int>>{1, {}, 3});
+    expect_same(std::vector<bool>{true, false, true});
     expect_same(own{4, {"x", "", "yz"}});
 }
 

@@ -37,15 +37,21 @@ public:
     }
 
     /// Puts a value into the parcel of its owner.
+    /// Errors: of the key, or of memory; the value is as it was, because the next attempt needs it.
     void put(const place& at, T&& value) {
         record<T> r{std::move(value), at.time, at.next, at.partition};
-        route(r);
-        if (!has_one_link() || at.read != nullptr) {
-            put_apart(std::move(r), at.read);
-            return;
+        try {
+            route(r);
+            if (!has_one_link() || at.read != nullptr) {
+                put_apart(std::move(r), at.read);
+            } else {
+                links_[0].filled->records.push_back(std::move(r));
+                ++recent_;
+            }
+        } catch (...) {
+            value = std::move(r.value);
+            throw;
         }
-        links_[0].filled->records.push_back(std::move(r));
-        ++recent_;
     }
     /// Writes the slot of the record.
     void route(record<T>& r) {
