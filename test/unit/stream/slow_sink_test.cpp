@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace {
@@ -105,6 +107,72 @@ void soak() {
 
 TEST(slow_sink, a_job_holds_no_more_than_its_buffers) {
     const auto r = coflux::testing::explore({.runs = 10}, [](coflux::testing::simulation&) { soak(); });
+    EXPECT_TRUE(r.ok()) << r.report();
+}
+
+/// Counts what is written of it, until its store has it.
+struct counted_state {
+    std::uint64_t sum = 0;
+
+    template <typename A>
+    void fields(A& all) {
+        if constexpr (std::is_same_v<A, stream::state_writer>) most = std::max(most, ++held);
+        all(sum);
+    }
+    static inline std::size_t held = 0;
+    static inline std::size_t most = 0;
+};
+
+struct counting_store {
+    std::size_t stored = 0;
+    coflux::call<void> store(coflux::environment&, const stream::checkpoint&) {
+        ++stored;
+        counted_state::held = 0;
+        co_return;
+    }
+    coflux::call<std::optional<stream::checkpoint>> load(coflux::environment&, const stream::positions*) {
+        co_return std::nullopt;
+    }
+};
+
+void soak_with_a_store() {
+    constexpr std::size_t keys = 8;
+    counted_state::held = 0;
+    counted_state::most = 0;
+    counting_source source{values};
+    slow_sink sink{source};
+    counting_store store;
+    sim_executor on;
+    auto env = coflux::make_environment(on);
+    constexpr auto root = [](coflux::environment&, coflux::borrowed<counting_source> from,
+                             coflux::borrowed<slow_sink> into,
+                             coflux::borrowed<counting_store> kept) -> coflux::task<void, sim_executor> {
+        auto& here = co_await coflux::context();
+        const auto key = [](const counted& c) { return c.number() % keys; };
+        const auto add = [](counted_state& s, const counted& c, const auto& emit) {
+            s.sum += c.number();
+            emit(c);
+        };
+        (void)co_await stream::run(here,
+                                   stream::from(*from) | stream::by_key(key) |
+                                       stream::fold<counted_state, counted>(add) | stream::to(*into),
+                                   stream::job{.workers = workers,
+                                               .max_batch = batch,
+                                               .queue_batches = 8 * buffers,
+                                               .commit_every = 1ms,
+                                               .state = std::ref(*kept)});
+    };
+    root(env, coflux::borrowed(source), coflux::borrowed(sink), coflux::borrowed(store)).get();
+    EXPECT_EQ(sink.written, values);
+    // The test is about nothing where there are few commits.
+    EXPECT_GE(store.stored, 10U);
+    // One snapshot: each key once.
+    EXPECT_LE(counted_state::most, keys);
+    EXPECT_GE(counted_state::most, keys);
+}
+
+TEST(slow_sink, a_job_holds_one_copy_of_its_state_on_the_way_to_its_store) {
+    const auto r = coflux::testing::explore({.runs = 10}, [](coflux::testing::simulation&) { soak_with_a_store(); });
     EXPECT_TRUE(r.ok()) << r.report();
 }
 

@@ -64,12 +64,15 @@ public:
     }
     /// The writer has committed it.
     void committed(std::uint64_t number) noexcept {
-        committed_.store(number, std::memory_order_release);  // pairs with the acquire in wait_for_commit()
+        committed_.store(number, std::memory_order_release);  // pairs with the acquire in is_committed()
         news_.set();
+    }
+    [[nodiscard]] bool is_committed(std::uint64_t number) const noexcept {
+        return committed_.load(std::memory_order_acquire) >= number;
     }
     /// Waits until a barrier is committed. One coroutine at a time.
     [[nodiscard]] call<void> wait_for_commit(environment&, std::uint64_t number) {
-        while (committed_.load(std::memory_order_acquire) < number) co_await news_.wait();
+        while (!is_committed(number)) co_await news_.wait();
     }
     /// The next barrier brings new owners of a region's slots.
     void plan(std::uint32_t region, slot_owners owners) {

@@ -323,8 +323,10 @@ private:
         publish(watermark);
     }
 
+    // One is on its way at a time: the job holds one copy of its state.
     [[nodiscard]] call<void> mark_barrier(environment&, event_time watermark) {
         auto& here = co_await context();
+        co_await barriers_.wait_for_commit(here, last_barrier_);
         if (out_.must_wait()) co_await out_.refill(here);
         for (std::uint32_t p = 0; p != read_.size(); ++p) {
             if (read_[p].next != unread) set_position(at_, source_.partition_name(p), read_[p].next);
@@ -379,7 +381,9 @@ private:
             if (out_.must_wait()) co_await out_.refill(here);
             out_.pulse(times_.now());
             publish_partitions();
-            if (has_news_ && now - begin_ >= pace_.commit_every) co_await mark_barrier(here, times_.now());
+            const bool is_due = has_news_ && now - begin_ >= pace_.commit_every;
+            // Where the one before is not committed, the lock must not be held for it: the next look comes soon.
+            if (is_due && barriers_.is_committed(last_barrier_)) co_await mark_barrier(here, times_.now());
             if constexpr (has_arrival_times) commit_outputs(now);
             has_news = has_news_;
             busy = has_news || has_arrival_times || times_.is_held();
