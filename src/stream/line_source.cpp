@@ -45,6 +45,7 @@ public:
         return all;
     }
     [[nodiscard]] bool is_bounded() const noexcept { return !options_.follow; }
+    [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return ended_; }
 
     call<bool> read(environment&, batch<text_line>& into, std::size_t most) {
         auto& here = co_await context();
@@ -70,6 +71,7 @@ public:
             p = std::move(again);
         }
         turn_ = 0;
+        ended_.clear();
         for (const position& each : to) {
             const auto at = std::ranges::find(parts_, each.partition, &part::path);
             if (at == parts_.end() && options_.ignore_gone_files) continue;
@@ -156,6 +158,7 @@ private:
         while (!take(p, into, most)) {
             if (p.has_all) {
                 p.ended = true;
+                ended_.push_back(static_cast<std::uint32_t>(&p - parts_.data()));
                 p.in = file();
                 co_return false;
             }
@@ -253,6 +256,7 @@ private:
     line_source_options options_;
     std::vector<part> parts_;
     std::size_t turn_ = 0;
+    std::vector<std::uint32_t> ended_;
     bool is_watched_ = false;  // measure() is called
     bool has_sizes_ = false;
     std::string room_;  // a stop while it is filled leaves what is held as it was
@@ -274,6 +278,9 @@ std::string line_source::partition_name(std::uint32_t p) const {
 }
 std::vector<partition_extent> line_source::measure() {
     return state_->measure();
+}
+std::span<const std::uint32_t> line_source::ended() const noexcept {
+    return state_->ended();
 }
 bool line_source::is_bounded() const noexcept {
     return state_->is_bounded();

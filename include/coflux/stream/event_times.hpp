@@ -67,6 +67,13 @@ public:
     }
     /// A partition that is known and gives nothing holds the watermark, until it is idle.
     void add(std::uint32_t partition) { note(partition, no_time); }
+    /// A partition that gives nothing more is idle at once.
+    void end(std::uint32_t partition) noexcept {
+        (void)now();  // what was reached stays
+        if (partition >= of_.size()) return;
+        of_[partition].is_idle = true;
+        of_[partition].has_given = false;
+    }
     /// A partition that is gone does not hold it any more.
     void remove(std::uint32_t partition) noexcept {
         if (partition < of_.size()) of_[partition] = {no_time, false, true};

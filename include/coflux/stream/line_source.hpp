@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ public:
     /// Sizes are those of the first read behind the first call, and of later looks at the ends of files.
     [[nodiscard]] std::vector<partition_extent> measure();
     [[nodiscard]] bool is_bounded() const noexcept;
+    [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept;
 
 private:
     class state;

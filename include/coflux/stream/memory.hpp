@@ -45,6 +45,7 @@ public:
             for (; from.next != end; ++from.next) {
                 into.push_back({from.values[from.next], no_time, static_cast<std::int64_t>(from.next + 1), p, 0, {}});
             }
+            if (end == from.values.size()) ended_.push_back(p);
             co_return true;
         }
         co_return false;
@@ -66,6 +67,7 @@ public:
         return all;
     }
     [[nodiscard]] bool is_bounded() const noexcept { return true; }
+    [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return ended_; }
     [[nodiscard]] call<void> seek(environment&, const positions& to) {
         for (const position& each : to) {
             const std::size_t p = std::stoul(each.partition);
@@ -80,6 +82,7 @@ public:
         }
         for (part& each : parts_) each.next = each.begin;
         turn_ = 0;
+        ended_.clear();
         co_return;
     }
 
@@ -91,6 +94,7 @@ private:
     };
     std::vector<part> parts_;
     std::size_t turn_ = 0;
+    std::vector<std::uint32_t> ended_;
 };
 template <typename T>
 memory_source(std::vector<T>) -> memory_source<T>;

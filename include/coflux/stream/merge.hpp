@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -94,9 +95,26 @@ public:
         while (state_->ready.try_receive()) continue;
         state_->left.reset();
         state_->ended = {};
+        state_->ended_parts.clear();
         co_await state_->a.seek(here, positions_of_side(to, '0'));
         co_await state_->b.seek(here, positions_of_side(to, '1'));
     }
+    /// A side that stays where it is gives what was read ahead of it first.
+    [[nodiscard]] call<void> rewind(environment&, const positions& to) {
+        auto& here = co_await context();
+        check_sides(to);
+        state_->ended = {};
+        state_->ended_parts.clear();
+        if (state_->left && !keep_for_next_run(*state_->left)) state_->left.reset();
+        std::vector<either> kept;
+        while (auto next = state_->ready.try_receive()) {
+            if (keep_for_next_run(*next)) kept.push_back(*std::move(next));
+        }
+        for (either& each : kept) (void)state_->ready.try_send(std::move(each));
+        co_await rewind_side(here, state_->a, positions_of_side(to, '0'));
+        co_await rewind_side(here, state_->b, positions_of_side(to, '1'));
+    }
+    [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return state_->ended_parts; }
     [[nodiscard]] call<void> commit(environment&, const positions& done)
         requires committing_source<first> || committing_source<second>
     {
@@ -109,7 +127,8 @@ private:
     template <std::size_t Side>
     struct part {
         batch<typename std::conditional_t<Side == 0, first, second>::value_type> records{};
-        bool is_last = false;  // behind all records
+        std::vector<std::uint32_t> ended{};  // partitions, behind the records
+        bool is_last = false;                // of the run
     };
     using either = std::variant<part<0>, part<1>>;
 
@@ -124,7 +143,32 @@ private:
         bool keeps_originals = false;
         std::optional<either> left{};  // of a batch that was larger than what was asked for
         std::size_t taken = 0;
+        std::vector<std::uint32_t> ended_parts{};  // whose last record was given
     };
+
+    /// What run() does with a source that is not merged.
+    template <typename S>
+    [[nodiscard]] static call<void> rewind_side(environment&, S& side, positions to) {
+        auto& here = co_await context();
+        if constexpr (rewinding_source<S>) {
+            co_await side.rewind(here, to);
+        } else if constexpr (rewinds<S>) {
+            co_await side.seek(here, to);
+        }
+    }
+    template <typename S>
+    static constexpr bool rewinds = rewinding_source<S> || (seekable_source<S> && !committing_source<S>);
+    template <std::size_t Side>
+    [[nodiscard]] static std::span<const std::uint32_t> ended_of(state& of) {
+        if constexpr (Side == 0 && ending_source<first>) return of.a.ended();
+        if constexpr (Side == 1 && ending_source<second>) return of.b.ended();
+        return {};
+    }
+    /// Each run tells anew where it ends.
+    [[nodiscard]] static bool keep_for_next_run(either& of) noexcept {
+        std::visit([](auto& from) { from.is_last = false; }, of);
+        return of.index() == 0 ? !rewinds<first> : !rewinds<second>;
+    }
 
     template <std::size_t Side>
     static fork<void> works(environment&, borrowed<state> self) {
@@ -139,6 +183,7 @@ private:
     static fork<void> read_all(environment&, borrowed<state> self) {
         auto& here = co_await context();
         constexpr std::size_t most = 1000;
+        std::size_t told = 0;  // of the partitions that have ended
         for (;;) {
             auto slot = co_await self->ready.reserve();
             if (!slot) co_return;
@@ -150,6 +195,8 @@ private:
             } else {
                 more = co_await self->b.read(here, next.records, most);
             }
+            for (const auto all = ended_of<Side>(*self); told < all.size(); ++told)
+                next.ended.push_back(2 * all[told] + static_cast<std::uint32_t>(Side));
             next.is_last = !more;
             slot->send(either(std::move(next)));
             if (!more) co_return;
@@ -171,6 +218,7 @@ private:
             }
         }
         if (i != from.records.size()) return false;
+        state_->ended_parts.insert(state_->ended_parts.end(), from.ended.begin(), from.ended.end());
         if (from.is_last) state_->ended[Side] = true;
         return true;
     }
@@ -185,7 +233,7 @@ private:
 ///
 /// Shapes: two sources. One that has a name is used by reference, and outlives the run; a temporary is moved in. Their
 /// partitions are named "0/…" and "1/…", and do not come and go. It can seek where both can, and commits where one
-/// does. Watermarks are by partition, so the job's is the least of both.
+/// does; without positions each begins a run as it would by itself. Watermarks are by partition, so the job's is the least of both.
 /// Errors: those of both; std::invalid_argument for a position that is of neither.
 /// Costs: a move for each record.
 template <typename A, typename B>

@@ -257,6 +257,13 @@ private:
                 }
             }
         }
+        if constexpr (rewinding_source<source_type>) {
+            if (!at || !seekable_source<source_type>) {
+                const positions from = at ? *std::move(at) : positions();
+                co_await flow_.from.rewind(here, from);
+                co_return from;
+            }
+        }
         if constexpr (seekable_source<source_type>) {
             // An earlier run may have read on. A source that commits knows by itself where it begins.
             if (at || !committing_source<source_type>) co_await flow_.from.seek(here, at ? *at : positions());

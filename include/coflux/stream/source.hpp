@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -96,6 +97,25 @@ concept working_source = source<S> && requires(S& s, environment& here, bool kee
 template <typename S>
 concept partitioned_source = source<S> && requires(S& s) {
     { s.partitions() } -> std::same_as<std::vector<std::uint32_t>>;
+};
+
+/// A source that knows which of its partitions give nothing more: they hold the watermark no longer.
+///
+/// Laws: `s.ended()` gives them in the order of their ends, behind the last record of each. Between two seeks it only
+/// grows. It is called between two reads.
+template <typename S>
+concept ending_source = source<S> && requires(S& s) {
+    { s.ended() } -> std::convertible_to<std::span<const std::uint32_t>>;
+};
+
+/// A source made of others, which do not all begin a run in the same way.
+///
+/// Laws: a run that has no positions, or whose source cannot seek, calls `co_await s.rewind(here, positions)` in place of
+/// a seek. Each of the others then begins as it would by itself: one that commits where it has committed, else one that
+/// can seek at its positions or its front.
+template <typename S>
+concept rewinding_source = source<S> && requires(S& s, environment& here, const positions& to) {
+    { s.rewind(here, to) } -> std::same_as<call<void>>;
 };
 
 /// A partition of a source: how far it has been read, and where it ends at present.

@@ -57,6 +57,19 @@ TEST(watermarks, are_not_held_by_an_idle_partition) {
     EXPECT_EQ(w.now(), at(110s));
 }
 
+TEST(watermarks, are_not_held_by_a_partition_that_has_ended) {
+    watermarks w(0s);
+    w.note(0, at(10s));
+    w.note(1, at(100s));
+    w.end(0);
+    w.end(2);  // one that has given nothing
+    EXPECT_EQ(w.now(), at(100s));
+    EXPECT_FALSE(w.is_held());
+    EXPECT_EQ(w.of(0), at(10s));
+    w.end(1);
+    EXPECT_EQ(w.now(), at(100s));
+}
+
 TEST(watermarks, are_the_latest_where_all_are_idle) {
     watermarks w(1s);
     EXPECT_EQ(w.now(), stream::no_time);

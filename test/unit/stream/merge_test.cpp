@@ -1,6 +1,7 @@
 #include <coflux/stream/merge.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -142,6 +143,99 @@ TEST(merge, gives_a_second_run_all_again) {
             (void)co_await stream::run(here, stream::from(both) | stream::to(sink));
             EXPECT_EQ(sink.values().size(), 5U) << "run " << run;
         }
+    });
+}
+
+/// Begins where it was committed, as a consumer of a topic does, and cannot be sent anywhere else.
+struct committing_numbers {
+    using value_type = int;
+    std::vector<int> values;
+    std::size_t kept = 0;
+    std::size_t next = 0;
+    coflux::call<bool> read(coflux::environment&, stream::batch<int>& into, std::size_t) {
+        if (next == values.size()) {
+            next = kept;
+            co_return false;
+        }
+        into.push_back({values[next], {}, static_cast<std::int64_t>(next + 1)});
+        ++next;
+        co_return true;
+    }
+    coflux::call<void> commit(coflux::environment&, const stream::positions& done) {
+        for (const auto& each : done) kept = static_cast<std::size_t>(each.next);
+        co_return;
+    }
+    [[nodiscard]] std::string partition_name(std::uint32_t) const { return "0"; }
+};
+static_assert(stream::committing_source<committing_numbers> && !stream::seekable_source<committing_numbers>);
+/// The same, and it can be sent.
+struct sent_numbers : committing_numbers {
+    coflux::call<void> seek(coflux::environment&, const stream::positions& to) {
+        for (const auto& each : to) next = static_cast<std::size_t>(each.next);
+        co_return;
+    }
+};
+static_assert(stream::committing_source<sent_numbers> && stream::seekable_source<sent_numbers>);
+
+// What a run has read and not committed comes again from the side that only seeks.
+template <typename Committing>
+void fails_and_runs_again() {
+    on_pool(2, [](coflux::environment& here) -> coflux::call<void> {
+        Committing first{{std::vector{1, 2, 3}}};
+        stream::memory_source second(std::vector{10, 20, 30});
+        auto both = stream::merge(first, second);
+        stream::memory_sink<int> sink;
+        bool fails = true;
+        const auto number = [&](const std::variant<int, int>& of) {
+            const int n = std::visit([](int each) { return each; }, of);
+            if (fails && n == 30) throw std::runtime_error("once");
+            return n;
+        };
+        const auto runs = [&](coflux::environment&) -> coflux::call<void> {
+            auto& here = co_await coflux::context();
+            (void)co_await stream::run(here,
+                                       stream::from(both) | stream::to_one() | stream::map(number) | stream::to(sink));
+        };
+        EXPECT_THROW(co_await runs(here), std::runtime_error);
+        fails = false;
+        const std::size_t before = sink.values().size();
+        co_await runs(here);
+        std::vector<int> again(sink.values().begin() + static_cast<std::ptrdiff_t>(before), sink.values().end());
+        std::erase_if(again, [](int n) { return n < 10; });
+        EXPECT_EQ(again, (std::vector{10, 20, 30}));
+        EXPECT_EQ(first.kept, 3U);
+    });
+}
+TEST(merge, lets_the_side_that_only_seeks_begin_as_it_would_by_itself) {
+    fails_and_runs_again<committing_numbers>();
+    fails_and_runs_again<sent_numbers>();
+}
+
+TEST(merge, tells_which_partitions_have_ended_behind_their_last_record) {
+    on_pool(1, [](coflux::environment& here) -> coflux::call<void> {
+        stream::memory_source a(std::vector{1, 2, 3});
+        stream::memory_source b(std::vector<std::vector<int>>{{4, 5, 6}, {7}});
+        std::vector<std::uint32_t> seen;
+        auto both = stream::merge(a, b);
+        stream::batch<std::variant<int, int>> got;
+        co_await coflux::with_scope(here, [&](coflux::task_scope& reading) -> coflux::call<void> {
+            auto& inside = co_await coflux::context();
+            reading.spawn(
+                [](coflux::environment&, coflux::borrowed<decltype(both)> of) -> coflux::fork<void> {
+                    auto& here = co_await coflux::context();
+                    co_await of->work(here, false);
+                },
+                coflux::borrowed(both));
+            for (bool more = true; more;) {
+                more = co_await both.read(inside, got, 1);
+                std::array<std::size_t, 4> left{3, 3, 0, 1};
+                for (const auto& each : got) --left[each.partition];
+                for (const std::uint32_t p : both.ended()) EXPECT_EQ(left[p], 0U) << p;
+            }
+        });
+        seen.assign(both.ended().begin(), both.ended().end());
+        std::ranges::sort(seen);
+        EXPECT_EQ(seen, (std::vector<std::uint32_t>{0, 1, 3}));
     });
 }
 

@@ -121,6 +121,28 @@ struct watermarks_seen {
     }
 };
 
+/// The first partition has one record.
+struct half_ended_source : timed_source {
+    std::vector<std::uint32_t> over{};
+    coflux::call<bool> read(coflux::environment& here, stream::batch<int>& into, std::size_t most) {
+        if (next == 0) over.push_back(0);
+        return timed_source::read(here, into, most);
+    }
+    [[nodiscard]] std::span<const std::uint32_t> ended() const noexcept { return over; }
+};
+static_assert(stream::ending_source<half_ended_source>);
+TEST(pace, a_partition_that_has_ended_holds_the_watermark_no_longer) {
+    in_simulation([](coflux::environment& here) -> coflux::call<void> {
+        half_ended_source source{{{{0ms, 0, 10s}, {1ms, 1, 100s}, {2ms, 1, 200s}}, true}};
+        timing_sink sink;
+        (void)co_await stream::run(here, stream::from(source) | stream::to_one() | watermarks_seen() | stream::to(sink),
+                                   stream::job{.idle_after = 10s});
+        std::vector<int> seen;
+        for (const auto& [watermark, when] : sink.got) seen.push_back(watermark);
+        EXPECT_EQ(seen, (std::vector{10, 100, 200, -1}));
+    });
+}
+
 TEST(pace, an_idle_partition_holds_the_watermark_for_a_time_and_no_longer) {
     in_simulation([](coflux::environment& here) -> coflux::call<void> {
         timed_source source{{{0ms, 0, 10s}, {1ms, 1, 100s}, {2ms, 1, 200s}}, false};

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +135,7 @@ private:
             const std::size_t count = batch_.size();
             if (out_.must_wait()) co_await out_.refill(here);
             if (!scatter()) co_await scatter_again(here);
+            take_ended();
             const event_time watermark = times_.now();
             if (count < pace_.max_batch) {
                 out_.send_all(watermark);
@@ -145,6 +147,14 @@ private:
             if constexpr (rebalanced_source<Source>) co_await follow(here);
         }
         at_end_ = true;
+    }
+
+    // Partitions of the source that give nothing more. The lock is held.
+    void take_ended() noexcept {
+        if constexpr (ending_source<Source>) {
+            const std::span<const std::uint32_t> all = source_.ended();
+            for (; ended_ < all.size(); ++ended_) times_.end(all[ended_]);
+        }
     }
 
     // The source's partitions have changed. The lock is held.
@@ -427,6 +437,7 @@ private:
     positions at_;                 // of the last barrier
     std::exception_ptr error_;
     std::uint64_t last_barrier_ = 0;
+    std::size_t ended_ = 0;  // partitions of the source, that are taken
     bool at_end_ = false;
     bool must_measure_ = false;
     mutex lock_;
