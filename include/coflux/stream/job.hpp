@@ -90,6 +90,9 @@ namespace detail {
 /// How a job runs: `stream::job{.workers = 4, .delivery = stream::exactly_once}`.
 ///
 /// Shapes: the types of its policies are found by what they are given.
+/// In a template clang 19 may find the default policies, and then takes the defaults of all options: write
+/// `stream::job<stream::exactly_once_t>{…}` there, or a policy in braces, as `stream::exactly_once_t{}`
+/// (docs/design/stream.md).
 template <typename Delivery = at_least_once_t, typename OnError = fail_job, typename Store = no_store>
 struct job {
     /// For messages and checkpoints.
